@@ -12,11 +12,13 @@
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
 # make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
+# make stream-kills   drivers of streams that write are killed at every file operation; EVERY=11 of them
+# make stream-soak   an hour of epochs, which is to leave few files and hold no more; ARGS="--minutes 8"
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills streams catalog-crashes nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -98,11 +100,15 @@ streams: .venv/dev.installed
 catalog-crashes: .venv/dev.installed
 	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
 
+EVERY ?= 1
 stream-kills: .venv/dev.installed
-	PAIMON_SQL_STREAM_KILLS=all $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
+	PAIMON_SQL_STREAM_KILLS=$(EVERY) $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
+
+stream-soak: .venv/dev.installed
+	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills streams catalog-crashes
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills stream-soak streams catalog-crashes
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

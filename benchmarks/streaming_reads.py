@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.java_oracle import find_oracles  # noqa: E402
+from tests.support.java_oracle import find_oracles, run_streams  # noqa: E402
 
 FROM_THE_START = {"scan.snapshot-id": "1"}
 KEYED = "'primary-key' = 'k', 'bucket' = '2', 'changelog-producer' = 'lookup'"
@@ -62,15 +61,11 @@ def ours(warehouse: str, table: str, folder: str) -> None:
 
 
 def of_java(warehouse: str, table: str, folder: str) -> dict[str, float] | None:
-    oracles = find_oracles()
-    if oracles is None:
+    if find_oracles() is None:
         return None
-    setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
-    script = ROOT / "tests" / "support" / "java_stream.py"
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
-    name, options = f"paimon.default.{table}", json.dumps(FROM_THE_START)
-    command = [setup.stdout.strip(), script, oracles, warehouse, name, f"{folder}/java{table}", options, "noop"]
-    return _last_line(subprocess.run([*command, str(RUNS)], check=True, stdout=subprocess.PIPE, text=True, env=env))
+    query = {"table": f"paimon.default.{table}", "options": FROM_THE_START, "noop": True}
+    queries = [query | {"checkpoint": f"{folder}/java{table}{number}"} for number in range(RUNS)]
+    return min(run_streams(warehouse, queries, quick=False), key=lambda run: run["seconds"])  # type: ignore[no-any-return]
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> dict[str, float]:

@@ -48,7 +48,8 @@ def release(
     `oldest`: they are the first of the branch's history. Raises `StorageError`, and what `remove` raises: no file is
     deleted then. Files that cannot be deleted stay as orphans.
     """
-    store = replace(removed.store, cache=removed.store.cache.another(_CACHED))
+    known = removed.store.cache
+    store = replace(removed.store, cache=known.another(_CACHED))
     removed = replace(removed, store=store)
     found = NeededFiles(tolerant=True)
     unneeded = set(found.of(removed))
@@ -60,6 +61,7 @@ def release(
         _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
         return
     (delete or delete_files)(store, unneeded)
+    known.forget(unneeded)
     if store.options[SNAPSHOT_CLEAN_EMPTY_DIRS]:
         _delete_empty_folders(store, unneeded)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterable, Sized
 from threading import Lock
 from typing import TypeVar
 
 S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
+_OF_EACH = 32  # what a value weighs besides: that of two entries takes 30 to 60 kB
 
 
 class MetadataCache:
-    """Least recently used values go first; the weight of one is its length. Safe for threads; pickles as empty."""
+    """Least recently used values go first; the weight of one is its length and a little. Safe for threads; pickles as
+    empty."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity, self._weight = capacity, 0
@@ -44,6 +46,13 @@ class MetadataCache:
                 self._weight -= _weight(self._values.popitem(last=False)[1])
         return value
 
+    def forget(self, paths: Iterable[str]) -> None:
+        """Keep nothing of files that are deleted."""
+        with self._lock:
+            for path in paths:
+                if (value := self._values.pop(path, None)) is not None:
+                    self._weight -= _weight(value)
+
 
 def _weight(value: Sized) -> int:
-    return len(value) + 1
+    return len(value) + _OF_EACH

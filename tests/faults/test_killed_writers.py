@@ -1,6 +1,7 @@
 """Drivers of streaming queries that are killed at file operations of an epoch: each row is in the table once.
 
-`PAIMON_SQL_STREAM_KILLS=all` kills at every operation, in every kind of table; `make stream-kills` does that.
+`PAIMON_SQL_STREAM_KILLS=1` kills at every operation, `=11` at every eleventh, in every kind of table, as `make
+stream-kills` does.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from tests.faults.writer_driver import TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-ALL = os.environ.get("PAIMON_SQL_STREAM_KILLS") == "all"
-KINDS = list(TABLES) if ALL else ["aggregation"]
-POINTS = range(1, 46) if ALL else (6, 13)  # an epoch and its compaction are about 15 operations
+EVERY = int(os.environ.get("PAIMON_SQL_STREAM_KILLS", "0"))
+KINDS = list(TABLES) if EVERY else ["aggregation"]
+POINTS = range(1, 46, EVERY) if EVERY else (6, 13)  # an epoch and its compaction are about 15 operations
 ROWS = 3
 
 

@@ -51,6 +51,23 @@ def test_tables_outside_of_a_catalog(spark: Any, frame: Any, tmp_path: Path) -> 
     assert content(spark.table(f"paimon_path.`{path}`")) == [(1, "a", 1, None), (2, "b", 2, None)]
 
 
+def test_changes_instead_of_rows(spark: Any, frame: Any, warehouse: str) -> None:
+    frame.writeTo("t").create()
+    path = f"{warehouse}/default.db/t"
+    by_name, by_path = (
+        (lambda r, more="": r.table(f"`t{more}`")),
+        (lambda r, more="": r.format("paimon").load(path + more)),
+    )
+    for read in (by_name, by_path):
+        log = read(spark.read.option("READ.CHANGELOG", " True"))
+        assert content(log) == [("+I", 1, "a", 1), ("+I", 2, "b", 2)]
+        assert read(spark.read.option("read.changelog", "false")).columns == frame.columns
+        with pytest.raises(PySparkException, match="'read.changelog' cannot be 'maybe': it is true or false"):
+            read(spark.read.option("read.changelog", "maybe"))
+        with pytest.raises(PySparkException, match="is for tables themselves, .*is a system table"):
+            read(spark.read.option("read.changelog", "true"), "$files")
+
+
 def test_statements_on_paths(spark: Any, tmp_path: Path) -> None:
     name = f"paimon_path.`{tmp_path}/free/t`"
     spark.sql(f"CREATE TABLE {name} (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")

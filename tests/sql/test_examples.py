@@ -1,8 +1,10 @@
-"""Every script of sql-examples/ runs, and prints what its comments promise."""
+"""Every script of sql-examples/ prints what its comments promise, and notebooks of examples/ what they show."""
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "sql-examples").glob("*.sql"))
+NOTEBOOKS = [ROOT / "examples" / "streams.ipynb"]  # of Python alone
 FLIGHTS_FILE = "build/flights.parquet"
 
 # what lines of the output begin with, in this order, others between them; runs of blanks as one, … for any text
@@ -68,3 +71,15 @@ def test_example(script: Path, spark, flights: Path):
         found = next((i for i in range(position, len(lines)) if pattern.match(lines[i])), None)
         assert found is not None, f"{expected!r} is not in the output after line {position}:\n{out.getvalue()}"
         position = found + 1
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebook(notebook: Path, spark, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("paimon_sql.connect", lambda **_: spark)
+    names: dict[str, object] = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile("".join(cell["source"]), cell["id"], "exec"), names)  # noqa: S102  our own notebook
+            shown = "".join(line for output in cell["outputs"] for line in output["text"])
+            assert printed.getvalue() == shown, cell["id"]

@@ -40,22 +40,46 @@ def find_oracles() -> Path | None:
     return next((p for p in folders if (p / _SCRIPT).exists()), None)
 
 
+def run_streams(warehouse: str, queries: list[dict[str, Any]], *, quick: bool = True) -> list[dict[str, Any]]:
+    """Streaming queries, one after the other in a process of its own, see `java_stream.py`; `quick`: with a JVM that
+    is for short statements. Raises `JavaError` where one fails."""
+    oracles = find_oracles()
+    assert oracles is not None
+    script = Path(__file__).with_name("java_stream.py")
+    env = _environment("1g", QUICK_JVM) if quick else _environment("4g")
+    command = [_python(oracles), script, oracles, warehouse, json.dumps(queries)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
+    answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    failed = next((a["error"] for a in answers if "error" in a), None)
+    if failed is not None:
+        raise JavaError(failed)
+    return answers
+
+
+def _python(oracles: Path) -> str:
+    """The Python that has the Spark of the connector."""
+    setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
+    return setup.stdout.strip()
+
+
+def _environment(memory: str, jvm: str = "") -> dict[str, str]:
+    """Without the settings of another Spark and another Python."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
+    return env | {"ORACLE_MEMORY": memory, "TZ": "UTC"} | ({"SPARK_SUBMIT_OPTS": jvm} if jvm else {})
+
+
 class JavaOracle:
     """One Spark session with the catalog `paimon` on a warehouse. Starting takes about 10 s. `settings` are Spark's."""
 
     def __init__(self, oracles: Path, warehouse: str, settings: Mapping[str, str] | None = None) -> None:
-        setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
-        ours = ("PYSPARK_", "SPARK_", "PYTHON")  # settings of another Spark and another Python
-        env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-        env |= {"ORACLE_MEMORY": "2g", "SPARK_SUBMIT_OPTS": QUICK_JVM, "TZ": "UTC"}
         more = [part for k, v in (settings or {}).items() for part in ("--conf", f"{k}={v}")]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
-            [setup.stdout.strip(), oracles / _SCRIPT, "--warehouse", warehouse, *more, "--serve"],
+            [_python(oracles), oracles / _SCRIPT, "--warehouse", warehouse, *more, "--serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=env,
+            env=_environment("2g", QUICK_JVM),
             text=True,
             encoding="utf-8",
         )

@@ -1,8 +1,16 @@
-"""A streaming query of Paimon's Java connector, run by its own Python.
+"""Streaming queries of Paimon's Java connector, run one after the other by its own Python.
 
-    java_stream.py ORACLES WAREHOUSE TABLE CHECKPOINT OPTIONS [noop [RUNS]]
+    java_stream.py ORACLES WAREHOUSE QUERIES
 
-Reads what there is (AvailableNow) and prints {"rows": […], "count": …, "seconds": …}; to `noop` it only counts them.
+QUERIES is a JSON list; each query reads what there is (AvailableNow) and ends:
+
+    {"table": NAME, "checkpoint": FOLDER, "options": {…}}     reads a table: its rows
+    {… "folder": FOLDER, "columns": DDL}                      reads Parquet files instead of a table, one in each epoch
+    {… "noop": true}                                          counts the rows only
+    {… "into": PATH, "mode": "append"}                        writes them to the table there
+
+Prints as the last line a JSON list: of each query {"rows": […], "count": …, "seconds": …, "epochs": [seconds of each]},
+or {"error": …}.
 """
 
 from __future__ import annotations
@@ -13,34 +21,41 @@ import time
 from typing import Any
 
 
-def follow(
-    oracles: str, warehouse: str, table: str, checkpoint: str, options: str, sink: str = "", runs: str = "1"
-) -> dict[str, Any]:
-    """Of several runs, each with a checkpoint of its own, the fastest."""
+def run(spark: Any, query: dict[str, Any]) -> dict[str, Any]:
+    rows: list[Any] = []
+    started = time.perf_counter()
+    writer = _read(spark, query).writeStream.outputMode(query.get("mode", "append"))
+    writer = writer.option("checkpointLocation", query["checkpoint"]).trigger(availableNow=True)
+    try:
+        if "into" in query:
+            running = writer.format("paimon").start(query["into"])
+        elif query.get("noop"):
+            running = writer.format("noop").start()
+        else:
+            running = writer.foreachBatch(lambda batch, _: rows.extend(map(list, batch.collect()))).start()
+        running.awaitTermination()
+    except Exception as e:  # noqa: BLE001  every failure of a query is an answer
+        return {"error": str(e)[:2000]}
+    seconds, progress = time.perf_counter() - started, [p for p in running.recentProgress if p.numInputRows]
+    epochs = [p.durationMs["triggerExecution"] / 1000 for p in progress]
+    return {"rows": sorted(rows), "count": sum(p.numInputRows for p in progress), "seconds": seconds, "epochs": epochs}
+
+
+def _read(spark: Any, query: dict[str, Any]) -> Any:
+    reader = spark.readStream.options(**query.get("options", {}))
+    if "folder" in query:
+        return reader.schema(query["columns"]).option("maxFilesPerTrigger", 1).parquet(query["folder"])
+    return reader.table(query["table"])
+
+
+def main(oracles: str, warehouse: str, queries: str) -> None:
     sys.path.insert(0, oracles)
     from java_sql import session  # noqa: PLC0415  beside the connector
 
     spark = session(warehouse, [])
-    if sink:  # classes are loaded, workers run
-        spark.range(1000).write.format("noop").mode("overwrite").save()
-    found = [_run(spark, table, checkpoint + str(number or ""), options, sink) for number in range(int(runs))]
-    return min(found, key=lambda run: run["seconds"])
-
-
-def _run(spark: Any, table: str, checkpoint: str, options: str, sink: str) -> dict[str, Any]:
-    rows: list[Any] = []
-    started = time.perf_counter()
-    writer = spark.readStream.options(**json.loads(options)).table(table).writeStream
-    if sink:
-        writer = writer.format(sink)
-    else:
-        writer = writer.foreachBatch(lambda batch, _: rows.extend(map(list, batch.collect())))
-    query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    query.awaitTermination()
-    seconds = time.perf_counter() - started
-    count = sum(p.numInputRows for p in query.recentProgress)
-    return {"rows": sorted(rows), "count": count, "seconds": seconds}
+    spark.range(1000).write.format("noop").mode("overwrite").save()  # classes are loaded, workers run
+    print(json.dumps([run(spark, q) for q in json.loads(queries)]))  # noqa: T201  what the parent reads
 
 
 if __name__ == "__main__":
-    print(json.dumps(follow(*sys.argv[1:])))  # noqa: T201  what the parent reads
+    main(*sys.argv[1:])

@@ -7,52 +7,76 @@ may be killed behind each step of a batch; then a new stream goes on with what i
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.arrow.types import VALUE_KIND
+from paimon_core.arrow.types import VALUE_KIND, arrow_type
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidSchemaError
+from paimon_core.insert import insert_rows
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.snapshot_expiry import expire_snapshots
 from paimon_core.maintenance.tags import create_tag
+from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.streams.options import ReadLimits
 from paimon_core.scan.streams.position import parse_position
 from paimon_core.scan.streams.stream import TableStream
-from paimon_core.spec.types import INT
-from paimon_core.store.ddl.schema_changes import AddColumn
-from paimon_core.write.compaction.job import compaction_job
+from paimon_core.spec.snapshot import Operation
+from paimon_core.spec.types import BIGINT, INT
+from paimon_core.store.ddl.schema_changes import AddColumn, DropColumn, SchemaChange, SetOption, UpdateColumnType
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import stored
-from tests.support.executors import run_job
+from tests.support.executors import TextExecutor
 from tests.support.histories import newest
 
 Change = tuple[str, int, str]
+CHANGED = re.compile(r"since the query started, column 'c\d+' (was dropped|became BIGINT instead of INT)\. Start")
 _DELETE = 3
+_ALL = PartitionFilter(())
 
 
 def write(warehouse: str, rows: Iterable[tuple[int, str]], kind: int = 0, *, overwrites: bool = False) -> None:
-    """As a session does: write, commit, compact what is due."""
+    """As a session does: write, commit, compact what is due. Columns that were added get the row's key."""
     table = stored.open_table(warehouse)
     k, v = zip(*sorted(rows), strict=True)
     columns = {"k": pa.array(k, pa.int32()), "v": pa.array(v)}
-    more = [f.name for f in table.schema.fields[2:]]
-    columns |= {name: pa.nulls(len(k), pa.int32()) for name in more}
+    more = [f for f in table.schema.fields if f.name not in columns]
+    columns |= {f.name: pa.array(k, arrow_type(f.type)) for f in more}
     if kind:
         columns[VALUE_KIND] = pa.array([kind] * len(k), pa.int8())
-    writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
+    overwrite = Overwrite() if overwrites else None
+    start, base = table.max_sequence_number() + 1, table.assignment_base(1, overwrite)
+    writer = open_writer(table.write_store(overwrites=overwrites), sequence_start=start, base=base)
     writer.write(pa.record_batch(list(columns.values()), names=list(columns)))
-    messages = writer.finish()
-    table.commit(messages, CommitInfo(user="tester"), Overwrite() if overwrites else None)
-    done = run_job(compaction_job(table.store, table.due_compactions(messages), Strategy.WRITE))
-    if done:
-        table.commit(done, CommitInfo(user="tester"))
+    insert_rows(table, writer.finish(), CommitInfo(user="tester"), TextExecutor(), overwrite)
+
+
+def compact(warehouse: str) -> None:
+    """CALL sys.compact."""
+    table = stored.open_table(warehouse)
+    if table.store.options[BUCKET] != POSTPONED:
+        stored.compact(table)
+        return
+    messages = table.bucket_moves(TextExecutor(), "compact").compact(_ALL, Strategy.FULL)
+    if messages:
+        table.commit_or_abort(messages, CommitInfo(user="tester"))
+
+
+def rescale(warehouse: str, buckets: int) -> None:
+    """ALTER TABLE and CALL sys.rescale."""
+    load_catalog({"warehouse": warehouse}).alter_table(stored.T, [SetOption("bucket", str(buckets))])
+    table = stored.open_table(warehouse)
+    messages = table.bucket_moves(TextExecutor(), "rescale").rescale(_ALL, buckets)
+    if messages:
+        table.commit_or_abort(messages, CommitInfo(user="tester", operation=Operation.OVERWRITE))
 
 
 def expire(warehouse: str, kept: int) -> None:
@@ -71,6 +95,7 @@ class Follower:
     end: str | None = None  # of the batch under way
     changes: list[Change] = field(default_factory=list)  # of batches that are done
     stream: TableStream | None = None
+    restarts: int = 0  # since a change of the columns could not be followed
 
     def _opened(self) -> TableStream:
         if self.stream is None:
@@ -88,6 +113,15 @@ class Follower:
     def batch(self, *, may_die: bool = False) -> bool:
         """Read one batch; whether there was any."""
         dies = self.dice.choice(["planned", "read", "written", "", "", ""]) if may_die else ""
+        try:
+            return self._batch(dies)
+        except InvalidSchemaError as error:  # starts again, with the columns as they are now
+            assert CHANGED.search(str(error)), error
+            self.kill()
+            self.restarts += 1
+            return self._batch(dies)
+
+    def _batch(self, dies: str) -> bool:
         stream = self._opened()
         if self.start is None:
             self.start = stream.initial().json()
@@ -115,9 +149,14 @@ class Follower:
 
     def rows(self, start: str, end: str) -> list[Change]:
         stream = self._opened()
-        plan, names = stream.plan(parse_position(start), parse_position(end)), ["rowkind", "k", "v"]
+        more = [f.name for f in stream.store.schema.fields if f.name not in ("k", "v")]
+        plan, names = stream.plan(parse_position(start), parse_position(end)), ["rowkind", "k", "v", *more]
         read = (read_derived(stream.store, DerivedTable.AUDIT_LOG, s, names) for s in plan.splits)
-        return [tuple(r.values()) for batches in read for b in batches for r in b.to_pylist()]
+        rows = [tuple(r.values()) for batches in read for b in batches for r in b.to_pylist()]
+        for _, k, v, *others in rows:
+            if v:  # a delete has no values
+                assert others == [k if int(v[1:]) > int(name[1:]) else None for name in more], (k, v, more, others)
+        return [(kind, k, v) for kind, k, v, *_ in rows]
 
     def state(self) -> list[tuple[int, str]]:
         """The rows of a table with keys that took the changes."""
@@ -137,21 +176,27 @@ class Follower:
         return sorted(rows.elements())
 
 
-def act(warehouse: str, dice: random.Random, number: int, *, keyed: bool, overwrites: bool) -> str:
+def act(warehouse: str, dice: random.Random, number: int) -> str:
     """Do one thing to the table; what it was."""
     table = stored.open_table(warehouse)
     keys = range(dice.randint(0, 12), dice.randint(13, 20))
-    acts: dict[str, Any] = {
+    acts: dict[str, Callable[[], object]] = {
         "insert": lambda: write(warehouse, [(k, f"v{number}") for k in keys]),
-        "compact": lambda: stored.compact(table),
+        "overwrite": lambda: write(warehouse, [(k, f"o{number}") for k in keys], overwrites=True),
+        "compact": lambda: compact(warehouse),
         "expire": lambda: expire(warehouse, dice.randint(1, 3)),
         "tag": lambda: create_tag(table.store, f"t{number}", latest) if latest else None,
-        "column": lambda: _add_column(warehouse, f"c{number}"),
+        "column": lambda: _alter(warehouse, AddColumn((f"c{number}",), INT)),
     }
-    if keyed:
+    if table.schema.primary_keys:
         acts["delete"] = lambda: write(warehouse, [(k, "") for k in keys], _DELETE)
-    if overwrites:
-        acts["overwrite"] = lambda: write(warehouse, [(k, f"o{number}") for k in keys], overwrites=True)
+    if table.store.options[BUCKET] > 0:
+        acts["rescale"] = lambda: rescale(warehouse, dice.randint(1, 4))
+    added = [f for f in table.schema.fields if f.name not in ("k", "v")]
+    if added:
+        last = (added[-1].name,)
+        acts["drop column"] = lambda: _alter(warehouse, DropColumn(last))
+        acts["widen column"] = lambda: _alter(warehouse, UpdateColumnType(last, BIGINT))
     latest = table.latest_snapshot()
     weights = {"insert": 6, "delete": 3, "expire": 2}
     chosen: str = dice.choices(list(acts), [weights.get(a, 1) for a in acts])[0]
@@ -159,5 +204,5 @@ def act(warehouse: str, dice: random.Random, number: int, *, keyed: bool, overwr
     return chosen
 
 
-def _add_column(warehouse: str, name: str) -> None:
-    load_catalog({"warehouse": warehouse}).alter_table(stored.T, [AddColumn((name,), INT)])
+def _alter(warehouse: str, change: SchemaChange) -> None:
+    load_catalog({"warehouse": warehouse}).alter_table(stored.T, [change])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import compress
 
 import numpy as np
@@ -12,12 +13,13 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.lsm.runs import sections
 from paimon_core.lsm.strategy import newest_wins
-from paimon_core.options import DATA_EVOLUTION, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
+from paimon_core.options import BUCKET, DATA_EVOLUTION, DYNAMIC, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileIdentifier, FileKind, ManifestEntry
+from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
@@ -102,7 +104,8 @@ def added_files(
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
-    """Splits of files of the later version and those of the earlier one that hold the same keys."""
+    """Splits of files of the later version and those of the earlier one that hold the same keys; where keys have moved
+    between buckets, the files of several buckets are named by their paths."""
     versions = increment.start, increment.end
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
@@ -112,13 +115,23 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
     if store.has_primary_key:
         common = _older(common, old | new)
+    moved = _moved(store, old, new) if store.has_primary_key else frozenset[bytes]()
     buckets: dict[BucketKey, tuple[list[DataFileMeta], list[DataFileMeta]]] = defaultdict(lambda: ([], []))
     for side, entries in enumerate((old, new)):
         read = are_read(store, np.array([e.bucket for e in entries.values()], dtype=np.int32))
         for identifier, entry in compress(entries.items(), read):
             hidden = entry.file.level == 0 and skips_level_0(store)
-            if identifier[:4] not in common and not hidden:
+            if identifier[:4] in common or hidden:
+                continue
+            if entry.partition in moved:
+                folder = store.bucket_dir(entry.partition, entry.bucket)
+                whole = replace(entry.file, external_path=data_file_path(folder, entry.file))
+                buckets[entry.partition, 0][side].append(whole)
+            else:
                 buckets[entry.partition, entry.bucket][side].append(entry.file)
+    for vectors in (old_vectors, new_vectors):
+        for partition, number in [b for b in vectors if b[0] in moved and b[1]]:
+            vectors[partition, 0] |= vectors[partition, number]
     for bucket, (before, after) in buckets.items():
         for earlier, later in _by_keys(store, before, after):
             yield DataSplit(
@@ -132,6 +145,20 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
                 before=tuple(earlier),
                 before_deletions=_of(earlier, old_vectors[bucket]),
             )
+
+
+def _moved(
+    store: TableStore, old: Mapping[FileIdentifier, ManifestEntry], new: Mapping[FileIdentifier, ManifestEntry]
+) -> frozenset[bytes]:
+    """The partitions in which a key may be in one bucket in the earlier version and in another one in the later: their
+    buckets are compared together. A rescale changes the number of buckets, an overwrite gives keys dynamic ones anew.
+    """
+    numbers: dict[bytes, set[int]] = defaultdict(set)
+    for entry in (*old.values(), *new.values()):
+        numbers[entry.partition].add(entry.total_buckets)
+    both = {old[i].partition for i in old.keys() & new.keys()}
+    is_dynamic = store.options[BUCKET] == DYNAMIC
+    return frozenset(p for p, found in numbers.items() if len(found) > 1 or (is_dynamic and p not in both))
 
 
 def _older(common: set[_FileKey], files: Mapping[FileIdentifier, ManifestEntry]) -> set[_FileKey]:

@@ -10,6 +10,12 @@ from typing import Any
 
 from pyspark.sql import DataFrameReader, DataFrameWriter
 
+from paimon_sql.spark.dataframes.changelog_option import (
+    is_in_catalog_of_ours,
+    located_table,
+    log_of,
+    without_changelog,
+)
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.frame_io import (
     read_table,
@@ -25,8 +31,6 @@ from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
 from paimon_sql.spark.tables.catalog import PROVIDER, STATE_OPTIONS
 from paimon_sql.spark.tables.path_names import LOCATORS, table_name
-
-_READ_CHANGELOG = "read.changelog"
 
 
 @hook(
@@ -48,17 +52,21 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
     reader.options(**options)
     if schema is not None:
         reader.schema(schema)
-    given = reader_options(reader)
+    given, changelog = without_changelog(reader_options(reader))
     refuse_schema(reader)
     rest = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
-    changelog = rest.pop(_READ_CHANGELOG, "false").lower() == "true"
-    jvm, name = jvm_of(reader._spark.sparkContext), table_name(given, path, "$audit_log" if changelog else "")
+    jvm, name = jvm_of(reader._spark.sparkContext), located_table(given, path, changelog=changelog)
     return read_table(jvm, reader, name, rest, STATE_OPTIONS)
 
 
 def _table(reader: Any, tableName: str) -> Any:
-    """With options that decide about columns, of which an older Spark tells nobody."""
+    """The log of changes, or with options that decide about columns, of which an older Spark tells nobody."""
     given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
+    if given and is_in_catalog_of_ours(reader._spark, tableName):
+        rest, changelog = without_changelog(given)
+        if rest != given:
+            name = log_of(reader._spark, tableName) if changelog else tableName
+            return read_table(jvm, reader, name, rest, STATE_OPTIONS)
     if STATE_OPTIONS.isdisjoint(given) or not travels_in_name(jvm):
         return NotImplemented
     return read_table(jvm, reader, tableName, given, STATE_OPTIONS)

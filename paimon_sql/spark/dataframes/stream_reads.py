@@ -7,27 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamReader
 
-from paimon_core.errors import InvalidOptionError
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.dataframes.changelog_option import (
+    is_in_catalog_of_ours,
+    located_table,
+    log_of,
+    without_changelog,
+)
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
-from paimon_sql.spark.jvm.sessions import java_session, name_parts
+from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.jvm.streams.sources import (
     install_stream_columns,
     read_stream,
     stream_reader_options,
     stream_reader_source,
 )
-from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.tables.path_names import LOCATORS, table_name
-
-_READ_CHANGELOG, _LOG = "read.changelog", "$audit_log"
+from paimon_sql.spark.tables.path_names import LOCATORS
 
 
 @hook(
@@ -48,8 +49,8 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
     reader.options(**options)
     if schema is not None:
         reader.schema(schema)
-    given = stream_reader_options(reader)
-    name = table_name(given, path, _LOG if _wants_changelog(given) else "")
+    given, changelog = without_changelog(stream_reader_options(reader))
+    name = located_table(given, path, changelog=changelog)
     return _stream(reader, name, {k: v for k, v in given.items() if k.lower() not in LOCATORS})
 
 
@@ -58,32 +59,13 @@ def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
         return NotImplemented
     if "$" in name and "`" not in name:  # t$audit_log, which Spark's parser wants in backquotes
         name = ".".join(map(quoted_name, name.split(".")))
-    if not _is_in_catalog_of_ours(reader._spark, name):
+    if not is_in_catalog_of_ours(reader._spark, name):
         return NotImplemented
-    given = stream_reader_options(reader)
-    if not _wants_changelog(given):
-        return _stream(reader, name, given)
-    parts = name_parts(java_session(reader._spark), name)
-    if "$" in parts[-1].replace("$branch_", ""):
-        raise InvalidOptionError(f"Option '{_READ_CHANGELOG}' is for tables themselves, {name} is a system table.")
-    log = ".".join(quoted_name(p) for p in (*parts[:-1], parts[-1] + _LOG))
-    return _stream(reader, log, given)
+    given, changelog = without_changelog(stream_reader_options(reader))
+    return _stream(reader, log_of(reader._spark, name) if changelog else name, given)
 
 
 def _stream(reader: Any, name: str, options: dict[str, str]) -> Any:
     session = reader._spark
     install_stream_columns(jvm_of(session.sparkContext), java_session(session))
-    kept = {k: v for k, v in options.items() if k.lower() != _READ_CHANGELOG}
-    return read_stream(reader, name, kept | {IS_STREAM: "true"})
-
-
-def _wants_changelog(options: dict[str, str]) -> bool:
-    found = next((v for k, v in options.items() if k.lower() == _READ_CHANGELOG), "false").strip().lower()
-    if found not in ("true", "false"):
-        raise InvalidOptionError(f"Option '{_READ_CHANGELOG}' cannot be {found!r}: it is true or false.")
-    return found == "true"
-
-
-def _is_in_catalog_of_ours(session: SparkSession, name: str) -> bool:
-    registry = registry_of(session)
-    return registry is not None and registry.find_name(name) is not None
+    return read_stream(reader, name, options | {IS_STREAM: "true"})

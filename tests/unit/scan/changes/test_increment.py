@@ -20,12 +20,14 @@ from paimon_core.options import TableOptions
 from paimon_core.scan.changes.increment import Increment, IncrementMode, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import snapshot_ids
 from paimon_core.store.tag_periods import tag_period
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job
 from paimon_core.write.deletion import delete_rows
 from tests.support import stored
 from tests.support.executors import run_job
+from tests.support.streamed import rescale, write
 
 
 def tag(table: Table, name: str, snapshot: int) -> None:
@@ -215,6 +217,29 @@ def test_rows_marked_as_deleted_are_in_a_difference(warehouse: str) -> None:
     assert log(warehouse, incremental_between="one,three") == [("-D", 1, "a"), ("-D", 3, "c")]
     assert log(warehouse, incremental_between="two,three") == [("-D", 3, "c")]
     assert log(warehouse, incremental_between="two,three", derived=DerivedTable.ROWS) == []
+
+
+@pytest.mark.parametrize("options", [{}, {"deletion_vectors__enabled": "true"}, {"changelog_producer": "lookup"}])
+def test_rows_that_move_to_other_buckets_are_no_change(warehouse: str, options: dict[str, str]) -> None:
+    stored.create_table(warehouse, primary_key="k", bucket="2", **options)
+    rows = [(k, "a") for k in range(20)]
+    write(warehouse, rows)
+    write(warehouse, rows[:5])  # in one bucket as in the other, several runs
+    tag(stored.open_table(warehouse), "one", snapshot_ids(stored.open_table(warehouse).store)[-1])
+    rescale(warehouse, 3)
+    write(warehouse, [(7, "b"), (30, "b")])
+    tag(stored.open_table(warehouse), "two", snapshot_ids(stored.open_table(warehouse).store)[-1])
+    assert log(warehouse, incremental_between="one,two") == [("+I", 7, "b"), ("+I", 30, "b")]
+
+
+def test_rows_that_an_overwrite_gives_other_dynamic_buckets(warehouse: str) -> None:
+    stored.create_table(warehouse, primary_key="k", dynamic_bucket__target_row_num="3")
+    for k in range(9):
+        write(warehouse, [(8 - k, "a")])
+    tag(stored.open_table(warehouse), "one", snapshot_ids(stored.open_table(warehouse).store)[-1])
+    write(warehouse, [(k, "a") for k in range(8)] + [(10, "b")], overwrites=True)
+    tag(stored.open_table(warehouse), "two", snapshot_ids(stored.open_table(warehouse).store)[-1])
+    assert log(warehouse, incremental_between="one,two") == [("+I", 10, "b"), ("-D", 8, "a")]
 
 
 def expire(warehouse: str) -> None:

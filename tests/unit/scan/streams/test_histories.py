@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tests.support import stored
 from tests.support.streamed import Follower, act
 
-EXAMPLES = -(-int(os.environ.get("STREAM_HISTORIES", "14")) // 7)  # of each table
 KEYED = {"primary_key": "k", "bucket": "2"}
 TABLES = {
     "append": {},
@@ -25,24 +24,20 @@ TABLES = {
     "input": KEYED | {"changelog_producer": "input"},
     "lookup": KEYED | {"changelog_producer": "lookup"},
     "full-compaction": KEYED | {"changelog_producer": "full-compaction", "full_compaction__delta_commits": "1"},
+    "dynamic": {"primary_key": "k", "dynamic_bucket__target_row_num": "5"},
+    "dynamic lookup": {"primary_key": "k", "changelog_producer": "lookup", "dynamic_bucket__target_row_num": "5"},
     "postponed": KEYED | {"bucket": "-2"},
 }
+EXAMPLES = -(-int(os.environ.get("STREAM_HISTORIES", "18")) // len(TABLES))  # of each table
 
 
 def follow(warehouse: str, name: str, seed: int, steps: int) -> None:
     options, dice = TABLES[name], random.Random(seed)
     stored.create_table(warehouse, num_sorted_run__compaction_trigger="3", **options)
-    keyed = "primary_key" in options
-    # a changelog producer does not tell of what an overwrite replaced
-    overwrites = not keyed or name == "none"
-    follower = Follower(
-        warehouse,
-        dice,
-        {"consumer-id": "follower", "streaming-read-overwrite": "true"} if overwrites else {"consumer-id": "follower"},
-    )
+    follower = Follower(warehouse, dice, {"consumer-id": "follower", "streaming-read-overwrite": "true"})
     done = []
     for number in range(steps):
-        done.append(act(warehouse, dice, number, keyed=keyed, overwrites=overwrites))
+        done.append(act(warehouse, dice, number))
         for _ in range(dice.randint(0, 2)):
             follower.batch(may_die=True)
     follower.drain()
@@ -50,7 +45,7 @@ def follow(warehouse: str, name: str, seed: int, steps: int) -> None:
     if name == "full-compaction":  # what is not compacted yet has no changelog
         stored.compact(stored.open_table(warehouse))
         follower.drain()
-    assert (follower.state() if keyed else follower.counted()) == expected, (name, seed, done)
+    assert (follower.state() if "primary_key" in options else follower.counted()) == expected, (name, seed, done)
 
 
 @pytest.mark.parametrize("name", TABLES)
