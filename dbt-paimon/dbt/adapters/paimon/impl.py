@@ -71,6 +71,11 @@ class PaimonAdapter(SparkAdapter):
 
     # what dbt asks
 
+    def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
+        """Names of Paimon's are what they are, also in a project that does not quote them: dbt would lower them."""
+        parts = {"database": database, "schema": schema, "identifier": identifier}
+        return {part: name for part, name in parts.items() if name is not None}
+
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         try:
             tables = self.execute_macro("paimon_show_tables", kwargs={"relation": schema_relation})
