@@ -4,6 +4,9 @@
 # make test-versions   hooks, quickstart, golden tables and some of the conformance cases on each of SPARKS (4.0 4.1 4.2)
 # make test-all-versions   every test on each of 4.0 4.1 4.2 4.3 (hours)
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
+# make test-dbt    dbt-paimon: its tests and those of dbt's suites that the gate runs; ARGS as above. dbt is kept in
+#              ~/.cache/paimon-sql, not in .venv
+# make test-dbt-all   all of dbt's suites (half an hour)
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
@@ -18,7 +21,7 @@
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -69,6 +72,14 @@ test-all-versions:
 test-wheel: build/wheel/bin/python
 	JAVA_EXTRA=$(JAVA_EXTRA) scripts/test_wheel build/wheel/bin/python
 
+# one process, as one JVM is what takes time
+DBT_TESTS = $(shell scripts/dbt_env)/bin/python -m pytest -q -p no:cacheprovider -c dbt-paimon/pyproject.toml --rootdir dbt-paimon
+test-dbt: .venv/dev.installed
+	$(DBT_TESTS) -m "not long" dbt-paimon/tests $(ARGS)
+
+test-dbt-all: .venv/dev.installed
+	$(DBT_TESTS) dbt-paimon/tests $(ARGS)
+
 stress: .venv/dev.installed
 	$(BIN)/python -m tests.stress $(ARGS)
 
@@ -108,7 +119,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress long-session interleavings faults stream-kills stream-soak streams catalog-crashes
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -1,0 +1,22 @@
+"""dbt's adapter for Apache Paimon tables: dbt-spark's, with a session of paimon-sql's and macros of its own.
+
+`credentials` is what a profile may say, `sessions` makes its Spark session, `connections` runs statements in it,
+`model_configs` checks what models say of their tables; `impl`, `relation` and `literals` are what dbt and the macros in
+`dbt/include/paimon` call.
+"""
+
+from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.paimon.connections import PaimonConnectionManager
+from dbt.adapters.paimon.credentials import PaimonCredentials
+from dbt.adapters.paimon.impl import PaimonAdapter
+from dbt.adapters.paimon.relation import PaimonRelation
+from dbt.include import paimon
+
+__all__ = ["PaimonAdapter", "PaimonConnectionManager", "PaimonCredentials", "PaimonRelation", "Plugin"]
+
+Plugin = AdapterPlugin(
+    adapter=PaimonAdapter,
+    credentials=PaimonCredentials,
+    include_path=paimon.PACKAGE_PATH,
+    dependencies=["spark"],
+)

@@ -1,0 +1,119 @@
+"""Statements of dbt's threads, run in the session they share."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.paimon.literals import literal
+from dbt.adapters.paimon.sessions import shared_session
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
+from dbt.adapters.spark.session import Connection as SparkSessionConnection
+from dbt.adapters.spark.session import Cursor, SessionConnectionWrapper
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Paimon")
+
+# Spark and py4j log what they raise, with stack traces; dbt shows it
+for _name in ("py4j", "SQLQueryContextLogger"):
+    logger.set_adapter_dependency_log_level(_name, "CRITICAL")
+
+# dbt ends a transaction, which Spark has not, before hooks that are to run outside of one
+_COMMIT = re.compile(r"\s*(/\*((?!\*/).)*\*/\s*)*commit\s*;?\s*", re.DOTALL | re.IGNORECASE)
+_PLAN = re.compile(r"; line \d+ pos \d+;\n.*", re.DOTALL)  # the plan behind the message of an AnalysisException
+
+
+class PaimonCursor(Cursor):
+    """dbt-spark's cursor over one session, which it does not look for."""
+
+    def __init__(self, session: SparkSession, tag: str) -> None:
+        super().__init__()
+        self.session, self.tag = session, tag
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        if parameters:
+            sql = sql % parameters
+        if _COMMIT.fullmatch(sql):
+            return
+        self._rows = None
+        self.session.sparkContext.addJobTag(self.tag)
+        try:
+            self._df = self.session.sql(sql)
+        finally:
+            self.session.sparkContext.removeJobTag(self.tag)
+
+    def fetchall(self) -> Any:
+        self.session.sparkContext.addJobTag(self.tag)
+        try:
+            return super().fetchall()
+        finally:
+            self.session.sparkContext.removeJobTag(self.tag)
+
+
+class PaimonSession(SparkSessionConnection):
+    """What dbt-spark's wrapper takes for a connection."""
+
+    def __init__(self, session: SparkSession) -> None:
+        super().__init__()
+        self.session, self.tag = session, f"dbt-{uuid.uuid4()}"
+
+    def cursor(self) -> PaimonCursor:
+        return PaimonCursor(self.session, self.tag)
+
+
+class PaimonSessionWrapper(SessionConnectionWrapper):
+    """dbt-spark's wrapper, whose statements can be cancelled, and whose values are literals."""
+
+    handle: PaimonSession
+
+    def cancel(self) -> None:
+        self.handle.session.sparkContext.cancelJobsWithTag(self.handle.tag)
+
+    @classmethod
+    def _fix_binding(cls, value: Any) -> str:
+        return literal(value)
+
+
+class PaimonConnectionManager(SparkConnectionManager):
+    TYPE = "paimon"
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        if connection.credentials.method != SparkConnectionMethod.SESSION:
+            return super().open(connection)
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        try:
+            session = shared_session(connection.credentials)
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            raise FailedToConnectError(f"There is no Spark session: {_message(error)}") from error
+        connection.handle = PaimonSessionWrapper(PaimonSession(session))
+        connection.state = ConnectionState.OPEN
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Generator[None, None, None]:
+        """As dbt-spark's, but errors of Spark's and ours are errors of the database, without Spark's plans."""
+        try:
+            with super().exception_handler(sql):
+                yield
+        except PySparkException as error:  # dbt-spark passes on those without arguments
+            raise DbtDatabaseError(_message(error)) from error
+        except DbtRuntimeError as error:
+            if isinstance(error.__context__, PySparkException):
+                raise DbtDatabaseError(_message(error.__context__)) from error.__context__
+            raise
+
+
+def _message(error: Exception) -> str:
+    return _PLAN.sub("", str(error)).strip()

@@ -1,0 +1,78 @@
+"""The Spark session of a profile, which all threads of dbt share.
+
+dbt opens a connection for each node and thread, by a class method: what they share can only be held by the module.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from dbt.adapters.paimon.credentials import PaimonCredentials
+from dbt_common.exceptions import DbtConfigError
+from pyspark.sql import SparkSession
+
+import paimon_sql
+
+_QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A session, and the catalog it was made for."""
+
+    session: SparkSession
+    catalog: str
+    definition: tuple[tuple[str, str], ...]
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.session.sparkContext._jsc is None
+
+
+_LOCK = threading.Lock()
+_open: dict[str, _Open] = {}  # by name of the catalog
+
+
+def shared_session(credentials: PaimonCredentials) -> SparkSession:
+    """The session of a profile, made by the first thread that asks.
+
+    Raises `DbtConfigError` where Spark has no such catalog, or this process has used its name for another one.
+    """
+    catalog, definition = str(credentials.database), tuple(sorted(_definition(credentials).items()))
+    with _LOCK:
+        known = _open.get(catalog)
+        if known is None or known.is_stopped:
+            known = _open[catalog] = _Open(_connect(credentials, dict(definition)), catalog, definition)
+        if known.definition != definition:
+            raise DbtConfigError(
+                f"This process has used the catalog {catalog} with other settings. Give the catalog of this profile"
+                " another name, or run dbt in another process."
+            )
+        return known.session
+
+
+def _definition(credentials: PaimonCredentials) -> dict[str, str]:
+    """The arguments of `connect` that define the catalog."""
+    if credentials.warehouse is None:
+        given = [name for name in ("metastore", "uri", "catalog_options") if getattr(credentials, name)]
+        if given:
+            raise DbtConfigError(f"{', '.join(given)}: a catalog needs a warehouse. Add it to the profile.")
+        return {}
+    named = {"warehouse": credentials.warehouse, "metastore": credentials.metastore, "uri": credentials.uri}
+    return {**{k: v for k, v in named.items() if v is not None}, **credentials.catalog_options}
+
+
+def _connect(credentials: PaimonCredentials, definition: dict[str, str]) -> SparkSession:
+    settings = {**_QUIET, **{k: v for k, v in credentials.server_side_parameters.items() if k.startswith("spark.")}}
+    if credentials.master is not None:
+        settings["spark.master"] = credentials.master
+    catalog = str(credentials.database)
+    session = paimon_sql.connect(catalog=catalog, **definition, **settings)
+    if catalog not in paimon_sql.configured_catalogs(session):
+        raise DbtConfigError(
+            f"Spark has no Paimon catalog {catalog}: the profile has no warehouse, and spark.sql.catalog.{catalog} is"
+            " not paimon_sql.SparkCatalog. Add warehouse to the profile, or name a configured catalog."
+        )
+    session.catalog.setCurrentCatalog(catalog)
+    return session

@@ -1,0 +1,9 @@
+{# dbt's own: a view of the other relation, as a Paimon table is not cloned without its files. #}
+{% macro paimon__can_clone_table() %}
+  {{ return(False) }}
+{% endmacro %}
+
+
+{% materialization clone, adapter='paimon' %}
+  {{ return(materialization_clone_default()) }}
+{% endmaterialization %}

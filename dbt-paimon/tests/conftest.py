@@ -1,0 +1,84 @@
+"""The profile of dbt's own test suites: one warehouse and one Spark session for all of them.
+
+Models are tables by default where the catalog cannot keep views, and what is about views is skipped there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.quick_jvm import QUICK_JVM
+
+pytest_plugins = ["dbt.tests.fixtures.project"]
+os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
+
+
+@pytest.fixture(scope="session")
+def profile_of_session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return {
+        "type": "paimon",
+        "warehouse": str(tmp_path_factory.mktemp("warehouse")),
+        "master": "local[2]",
+        "threads": 4,
+        "server_side_parameters": {
+            "spark.sql.shuffle.partitions": 2,
+            "spark.sql.session.timeZone": "UTC",
+            "spark.ui.enabled": False,
+            "spark.driver.memory": "2g",
+            "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC {QUICK_JVM}",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark-warehouse")),
+        },
+    }
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(profile_of_session: dict[str, Any]) -> dict[str, Any]:
+    return dict(profile_of_session)
+
+
+@pytest.fixture(scope="session")
+def spark(profile_of_session: dict[str, Any]) -> Any:
+    """The session that dbt uses, too."""
+    from dbt.adapters.paimon.credentials import PaimonCredentials  # noqa: PLC0415  starts no JVM before it is needed
+    from dbt.adapters.paimon.sessions import shared_session  # noqa: PLC0415
+
+    known = {k: v for k, v in profile_of_session.items() if k not in ("type", "threads")}
+    session = shared_session(PaimonCredentials.from_dict({**known, "schema": "default"}))
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+@pytest.fixture(scope="session")
+def has_views(spark: Any) -> bool:
+    from pyspark.errors import AnalysisException  # noqa: PLC0415
+
+    try:
+        spark.sql("create or replace view paimon.default.a_view as select 1 as one")
+    except AnalysisException as error:
+        assert "has tables only" in str(error)
+        return False
+    spark.sql("drop view paimon.default.a_view")
+    return True
+
+
+@pytest.fixture(scope="class", autouse=True)
+def _views_if_needed(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("views") and not request.getfixturevalue("has_views"):
+        pytest.skip("the catalog keeps no views")
+
+
+@pytest.fixture(scope="class")
+def dbt_project_yml(project_root: Any, project_config_update: Any, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """As dbt's own fixture; models that do not say what they are are tables where there are no views."""
+    update = yaml.safe_load(project_config_update) if isinstance(project_config_update, str) else project_config_update
+    config: dict[str, Any] = {"name": "test", "profile": "test", "flags": {"send_anonymous_usage_stats": False}}
+    config |= update or {}
+    if not request.getfixturevalue("has_views"):
+        config["models"] = {"+materialized": "table"} | config.get("models", {})
+    Path(str(project_root), "dbt_project.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    return config

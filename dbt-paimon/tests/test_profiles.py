@@ -1,0 +1,63 @@
+"""Profiles: what they may say, what is refused, and that secrets stay out of sight."""
+
+import pytest
+from dbt.adapters.paimon.credentials import PaimonCredentials
+from dbt_common.exceptions import DbtRuntimeError
+
+
+def _credentials(**profile):
+    data = PaimonCredentials.translate_aliases({"schema": "shop", **profile})
+    PaimonCredentials.validate(data)
+    return PaimonCredentials.from_dict(data)
+
+
+def test_a_warehouse_and_a_schema_are_enough():
+    credentials = _credentials(warehouse="/lake")
+    assert (credentials.type, credentials.method, credentials.database) == ("paimon", "session", "paimon")
+    assert credentials.server_side_parameters == {"spark.sql.ansi.enabled": "false"}
+
+
+def test_settings_of_yaml_become_texts():
+    given = {"spark.sql.shuffle.partitions": 4, "spark.ui.enabled": False, "spark.sql.ansi.enabled": True}
+    credentials = _credentials(
+        warehouse="/lake", catalog="lake", server_side_parameters=given, catalog_options={"x": 1}
+    )
+    assert credentials.database == "lake"
+    assert credentials.server_side_parameters == {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.sql.ansi.enabled": "true",
+    }
+    assert credentials.catalog_options == {"x": "1"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "text"),
+    [
+        ({"warehous": "/lake"}, "'warehous' is no setting.*Did you mean warehouse"),
+        ({"s3.endpoint": "x"}, "'s3.endpoint' is no setting.*catalog_options"),
+        ({"method": "http", "warehouse": "/lake"}, "method 'http' does not exist for Paimon"),
+        ({"method": "thrift", "host": "x", "warehouse": "/lake"}, "warehouse: with method thrift the server"),
+        ({"warehouse": "/lake", "schema": None}, "schema"),
+    ],
+)
+def test_bad_profiles_say_what_is_wrong(profile, text):
+    with pytest.raises((DbtRuntimeError, Exception), match=text):
+        _credentials(**profile)
+
+
+def test_what_debug_shows_has_no_secrets():
+    credentials = _credentials(
+        warehouse="s3://bucket/lake?token=hunter2",
+        metastore="jdbc",
+        uri="jdbc:postgresql://me:hunter2@host/db?password=hunter2",
+        catalog_options={"jdbc.password": "hunter2", "s3.secret-key": "hunter2", "jdbc.user": "me"},
+        server_side_parameters={"spark.hadoop.fs.s3a.secret.key": "hunter2"},
+        password="hunter2",
+        token="hunter2",
+    )
+    shown = dict(credentials.connection_info(with_aliases=True))
+    assert "hunter2" not in str(shown)
+    assert shown["catalog_options"]["jdbc.user"] == "me"
+    assert shown["catalog"] == shown["database"] == "paimon"
+    assert "host/db" in shown["uri"]
