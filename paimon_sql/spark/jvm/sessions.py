@@ -116,9 +116,18 @@ def session_catalog(session: JavaObject) -> JavaObject:
     return session.sessionState().catalog()
 
 
-def session_catalog_plugin(session: JavaObject) -> JavaObject:
+@hook(
+    "`CatalogManager.defaultSessionCatalog`",
+    "`org.apache.paimon.spark.SparkGenericCatalog` as the session's catalog",
+    Variant.of("method", method(classes.CATALOG_MANAGER, "defaultSessionCatalog", 0)),
+    Variant.of("private field", field(classes.CATALOG_MANAGER, "defaultSessionCatalog")),
+)
+def session_catalog_plugin(jvm: Jvm, session: JavaObject) -> JavaObject:
     """The same as a catalog that statements name, `spark_catalog`."""
-    return session.sessionState().catalogManager().defaultSessionCatalog()
+    manager = session.sessionState().catalogManager()
+    if jvm.variant(session_catalog_plugin).name == "method":
+        return manager.defaultSessionCatalog()
+    return accessible_field(manager, "defaultSessionCatalog").get(manager)
 
 
 @hook(

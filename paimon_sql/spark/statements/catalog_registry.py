@@ -88,7 +88,7 @@ class CatalogRegistry:
             "spark.sql.catalog.paimon.warehouse to the warehouse, and USE paimon.",
             *(CATALOG_PREFIX, SESSION_CATALOG, SESSION_CATALOG, CATALOG_CLASSES[0]),
         )
-        loaded.put(SESSION_CATALOG, session_catalog_plugin(self.session))
+        loaded.put(SESSION_CATALOG, session_catalog_plugin(self.jvm, self.session))
 
     def change(self, statement: CatalogStatement) -> None:
         """Configure a new catalog, or forget one."""
