@@ -16,7 +16,7 @@ from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.rows import internal_rows
+from paimon_sql.spark.jvm.scans.rows import internal_rows
 from paimon_sql.spark.jvm.sessions import current_namespace, name_parts, python_session, settings_of
 
 OPTION_PREFIX = "spark.paimon."

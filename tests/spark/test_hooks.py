@@ -27,7 +27,7 @@ from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql import spark as bridge
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
-from paimon_sql.spark.jvm.rows import internal_rows
+from paimon_sql.spark.jvm.scans.rows import internal_rows
 from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge

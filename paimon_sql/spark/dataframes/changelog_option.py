@@ -27,7 +27,6 @@ def without_changelog(options: Mapping[str, str]) -> tuple[dict[str, str], bool]
     return rest, any(TableOptions({_OPTION.key: v})[_OPTION] for v in given.values())
 
 
-
 def located_table(options: Mapping[str, str], path: object, *, changelog: bool) -> str:
     """The table, or its log, that a reader's options and argument name; raises as `table_name`."""
     name = table_name(options, path)

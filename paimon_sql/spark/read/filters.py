@@ -27,7 +27,7 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import with_map_values
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.pushdown import Call, LiteralValue, Reference, Term, translated
+from paimon_sql.spark.jvm.scans.pushdown import Call, LiteralValue, Reference, Term, translated
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

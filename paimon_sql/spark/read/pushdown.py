@@ -6,7 +6,7 @@ from typing import Any
 
 from paimon_core.scan.aggregates import Aggregate
 from paimon_core.scan.pruning.limits import Order
-from paimon_sql.spark.jvm.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
+from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
 
 
 def aggregates_of(aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:

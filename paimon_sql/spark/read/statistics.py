@@ -14,8 +14,8 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import Kind
 from paimon_core.spec.value_texts import sql_bound
 from paimon_core.table import Table
-from paimon_sql.spark.jvm import statistics as jvm_statistics
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.scans import statistics as jvm_statistics
 from paimon_sql.spark.types import to_struct
 
 _COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")

@@ -14,7 +14,7 @@ from paimon_core.spec.value_texts import bound_text
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.plans import AnalyzeColumns, AnalyzeTable
-from paimon_sql.spark.jvm.statistics import column_statistics
+from paimon_sql.spark.jvm.scans.statistics import column_statistics
 from paimon_sql.spark.statements.commands import TableCommand
 
 _WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)

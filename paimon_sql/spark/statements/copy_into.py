@@ -20,7 +20,7 @@ from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import CopyIntoFolder, CopyIntoTable
 from paimon_sql.spark.errors.java import first_line
-from paimon_sql.spark.jvm.files import hadoop_status
+from paimon_sql.spark.jvm.scans.files import hadoop_status
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
 from paimon_sql.spark.types import string_types, to_struct

@@ -12,7 +12,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SupportsViews
 from paimon_sql.spark.jvm.commands import union
 from paimon_sql.spark.jvm.plans import extended_listing
-from paimon_sql.spark.jvm.rows import rows_relation
+from paimon_sql.spark.jvm.scans.rows import rows_relation
 from paimon_sql.spark.jvm.sessions import matching_names
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.tables.catalog import SparkCatalog

@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.session_views import prepared_view
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement
-from paimon_sql.spark.jvm.rows import rows_relation
+from paimon_sql.spark.jvm.scans.rows import rows_relation
 from paimon_sql.spark.jvm.sessions import is_temporary_view, matching_names
 from paimon_sql.spark.jvm.views import ViewDefinition
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located

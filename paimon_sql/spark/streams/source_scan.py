@@ -23,7 +23,7 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import texts
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.statistics import scan_statistics
+from paimon_sql.spark.jvm.scans.statistics import scan_statistics
 from paimon_sql.spark.jvm.streams.sources import is_streamed
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan import PushedRequest

@@ -28,7 +28,7 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
-from paimon_sql.spark.jvm.pushdown import read_time_travel
+from paimon_sql.spark.jvm.scans.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder

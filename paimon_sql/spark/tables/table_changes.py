@@ -22,7 +22,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from paimon_sql.spark.jvm.pushdown import ChangeKind, change_kind, column_before
+from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_before
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"

@@ -13,10 +13,10 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.files import file_relation
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.scans.files import file_relation
+from paimon_sql.spark.jvm.scans.statistics import estimated_size
 from paimon_sql.spark.jvm.sessions import add_last_optimization
-from paimon_sql.spark.jvm.statistics import estimated_size
 from paimon_sql.spark.proxy import Proxy
 
 _LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: where there is less, a shuffle makes fewer

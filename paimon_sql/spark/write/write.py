@@ -23,7 +23,7 @@ from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.pushdown import read_term
+from paimon_sql.spark.jvm.scans.pushdown import read_term
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.filters import from_connector

@@ -8,9 +8,9 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.files import file_index
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, mention
+from paimon_sql.spark.jvm.scans.files import file_index
 
 _ASKING = Variant.of("to those that ask", mention(f"{classes.PUSH_DOWN}$", classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS))
 _FILE_SCANS = Variant.of("to scans of files", constructor(classes.FILE_SCAN_BUILDER, 3))

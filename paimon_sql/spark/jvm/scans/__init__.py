@@ -1,0 +1,1 @@
+"""Scans: what Spark asks of them and pushes down, its own scans of files, statistics, and rows."""
