@@ -11,6 +11,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.secrets import is_secret
 from paimon_sql.java import find_java
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
@@ -122,10 +123,11 @@ def _context_of(spark: SparkSession) -> SparkContext:
 
 def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:
     """A new session. The context knows the catalog's settings from its start, as Spark redacts no others in its event
-    log; the JVM is there before them, as what it starts with stands on its command line."""
+    log; the JVM is there before them and before other secrets, as what it starts with stands on its command line."""
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
+    on_command_line = [(key, value) for key, value in settings.items() if not is_secret(key)]
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(on_command_line))
     pattern = settings.get(PATTERN) or str(SparkConf().get(PATTERN, DEFAULT))
     builder = SparkSession.builder.appName("paimon-sql")
     for key, value in {**settings, **catalog, PATTERN: extended(pattern)}.items():

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyspark
 import pytest
 from pyhive import hive
@@ -181,6 +182,13 @@ def test_spark_connect(server: Server) -> None:
         "paimon", "1 1", "True", "[(1, 'x'), (2, 'b')]", "PAIMON_INVALID_OPTION",
     ], done.stderr[-3000:]  # fmt: skip
     assert run("another").returncode != 0
+
+
+def test_the_token_is_on_no_command_line(server: Server) -> None:
+    processes = psutil.Process(server.process.pid).children(recursive=True)
+    lines = [" ".join(process.cmdline()) for process in processes]
+    assert any("SparkSubmit" in line for line in lines)
+    assert not any("a-token" in line for line in lines)
 
 
 def test_the_log_tells_each_statement_without_secrets(server: Server) -> None:
