@@ -27,7 +27,6 @@ from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-BIN = Path(sys.executable).parent
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PATIENCE = 180  # seconds
 CONNECT_CLIENT = """
@@ -79,7 +78,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     words += ["-c", f"spark.driver.extraJavaOptions={JVM}", "-c", "spark.sql.shuffle.partitions=2"]
     log = folder / "log"
     with log.open("w") as output:
-        command = [str(BIN / "paimon-sql"), "serve", *map(str, words)]
+        command = [sys.executable, "-m", "paimon_sql", "serve", *map(str, words)]
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, text=True)
     found = Server(process, thrift, connect, health, log)
     until = time.monotonic() + PATIENCE
@@ -221,7 +220,7 @@ def test_cancelling_ends_the_job(server: Server) -> None:
 def test_a_port_in_use_is_said(server: Server, tmp_path: Path) -> None:
     words = ["serve", "--thrift", str(server.thrift), "-w", str(tmp_path / "w"), "--master", "local[1]"]
     done = subprocess.run(
-        [str(BIN / "paimon-sql"), *words], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-m", "paimon_sql", *words], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 1
     assert f"The JDBC server cannot listen on 127.0.0.1:{server.thrift}" in done.stderr
@@ -229,7 +228,9 @@ def test_a_port_in_use_is_said(server: Server, tmp_path: Path) -> None:
 
 def test_what_is_refused_before_spark_starts(tmp_path: Path) -> None:
     words = ["serve", "--thrift", "1", "--host", "0.0.0.0"]
-    done = subprocess.run([str(BIN / "paimon-sql"), *words], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "paimon_sql", *words], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert done.returncode == 1 and "give --users FILE or --ldap URL" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
