@@ -206,9 +206,12 @@ def _columns_of(rows: Iterable[Sequence[Any]]) -> list[tuple[str, str, str]]:
     return found
 
 
+_DETAILS = ("# Detailed Table Information", "# Detailed View Information")
+
+
 def _details_of(rows: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """What DESCRIBE EXTENDED says of the table itself, by name."""
-    section = dropwhile(lambda row: row[0] != "# Detailed Table Information", rows)
+    """What DESCRIBE EXTENDED says of the table or view itself, by name."""
+    section = dropwhile(lambda row: row[0] not in _DETAILS, rows)
     next(section, None)
     return {row[0]: row[1] for row in takewhile(lambda row: row[0] and not row[0].startswith("#"), section)}
 
