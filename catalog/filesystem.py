@@ -74,13 +74,15 @@ class FileSystemCatalog:
         if name == SYSTEM_DATABASE:
             raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
         path = self._database_dir(name)
-        if self.io.exists(path):
-            if ignore_if_exists:
-                return
-            raise DatabaseExistsError(f"Database {name} already exists.")
+        self.io.make_dirs(self.warehouse)
+        with self.io.writer_slot(self.warehouse):  # creators on this machine queue: one of them makes it
+            if self.io.exists(path):
+                if ignore_if_exists:
+                    return
+                raise DatabaseExistsError(f"Database {name} already exists.")
+            self.io.make_dirs(path)
         if properties:
             _LOG.warning("A filesystem catalog keeps no database properties: %s are dropped.", ", ".join(properties))
-        self.io.make_dirs(path)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         if name == SYSTEM_DATABASE:

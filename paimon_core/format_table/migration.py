@@ -113,13 +113,13 @@ def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Cop
 
     Raises `StorageError`, `FileNotFoundError`.
     """
-    moved: list[tuple[str, str]] = []
+    begun: list[tuple[str, str]] = []  # one that fails may have been moved nevertheless
 
     def move_one(pair: tuple[str, str]) -> None:
+        begun.append(pair)
         move_file(source, target, *pair)
-        moved.append(pair)
 
-    with on_failure(lambda: give_back(source, target, moved if move else paths, moved=move)):
+    with on_failure(lambda: give_back(source, target, begun if move else paths, moved=move)):
         if move:
             for_each(paths, move_one)
         else:
@@ -138,7 +138,10 @@ def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> N
     failed: list[tuple[str, Exception]] = []
     for path, new_path in paths:
         try:
-            move_file(target, source, new_path, path)
+            if source.exists(path):
+                target.delete(new_path)  # a copy, or nothing
+            else:
+                move_file(target, source, new_path, path)
         except (PaimonError, OSError) as error:
             failed.append((f"{new_path} to {path}", error))
     if failed:

@@ -8,6 +8,13 @@ from tests.stress.creates import contest
 
 
 def test_every_round_has_exactly_one_winner(tmp_path: Path) -> None:
-    found = contest(str(tmp_path), processes=8, rounds=200)
-    assert (found.without_winner, found.several_winners, found.misread) == (0, 0, 0)
-    assert found.contested > 100 and found.winners > 1, "no contest"
+    contested = winners = 0
+    for attempt in range(20):  # where much else runs, the processes seldom meet
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        found = contest(str(folder), processes=8, rounds=200)
+        assert (found.without_winner, found.several_winners, found.misread) == (0, 0, 0)
+        contested, winners = contested + found.contested, max(winners, found.winners)
+        if contested > 100 and winners > 1:
+            return
+    raise AssertionError("no contest")
