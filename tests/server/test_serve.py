@@ -210,6 +210,7 @@ def test_cancelling_ends_the_job(server: Server) -> None:
             time.sleep(0.1)
         time.sleep(5)  # Spark overlooks what is cancelled while it is planned
         cursor.cancel()
+        cursor.close()  # as clients do; it ends a job that was being planned when it was cancelled
         while server.health_now()["statements"] and time.monotonic() < until:
             time.sleep(0.1)
         assert server.health_now()["statements"] == 0, server.log.read_text()

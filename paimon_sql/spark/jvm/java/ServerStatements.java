@@ -12,8 +12,9 @@ public class ServerStatements {
 
   private static KVStore store(SparkContext context) { return context.statusStore().store(); }
 
-  private static boolean runs(Object state) {
-    return RUNNING.contains(state.toString());
+  /** One that was cancelled while it was planned has an end, though Spark calls it compiled afterwards. */
+  private static boolean runs(Object state, long ended) {
+    return ended == 0 && RUNNING.contains(state.toString());
   }
 
   private static void add(List found, String server, String id, String user, String statement, long began, long ended,
@@ -35,13 +36,13 @@ public class ServerStatements {
     while (thrift.hasNext()) {
       org.apache.spark.sql.hive.thriftserver.ui.ExecutionInfo e =
         (org.apache.spark.sql.hive.thriftserver.ui.ExecutionInfo) thrift.next();
-      if (!runs(e.state()))
+      if (!runs(e.state(), e.finishTimestamp()))
         add(found, "thrift", e.execId(), e.userName(), e.statement(), e.startTimestamp(), e.finishTimestamp(), e.state());
     }
     Iterator connect = new SparkConnectServerAppStatusStore(store(context)).getExecutionList().iterator();
     while (connect.hasNext()) {
       org.apache.spark.sql.connect.ui.ExecutionInfo e = (org.apache.spark.sql.connect.ui.ExecutionInfo) connect.next();
-      if (!runs(e.state()))
+      if (!runs(e.state(), e.finishTimestamp()))
         add(found, "connect", e.jobTag(), e.userId(), e.statement(), e.startTimestamp(), e.finishTimestamp(), e.state());
     }
     return new ObjectMapper().writeValueAsString(found);
@@ -57,11 +58,16 @@ public class ServerStatements {
   public int running(SparkContext context) {
     int found = 0;
     Iterator thrift = new HiveThriftServer2AppStatusStore(store(context)).getExecutionList().iterator();
-    while (thrift.hasNext())
-      if (runs(((org.apache.spark.sql.hive.thriftserver.ui.ExecutionInfo) thrift.next()).state())) found++;
+    while (thrift.hasNext()) {
+      org.apache.spark.sql.hive.thriftserver.ui.ExecutionInfo e =
+        (org.apache.spark.sql.hive.thriftserver.ui.ExecutionInfo) thrift.next();
+      if (runs(e.state(), e.finishTimestamp())) found++;
+    }
     Iterator connect = new SparkConnectServerAppStatusStore(store(context)).getExecutionList().iterator();
-    while (connect.hasNext())
-      if (runs(((org.apache.spark.sql.connect.ui.ExecutionInfo) connect.next()).state())) found++;
+    while (connect.hasNext()) {
+      org.apache.spark.sql.connect.ui.ExecutionInfo e = (org.apache.spark.sql.connect.ui.ExecutionInfo) connect.next();
+      if (runs(e.state(), e.finishTimestamp())) found++;
+    }
     return found;
   }
 }
