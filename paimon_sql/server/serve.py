@@ -27,6 +27,8 @@ from paimon_sql.spark.jvm.servers import (
     stop_connect_server,
     takes_tokens,
 )
+from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 
 _POLL = 1.0  # seconds between two looks at statements
 
@@ -40,6 +42,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     `StorageError` where a port cannot be listened on.
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
+    begin_sessions_with(java_session(spark), _of_clients(spark))
     with ExitStack() as servers:
         if settings.thrift is not None:
             servers.enter_context(_thrift(jvm, spark, settings, class_path))
@@ -56,6 +59,12 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
         drained = _drain(jvm, settings.drain)
         _log(jvm, log, say)
     return drained
+
+
+def _of_clients(spark: SparkSession) -> dict[str, str]:
+    """Settings with which clients have the catalogs of a session, and its current one."""
+    catalogs = {name: value for name, value in spark.conf.getAll.items() if name.startswith(CATALOG_PREFIX)}
+    return {**catalogs, "spark.sql.defaultCatalog": current_catalog(java_session(spark))}
 
 
 @contextmanager

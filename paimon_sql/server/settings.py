@@ -65,16 +65,14 @@ def check(settings: ServerSettings) -> None:
         )
 
 
-def spark_settings(settings: ServerSettings, catalog: str | None = None) -> dict[str, str]:
-    """The settings that Spark has to be started with; client sessions begin in `catalog`."""
+def spark_settings(settings: ServerSettings) -> dict[str, str]:
+    """The settings that Spark has to be started with."""
     made = {
         "spark.scheduler.mode": "FAIR",
         "spark.sql.thriftServer.catalogMetadata.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if catalog:
-        made["spark.sql.defaultCatalog"] = catalog
     if settings.statement_timeout:
         made["spark.sql.thriftServer.queryTimeout"] = f"{settings.statement_timeout}s"
     if settings.thrift is not None:

@@ -9,20 +9,14 @@ from typing import Any
 import paimon_sql
 
 _CATALOG_OPTIONS = ("warehouse", "catalog", "metastore", "uri")
-DEFAULT_CATALOG = "paimon"
 
 
 def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Any:
     """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
-    catalog = named_catalog(arguments)
+    values = {key: getattr(arguments, key) for key in _CATALOG_OPTIONS}
+    catalog = {key: value for key, value in values.items() if value is not None}
     if not catalog and all(key.startswith("spark.") for key in settings):
         session = paimon_sql.connect(**settings)
         if paimon_sql.configured_catalogs(session):
             return session
     return paimon_sql.connect(**{"warehouse": "warehouse"} | catalog | dict(settings))
-
-
-def named_catalog(arguments: argparse.Namespace) -> dict[str, str]:
-    """The options of the catalog that the command line has."""
-    values = {key: getattr(arguments, key) for key in _CATALOG_OPTIONS}
-    return {key: value for key, value in values.items() if value is not None}

@@ -22,7 +22,7 @@ from paimon_sql.server.serve import serve
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.escapes import visible
-from paimon_sql.shell.opening import DEFAULT_CATALOG, named_catalog, open_session
+from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.startup import quiet_start
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
@@ -124,14 +124,11 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
 
 
 def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
-    """Clients' sessions begin with what Spark was started with: the current catalog, too."""
     given = dict(arguments.conf)
     given[_CLASS_PATH] = os.pathsep.join(filter(None, (str(class_path), given.get(_CLASS_PATH))))
-    configures = not named_catalog(arguments) and any(key.startswith("spark.sql.catalog.") for key in given)
-    catalog = None if configures or "spark.sql.defaultCatalog" in given else arguments.catalog or DEFAULT_CATALOG
     warnings.filterwarnings("ignore", module="pyspark")
     with quiet_start():
-        session = open_session(arguments, {**spark_settings(settings, catalog), **given})
+        session = open_session(arguments, {**spark_settings(settings), **given})
     session.sparkContext.setLogLevel("OFF")
     return session
 

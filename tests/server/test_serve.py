@@ -74,7 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (folder / "token").write_text("a-token\n")
     thrift, connect, health = free_port(), free_port(), free_port()
     words = ["--thrift", thrift, "--users", folder / "users", "--connect", connect, "--token-file", folder / "token"]
-    words += ["--health", health, "-w", folder / "warehouse", "--master", "local[2]", "--driver-memory", "1g"]
+    words += ["--health", health, "--master", "local[2]", "--driver-memory", "1g"]  # the catalog is in ./warehouse
     words += ["-c", f"spark.driver.extraJavaOptions={JVM}", "-c", "spark.sql.shuffle.partitions=2"]
     log = folder / "log"
     with log.open("w") as output:

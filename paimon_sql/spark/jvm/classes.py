@@ -248,6 +248,8 @@ SYSTEM = "java.lang.System"
 THREAD = "java.lang.Thread"
 WEAK_REFERENCE = "java.lang.ref.WeakReference"
 
+SHARED_STATE = f"{_SQL}.internal.SharedState"
+
 # -- servers ----------------------------------------------------------------------------------------------------------
 JAVA_CLASS_LOADER = "java.lang.ClassLoader"
 CONNECT_SERVICE = f"{_SQL}.connect.service.SparkConnectService"

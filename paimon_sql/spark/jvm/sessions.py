@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -65,6 +65,18 @@ def settings_of(session: JavaObject) -> JavaObject:
 def context_settings(jvm: Jvm) -> JavaObject:
     """The settings of the context, those in force."""
     return jvm.context._jsc.sc().conf()
+
+
+@hook(
+    "`SharedState.conf`",
+    "catalogs in the sessions of a server's clients",
+    method(classes.SHARED_STATE, "conf", 0),
+)
+def begin_sessions_with(session: JavaObject, settings: Mapping[str, str]) -> None:
+    """Let the sessions that are made from one begin with settings, beside those that its context started with."""
+    shared = session.sharedState().conf()
+    for name, value in settings.items():
+        shared.set(name, value)
 
 
 @hook(

@@ -61,9 +61,8 @@ def test_settings_of_spark(users: Path, keystore: Path) -> None:
     settings = ServerSettings(
         thrift=1, connect=2, users=users, keystore=keystore, keystore_password="p", token="t", statement_timeout=5
     )
-    made = spark_settings(settings, "lake")
+    made = spark_settings(settings)
     hive = "spark.hadoop.hive.server2."
-    assert made["spark.sql.defaultCatalog"] == "lake"
     assert made["spark.connect.authenticate.token"] == "t"
     assert made["spark.connect.grpc.binding.address"] == made[f"{hive}thrift.bind.host"] == "127.0.0.1"
     assert made[f"{hive}authentication"] == "CUSTOM" and made[f"{hive}use.SSL"] == "true"
