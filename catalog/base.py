@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from paimon_core.errors import DatabaseNotEmptyError, InvalidNameError, UnsupportedFeatureError
@@ -30,6 +31,12 @@ class StagedTable:
     is_separate: bool = False
     finish: Callable[[], None] = lambda: None
     discard: Callable[[], None] = lambda: None
+
+    def seen_by(self, act: Callable[[Callable[[], None]], None]) -> StagedTable:
+        """The same, with the step that lets others see it, `publish` or `finish`, handed to `act`, which takes it."""
+        if self.is_separate:
+            return replace(self, finish=partial(act, self.finish))
+        return replace(self, publish=partial(act, self.publish))
 
 
 class Catalog(Protocol):
@@ -155,6 +162,18 @@ class SupportsViews(SupportsDatabases, Protocol):
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
+
+
+def check_new_database(name: str) -> None:
+    """Raises `InvalidNameError` for the name of the system database."""
+    if name == SYSTEM_DATABASE:
+        raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
+
+
+def check_dropped_database(name: str) -> None:
+    """Raises `InvalidNameError` for the system database."""
+    if name == SYSTEM_DATABASE:
+        raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
 
 
 def check_is_view_name(identifier: Identifier) -> None:

@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from paimon_core.errors import (
     DatabaseExistsError,
     DatabaseNotFoundError,
-    InvalidNameError,
     InvalidOptionError,
     StorageError,
     TableExistsError,
@@ -28,7 +27,14 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable, check_is_view_name, not_empty
+from paimon_sql.catalog.base import (
+    DEFAULT_DATABASE,
+    StagedTable,
+    check_dropped_database,
+    check_is_view_name,
+    check_new_database,
+    not_empty,
+)
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 from paimon_sql.catalog.view import View
@@ -71,8 +77,7 @@ class FileSystemCatalog:
             raise InvalidOptionError(
                 f"Database {name} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
             )
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
+        check_new_database(name)
         path = self._database_dir(name)
         self.io.make_dirs(self.warehouse)
         with self.io.writer_slot(self.warehouse):  # creators on this machine queue: one of them makes it
@@ -85,8 +90,7 @@ class FileSystemCatalog:
             _LOG.warning("A filesystem catalog keeps no database properties: %s are dropped.", ", ".join(properties))
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
+        check_dropped_database(name)
         self._check_database(name)
         tables, views = self.list_tables(name), self._views.names(name)
         if (tables or views) and not cascade:

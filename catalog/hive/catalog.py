@@ -29,7 +29,6 @@ from paimon_core.errors import (
     DatabaseExistsError,
     DatabaseNotEmptyError,
     DatabaseNotFoundError,
-    InvalidNameError,
     InvalidOptionError,
     PaimonError,
     StorageError,
@@ -50,7 +49,7 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema, load_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable
+from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable, check_dropped_database, check_new_database
 from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
@@ -104,8 +103,7 @@ class HiveCatalog:
         self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
     ) -> None:
         name = new_name("database", name)
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
+        check_new_database(name)
         default = f"{self.warehouse}/{name}{_SUFFIX}"
         made, location = databases.new_database(name, properties or {}, default, self.settings)
         try:
@@ -130,8 +128,7 @@ class HiveCatalog:
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         name = folded("database", name)
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
+        check_dropped_database(name)
         location = databases.location_of_database(self._database(name))
         if cascade:
             for table in self.list_tables(name):
@@ -207,16 +204,14 @@ class HiveCatalog:
                 f"Table {identifier} cannot be replaced: a format table keeps no versions. Drop it and create it anew."
             )
         staged = self._files(old.store.root).stage_replace(old, schema)
-        if staged.is_separate:
-            return replace(staged, finish=partial(self._then_synced, old.identifier, staged.finish))
-        return replace(staged, publish=partial(self._then_synced, old.identifier, staged.publish))
+        return staged.seen_by(partial(self._then_synced, old.identifier))
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
         name = named(identifier)
-        if ignore_if_not_exists and self._metastore.table(name.database, name.table) is None:
-            return
         found = self._metastore.table(name.database, name.table)
+        if found is None and ignore_if_not_exists:
+            return
         if found is not None and self._is_format_table(found):
             with self._metastore.settled(lambda: self._metastore.table(name.database, name.table) is None):
                 self._metastore.change("drop_table", name.database, name.table, not entries.is_external(found))
@@ -258,7 +253,7 @@ class HiveCatalog:
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         table = self._altered(named(identifier))
         staged = self._files(table.store.root).stage_alter(table, changes)
-        return replace(staged, publish=partial(self._then_synced, table.identifier, staged.publish))
+        return staged.seen_by(partial(self._then_synced, table.identifier))
 
     # -- folders that lost their entries ------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:

@@ -26,7 +26,6 @@ from paimon_core.commit.publish import CatalogLock, Publisher, UnsafePublisher, 
 from paimon_core.errors import (
     DatabaseExistsError,
     DatabaseNotFoundError,
-    InvalidNameError,
     InvalidOptionError,
     PaimonError,
     TableExistsError,
@@ -45,7 +44,14 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.base import DEFAULT_DATABASE, SYSTEM_DATABASE, StagedTable, check_is_view_name, not_empty
+from paimon_sql.catalog.base import (
+    DEFAULT_DATABASE,
+    StagedTable,
+    check_dropped_database,
+    check_is_view_name,
+    check_new_database,
+    not_empty,
+)
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
@@ -94,8 +100,7 @@ class JdbcCatalog:
     def create_database(
         self, name: str, properties: Mapping[str, str] | None = None, ignore_if_exists: bool = False
     ) -> None:
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"A database cannot be called {name!r}: procedures go by that name.")
+        check_new_database(name)
         given, location = dict(properties or {}), self._database_dir(name)
         self._check_properties(name, given)
         try:
@@ -120,8 +125,7 @@ class JdbcCatalog:
         self._write(alter)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        if name == SYSTEM_DATABASE:
-            raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
+        check_dropped_database(name)
         self._check_database(name)
         if cascade:
             for table in self.list_tables(name):
@@ -182,9 +186,7 @@ class JdbcCatalog:
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
         staged = self._files.stage_replace(self.load_table(identifier), schema)
-        if staged.is_separate:
-            return replace(staged, finish=partial(self._then_synced, identifier, staged.finish))
-        return replace(staged, publish=partial(self._then_synced, identifier, staged.publish))
+        return staged.seen_by(partial(self._then_synced, identifier))
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
@@ -231,7 +233,7 @@ class JdbcCatalog:
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         staged = self._files.stage_alter(self._altered(identifier), changes)
-        return replace(staged, publish=partial(self._then_synced, identifier, staged.publish))
+        return staged.seen_by(partial(self._then_synced, identifier))
 
     # -- views --------------------------------------------------------------------------------------------------------
     def list_views(self, database: str) -> list[str]:
