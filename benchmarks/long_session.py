@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 import tempfile
 import time
@@ -16,8 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import paimon_sql
-from tests.support.long_session import KINDS, grown, held, set_up, statements
+from tests.support.long_session import KINDS, grown, held, session_below, set_up, statements
 
 
 def main() -> None:
@@ -30,20 +28,8 @@ def main() -> None:
 
 def run(folder: Path, count: int) -> int:
     """The number of things that grew; what is held is printed after each round."""
-    temporary = folder / "temporary"
-    temporary.mkdir()
-    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
-    settings = {
-        "spark.master": "local[2]",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(temporary),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.log.level": "OFF",
-    }
     logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark logs every refused statement
-    spark = paimon_sql.connect(str(folder / "warehouse"), **settings)
+    spark = session_below(folder)
     set_up(spark, folder)
     endless, started = statements(spark, folder), time.perf_counter()
     samples: list[object] = []

@@ -10,7 +10,6 @@ the number of things that are not so.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import threading
@@ -20,7 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,14 +26,13 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import paimon_sql
 from paimon_core.options import NUM_SORTED_RUN_TRIGGER
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_sql.catalog.load import load_catalog
-from tests.support.long_session import Held, grown, held
+from tests.support.long_session import Held, grown, held, session_below
 
 ROWS, KEYS, BUCKETS = 1_000, 100_000, 4
 MOST_RUNS = 12  # at level 0 at any moment: what starts a compaction, what comes during one, and what then has to wait
@@ -106,20 +103,8 @@ def feed(source: Path, epochs: int, dice: np.random.Generator) -> None:
 
 def run(folder: Path, minutes: float, epochs: int) -> int:
     """What is not as it should be, and how much that is; each round is printed."""
-    (temporary := folder / "temporary").mkdir()
     (source := folder / "source").mkdir()
-    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
-    settings = {
-        "spark.master": "local[2]",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(temporary),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.log.level": "OFF",
-    }
-    warehouse = str(folder / "warehouse")
-    spark: Any = paimon_sql.connect(warehouse, **settings)
+    warehouse, spark = str(folder / "warehouse"), session_below(folder)
     spark.sql(TABLE)
     rows = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).option("cleanSource", "delete")
     writer = rows.parquet(str(source)).writeStream.option("checkpointLocation", str(folder / "checkpoint"))

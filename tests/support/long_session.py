@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,8 @@ from statistics import median
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+
+import paimon_sql
 
 _SETTLING_SECONDS = 30  # at most, until references that both sides dropped are collected
 _BOUNDED = "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5'"
@@ -93,6 +96,22 @@ FAILING = {
     "INSERT INTO plain SELECT raise_error('not this row'), 'x', 1": "not this row",
     "CALL sys.rollback('keyed', 'nope')": "nope",
 }
+
+
+def session_below(folder: Path) -> Any:
+    """A session on the warehouse in a folder, in which it also keeps all temporary files, of Python and of Java."""
+    (temporary := folder / "temporary").mkdir()
+    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
+    settings = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(temporary),
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.log.level": "OFF",
+    }
+    return paimon_sql.connect(str(folder / "warehouse"), **settings)
 
 
 def set_up(spark: Any, folder: Path) -> None:
