@@ -15,6 +15,7 @@ from paimon_core.errors import (
     SnapshotNotFoundError,
     TagNotFoundError,
 )
+from paimon_core.io import local
 from paimon_core.maintenance import rollback
 from paimon_core.maintenance.branch_rename import rename_branch
 from paimon_core.maintenance.branches import (
@@ -161,6 +162,7 @@ def test_a_rollback_to_a_tag_that_is_deleted_meanwhile(history: History, monkeyp
         delete_tags(history.fresh(), ["t"])
         return create_new(*arguments)
 
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", 0.05)  # the rollback has the slot until the tag is deleted
     monkeypatch.setattr(rollback, "create_new", late)
     with pytest.raises(SnapshotNotFoundError, match="deleted meanwhile"):
         roll_back(store, tag="t")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from paimon_core.io import local
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
@@ -50,8 +51,9 @@ def history(tmp_path: Path) -> History:
     return History(tmp_path, random.Random(0))
 
 
-def test_a_second_expiry_meanwhile(history: History) -> None:
+def test_a_second_expiry_meanwhile(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the snapshots that the first one was about to ask what they need."""
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", 0.05)  # the first one has the slot until the second one is done
     for _ in range(6):
         history.write()
     expire(history.fresh(meanwhile(lambda: expire(history.fresh(), 1))), 4)
