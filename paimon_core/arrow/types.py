@@ -14,6 +14,8 @@ import pyarrow as pa
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import (
     BIGINT,
+    ELEMENT_ID_START,
+    ELEMENT_IDS_PER_FIELD,
     INT,
     TINYINT,
     CollectionType,
@@ -34,10 +36,8 @@ SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
 ROW_ID = "_ROW_ID"
 FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
-ELEMENT_ID_START = 2**29 - 1
 STORED_TIME = pa.binary(12)
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second, by the unit of a timestamp
-_IDS_PER_FIELD = 1024
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
 # what tables with row tracking know of a row beside its columns; NULL in a file when metadata has them
 TRACKING_FIELDS = (
@@ -107,7 +107,7 @@ def _field(name: str, data_type: DataType, identity: int | None, arrow: pa.DataT
 
 
 def _element_id(column: int | None, depth: int, sign: int = 1) -> int | None:
-    return None if column is None else ELEMENT_ID_START + sign * (_IDS_PER_FIELD * column + depth)
+    return None if column is None else ELEMENT_ID_START + sign * (ELEMENT_IDS_PER_FIELD * column + depth)
 
 
 def _arrow_type(data_type: DataType, column: int | None, depth: int) -> pa.DataType:

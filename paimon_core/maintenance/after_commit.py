@@ -1,7 +1,7 @@
 """What a commit does for the table's upkeep once its snapshot is visible, as the options say.
 
-Tables that are `write-only` leave it to others, except what says that rows were written: tags of batches and done
-partitions. A commit that succeeded does not fail because its upkeep does.
+Tables that are `write-only` leave it to others, except what says that rows were written: tags of batches, done
+partitions and Iceberg's metadata. A commit that succeeded does not fail because its upkeep does.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from paimon_core.errors import (
     NotFoundError,
     PaimonError,
 )
+from paimon_core.iceberg.follow import follow, is_followed
 from paimon_core.maintenance.auto_tags import create_automatic_tags
 from paimon_core.maintenance.consumers import expire_consumers
 from paimon_core.maintenance.done_partitions import mark_done
@@ -56,7 +57,8 @@ Step = tuple[str, Callable[[], object]]
 def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
     """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, mark the partitions `written` as done,
     each where the options say so."""
-    steps: list[Step] = [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)
+    steps: list[Step] = [("let Iceberg's metadata follow", lambda: follow(store))] if is_followed(store) else []
+    steps += [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)
     if store.options[WRITE_ONLY] and store.options[TAG_AUTOMATIC_CREATION] == "batch":
         steps.append(("create tags", lambda: create_automatic_tags(store)))
     if written and store.schema.partition_keys and store.options[PARTITION_END_INPUT_TO_DONE]:

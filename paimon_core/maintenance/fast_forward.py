@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.branches import check_branch_name
 from paimon_core.maintenance.rollback import cut_history
 from paimon_core.maintenance.tags import is_kept
@@ -78,6 +79,7 @@ def fast_forward(store: TableStore, name: str) -> None:
         last = new.schemas[-1].id
         for number in (n for n in schema_ids(main.io, main.paths.version_root) if n > last):
             main.delete(main.paths.schema(number))
+        keep_up(main)
 
 
 def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:

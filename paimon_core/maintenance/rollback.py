@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag
@@ -42,6 +43,7 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
         target = _target(held, snapshot_id, tag)
         _bring_back(held, target)
         cut_history(held, target)
+        keep_up(held)
         return latest.id, target.id
 
 

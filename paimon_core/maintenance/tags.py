@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import BranchNotFoundError, SnapshotNotFoundError, TagExistsError, TagNotFoundError
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.success_files import write_success_file
@@ -48,7 +49,7 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
         store.delete(path)
         raise BranchNotFoundError(f"Branch {store.name} was deleted or renamed while it was tagged; no tag was made.")
     _write_success(store, name)
-    store.tell(lambda watcher: watcher.tagged(store))
+    _follow(store)
 
 
 def replace_tag(
@@ -69,6 +70,7 @@ def replace_tag(
 
     release(Versions(store, (old.snapshot,)), overwrite)
     _write_success(store, name)
+    _follow(store)
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
@@ -85,7 +87,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
             raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
         held.delete(held.paths.tag(name))
     _write_success(store, target, instead_of=name)
-    store.tell(lambda watcher: watcher.tagged(store))
+    _follow(store)
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
@@ -103,8 +105,14 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
         for tag in tags:
             store.delete(store.paths.tag_success(tag.name))
     if tags:
-        store.tell(lambda watcher: watcher.tagged(store))
+        _follow(store)
     return [tag.name for tag in tags]
+
+
+def _follow(store: TableStore) -> None:
+    """Tell who keeps a copy of what tags there are."""
+    store.tell(lambda watcher: watcher.tagged(store))
+    keep_up(store)
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: datetime | None = None) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from paimon_core.options.iceberg import DISABLED, HADOOP_CATALOG, TABLE_LOCATION
 from paimon_core.options.option import (
     Change,
     Option,
@@ -187,11 +188,18 @@ READ = (
     Feature("primary-key.nullable", ("false",), keyed_only=True),
     Feature("vector-field", ("",)),
 )
+_STAYS_BEHIND = (
+    "its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java connector"
+)
 _ICEBERG = Feature(
     "metadata.iceberg.storage",
-    ("disabled",),
-    instead="its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java "
-    "connector, or give Iceberg up: set the option to 'disabled'",
+    (DISABLED, TABLE_LOCATION, HADOOP_CATALOG),
+    instead=f"{_STAYS_BEHIND}, or set the option to '{HADOOP_CATALOG}', '{TABLE_LOCATION}' or '{DISABLED}'",
+)
+_ICEBERG_VERSION = Feature(
+    "metadata.iceberg.format-version",
+    ("2",),
+    instead=f"{_STAYS_BEHIND}, or set the option to '2'",
 )
 WRITE = (
     *READ,
@@ -200,6 +208,7 @@ WRITE = (
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",)),
     _ICEBERG,
+    _ICEBERG_VERSION,
     Feature(
         "data-file.external-paths.strategy",
         ("none", "round-robin", "specific-fs", "weight-robin", "entropy-inject"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from paimon_core.options.iceberg import ICEBERG_OPTIONS
 from paimon_core.options.option import (
     Change,
     Option,
@@ -590,11 +591,9 @@ MERGE_SCHEMA_EXPLICIT_CAST = _option(
 )
 MERGE_SCHEMA_TYPE_WIDENING = _option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
 STREAM_COMMIT_USER = _option("write.stream.commit-user", str, "", "Commit user of a stream; default: of its query.")
+UNKNOWN_EPOCHS = ("fail", "commit", "skip")
 STREAM_UNKNOWN_EPOCH = _option(
-    "write.stream.unknown-epoch",
-    one_of("fail", "commit", "skip"),
-    "fail",
-    "Epochs that may have been committed or not.",
+    "write.stream.unknown-epoch", one_of(*UNKNOWN_EPOCHS), "fail", "Epochs that may have been committed or not."
 )
 
-TABLE_OPTIONS = tuple(_declared)
+TABLE_OPTIONS = (*_declared, *ICEBERG_OPTIONS)

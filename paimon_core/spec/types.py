@@ -17,6 +17,9 @@ from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatu
 
 MAX_LENGTH = 2**31 - 1
 MAX_NESTING = 64
+# in data files, elements of a column have ids of their own: from here upwards, those of map keys downwards, so many
+# for each column
+ELEMENT_ID_START, ELEMENT_IDS_PER_FIELD = 2**29 - 1, 1024
 
 
 class Kind(Enum):

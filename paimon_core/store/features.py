@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import BUCKET
+from paimon_core.formats.iceberg_types import iceberg_schema
+from paimon_core.options import (
+    BUCKET,
+    DATA_EVOLUTION,
+    DELETION_VECTORS,
+    DISABLED,
+    FILE_FORMAT,
+    FILE_FORMAT_PER_LEVEL,
+    ICEBERG_STORAGE,
+)
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
@@ -34,6 +43,8 @@ def check_readable(store: TableStore) -> None:
 def check_writable(store: TableStore) -> None:
     """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
     _check(store, WRITE, "written")
+    if store.options[ICEBERG_STORAGE] != DISABLED:
+        _check_iceberg(store)
     if not store.has_primary_key:
         return
     blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
@@ -47,6 +58,25 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
             "'bucket' = '-1', '-2', or '1' or more."
         )
+
+
+def _check_iceberg(store: TableStore) -> None:
+    """Readers of Iceberg take each row of a file for one of the table, and find columns by the ids in Parquet."""
+    options, advice = store.options, f"or set '{ICEBERG_STORAGE.key}' to '{DISABLED}'"
+    reason = None
+    if options[DELETION_VECTORS]:
+        reason = f"readers of Iceberg 2 would see rows that its deletion vectors delete: go without these, {advice}"
+    elif options[DATA_EVOLUTION]:
+        reason = f"its files have some of the columns only: go without 'data-evolution.enabled', {advice}"
+    elif {options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()} != {"parquet"}:
+        reason = f"readers of Iceberg find columns in Parquet only: set 'file.format' to 'parquet', {advice}"
+    else:
+        try:
+            iceberg_schema(store.schema.id, store.schema.fields)
+        except UnsupportedFeatureError as e:
+            reason = f"{e}; drop it, {advice}"
+    if reason is not None:
+        raise UnsupportedFeatureError(f"Table {store.name} cannot be written with Iceberg metadata: {reason}.")
 
 
 def _check(store: TableStore, features: Iterable[Feature], verb: str) -> None:

@@ -14,7 +14,7 @@ KEYED = "'primary-key' = 'k', 'bucket' = '1'"
 def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
     engines.run(
         "java",
-        f"CREATE TABLE i (k INT, v INT) TBLPROPERTIES ({KEYED}, 'metadata.iceberg.storage' = 'table-location')",
+        f"CREATE TABLE i (k INT, v INT) TBLPROPERTIES ({KEYED}, 'metadata.iceberg.storage' = 'rest-catalog')",
         "INSERT INTO i VALUES (1, 1)",
         f"CREATE TABLE x (k INT, v INT) TBLPROPERTIES ({KEYED}, 'fields.v.some-later-option' = 'x', 'later' = 'y')",
     )
@@ -31,7 +31,7 @@ def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "says"),
     [
-        ("k INT, v INT", "'metadata.iceberg.storage' = 'hadoop-catalog'", "readers of Iceberg see old rows"),
+        ("k INT, v INT", "'metadata.iceberg.storage' = 'hive-catalog'", "readers of Iceberg see old rows"),
         ("k INT, v INT", "'pk-multivalue.index.columns' = 'v'", "pk-multivalue.index.columns"),
         ("k INT, e ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;3'", "'write-only' = 'true'", "no vectors"),
         ("k INT, b BINARY COMMENT '__BLOB_VIEW_FIELD'", "'write-only' = 'true'", "no blob views"),

@@ -1,0 +1,178 @@
+"""Paimon's types as Iceberg's, and values as Iceberg's metadata keeps them.
+
+Field ids are Paimon's own, which its data files have, too: so Iceberg finds columns by id whatever they were called.
+Source: Iceberg's table specification, version 2, "Schemas", appendix A (Avro) and appendix D (single values).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from typing import Any
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.types import (
+    ELEMENT_ID_START,
+    ELEMENT_IDS_PER_FIELD,
+    INT,
+    CollectionType,
+    DataField,
+    DataType,
+    DecimalType,
+    Kind,
+    MapType,
+    RowType,
+    TimeType,
+)
+
+Node = dict[str, Any]
+
+_EXACT = Context(prec=DecimalType.MAX_PRECISION + 2)
+_NAMES = {
+    Kind.BOOLEAN: "boolean",
+    Kind.TINYINT: "int",
+    Kind.SMALLINT: "int",
+    Kind.INT: "int",
+    Kind.BIGINT: "long",
+    Kind.FLOAT: "float",
+    Kind.DOUBLE: "double",
+    Kind.DATE: "date",
+    Kind.TIME: "time",
+    Kind.CHAR: "string",
+    Kind.VARCHAR: "string",
+    Kind.BINARY: "binary",
+    Kind.VARBINARY: "binary",
+    Kind.TIMESTAMP: "timestamp",
+    Kind.TIMESTAMP_LTZ: "timestamptz",
+}
+_MOST_DIGITS = {Kind.TIME: 3, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_LTZ: 6}  # more are stored as Iceberg 2 has no type for
+_PACKED = {"boolean": "<?", "int": "<i", "date": "<i", "long": "<q", "float": "<f", "double": "<d"}
+_AVRO: dict[str, Any] = {
+    "boolean": "boolean",
+    "int": "int",
+    "long": "long",
+    "float": "float",
+    "double": "double",
+    "date": {"type": "int", "logicalType": "date"},
+    "time": {"type": "long", "logicalType": "time-micros"},
+    "string": "string",
+    "binary": "bytes",
+    "timestamp": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False},
+    "timestamptz": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": True},
+}
+
+
+def iceberg_schema(schema_id: int, fields: Iterable[DataField]) -> Node:
+    """A schema as Iceberg's metadata has it. Raises `UnsupportedFeatureError` naming a column of no type there."""
+    return {"type": "struct", "schema-id": schema_id, "fields": [_field(f, f.name) for f in fields]}
+
+
+def single_value(data_type: DataType, value: Any) -> bytes:
+    """A value, as `binary_row.decode_row` gives it, as Iceberg's bounds have it."""
+    return bound_of(data_type, partition_value(data_type, value))
+
+
+def bound_of(data_type: DataType, value: Any) -> bytes:
+    """A value, as `partition_value` gives it, as Iceberg's bounds have it."""
+    if isinstance(data_type, DecimalType):
+        unscaled = int.from_bytes(value, "big", signed=True)
+        return unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
+    if data_type.kind in _MOST_DIGITS:
+        return struct.pack("<q", value)
+    if isinstance(value, str):
+        return value.encode()
+    return bytes(value) if isinstance(value, bytes | bytearray) else struct.pack(_PACKED[_NAMES[data_type.kind]], value)
+
+
+def value_order(data_type: DataType, value: Any) -> Any:
+    """What orders values, as `partition_value` gives them."""
+    return int.from_bytes(value, "big", signed=True) if isinstance(data_type, DecimalType) else value
+
+
+def partition_value(data_type: DataType, value: Any) -> Any:
+    """A value, as `binary_row.decode_row` gives it, as `avro_type` of its type takes it."""
+    if value is None:
+        return None
+    if isinstance(data_type, DecimalType):
+        return _decimal_bytes(data_type, value)
+    if data_type.kind is Kind.TIME:
+        return value * 1000
+    if data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+        millis, nanos = value
+        return millis * 1000 + nanos // 1000
+    return value
+
+
+def avro_type(data_type: DataType) -> Any:
+    """The Avro type of a partition value."""
+    if isinstance(data_type, DecimalType):
+        digits = {"precision": data_type.precision, "scale": data_type.scale}
+        size = _decimal_size(data_type.precision)
+        name = f"decimal_{data_type.precision}_{data_type.scale}"
+        return {"type": "fixed", "size": size, "logicalType": "decimal", "name": name, **digits}
+    return _AVRO[_NAMES[data_type.kind]]
+
+
+def has_bounds(data_type: DataType) -> bool:
+    """Whether metadata can have the least and the largest value of a column."""
+    return data_type.kind in _NAMES or isinstance(data_type, DecimalType)
+
+
+def _field(field: DataField, place: str) -> Node:
+    node = {
+        "id": field.id,
+        "name": field.name,
+        "required": not field.type.nullable,
+        "type": _type(field.type, field.id, 0, place),
+    }
+    return node | ({"doc": field.description} if field.description else {})
+
+
+def _type(data_type: DataType, column: int, depth: int, place: str) -> Any:
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            return f"decimal({precision}, {scale})"
+        case TimeType(kind=kind, precision=precision) if precision > _MOST_DIGITS[kind]:
+            raise _unknown(place, data_type, f": it has {_MOST_DIGITS[kind]} digits of a second at most")
+        case CollectionType(kind=Kind.ARRAY, element=element):
+            inner = _type(element, column, depth + 1, place)
+            identity = ELEMENT_ID_START + ELEMENT_IDS_PER_FIELD * column + depth + 1
+            return {"type": "list", "element-id": identity, "element-required": not element.nullable, "element": inner}
+        case CollectionType(element=element):  # a multiset is its elements with their counts
+            return _map(element, INT.with_nullable(False), column, depth + 1, place)
+        case MapType(key=key, value=value):
+            return _map(key, value, column, depth + 1, place)
+        case RowType(fields=fields):
+            return {"type": "struct", "fields": [_field(f, f"{place}.{f.name}") for f in fields]}
+        case _ if data_type.kind in _NAMES:
+            return _NAMES[data_type.kind]
+    raise _unknown(place, data_type)
+
+
+def _map(key: DataType, value: DataType, column: int, depth: int, place: str) -> Node:
+    return {
+        "type": "map",
+        "key-id": ELEMENT_ID_START - ELEMENT_IDS_PER_FIELD * column - depth,
+        "key": _type(key, column, depth, place),
+        "value-id": ELEMENT_ID_START + ELEMENT_IDS_PER_FIELD * column + depth,
+        "value-required": not value.nullable,
+        "value": _type(value, column, depth, place),
+    }
+
+
+def _unknown(place: str, data_type: DataType, more: str = "") -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(f"column {place!r} is {data_type.sql()}, which Iceberg 2 has no type for{more}")
+
+
+def _unscaled(data_type: DecimalType, value: Decimal) -> int:
+    return int(value.scaleb(data_type.scale, _EXACT))
+
+
+def _decimal_size(precision: int) -> int:
+    most: int = 10**precision - 1
+    return most.bit_length() // 8 + 1
+
+
+def _decimal_bytes(data_type: DecimalType, value: Decimal) -> bytes:
+    return _unscaled(data_type, value).to_bytes(_decimal_size(data_type.precision), "big", signed=True)

@@ -1,0 +1,98 @@
+"""Data files of a Paimon table as entries of Iceberg's manifests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.formats.iceberg_types import Node, has_bounds, partition_value, single_value
+from paimon_core.formats.registry import format_name
+from paimon_core.iceberg.manifests import ADDED, Layout, uri
+from paimon_core.lsm.compaction import last_level
+from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import FileKind, ManifestEntry
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.data.column_stats import trusted_stats, value_stats
+from paimon_core.store.table_store import TableStore
+
+Files = dict[str, ManifestEntry]  # by URI
+
+
+def is_listed(store: TableStore, entry: ManifestEntry) -> bool:
+    """Whether each row of a file is one of the table: in keyed tables those of the last level are."""
+    return not store.has_primary_key or (entry.file.level == last_level(store.options) and entry.bucket >= 0)
+
+
+def place(store: TableStore, entry: ManifestEntry) -> str:
+    """Where a data file is, as a URI."""
+    return uri(data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file))
+
+
+def net_changes(store: TableStore, entries: Iterable[ManifestEntry]) -> tuple[Files, Files]:
+    """The listed files that entries, in their order, add and remove in the end."""
+    added, removed = Files(), Files()
+    for entry in entries:
+        if not is_listed(store, entry):
+            continue
+        path = place(store, entry)
+        gone, come = (added, removed) if entry.kind is FileKind.DELETE else (removed, added)
+        if gone.pop(path, None) is None:  # what is added again was not removed, and the reverse
+            come[path] = entry
+    return added, removed
+
+
+def added_entry(
+    store: TableStore, layout: Layout, schema_of: Callable[[int], TableSchema], snapshot_id: int, entry: ManifestEntry
+) -> Node:
+    """A new file as an entry. Raises `UnsupportedFeatureError` for a file of another format than Parquet."""
+    file = entry.file
+    if format_name(file.file_name) != "parquet":
+        raise UnsupportedFeatureError(
+            f"Data file {file.file_name} is no Parquet file, and readers of Iceberg find columns by the ids in Parquet."
+        )
+    return {
+        "status": ADDED,
+        "snapshot_id": snapshot_id,
+        "sequence_number": snapshot_id,
+        "file_sequence_number": snapshot_id,
+        "data_file": {
+            "content": 0,
+            "file_path": place(store, entry),
+            "file_format": "PARQUET",
+            "partition": _partition(layout, entry.partition),
+            "record_count": file.row_count,
+            "file_size_in_bytes": file.file_size,
+            **_statistics(layout.schema, schema_of(file.schema_id), entry),
+        },
+    }
+
+
+def _partition(layout: Layout, partition: bytes) -> dict[str, Any]:
+    types = [f.type for f in layout.partition_fields]
+    values = decode_row(types, partition)
+    return {
+        name: partition_value(kind, value)
+        for name, kind, value in zip(layout.partition_names, types, values, strict=True)
+    }
+
+
+def _statistics(now: TableSchema, then: TableSchema, entry: ManifestEntry) -> Node:
+    """Counts of NULL and bounds by column; none of columns whose type is another now, as bounds are of the old one."""
+    found = trusted_stats(then, value_stats(then, entry.file), entry.file)
+    types = {f.id: f.type.with_nullable(True) for f in now.fields}
+    nulls, lower, upper = list[Node](), list[Node](), list[Node]()
+    for name, stats in found.items():
+        field = then.field_by_name.get(name)
+        if field is None:
+            continue
+        if stats.null_count is not None:
+            nulls.append({"key": field.id, "value": stats.null_count})
+        if types.get(field.id) != field.type.with_nullable(True) or not has_bounds(field.type):
+            continue
+        for bounds, value in ((lower, stats.minimum), (upper, stats.maximum)):
+            if value is not None and not (isinstance(value, float) and math.isnan(value)):
+                bounds.append({"key": field.id, "value": single_value(field.type, value)})
+    return {"null_value_counts": nulls or None, "lower_bounds": lower or None, "upper_bounds": upper or None}

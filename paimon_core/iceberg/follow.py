@@ -1,0 +1,180 @@
+"""Let the Iceberg metadata of a table follow its latest snapshot; see the package."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+
+from paimon_core.commit.publish import create_new
+from paimon_core.errors import CommitConflictError, PaimonError
+from paimon_core.formats.iceberg_types import Node
+from paimon_core.iceberg.cleaning import clean
+from paimon_core.iceberg.entries import added_entry, net_changes
+from paimon_core.iceberg.listing import Listing, continued, listed_anew
+from paimon_core.iceberg.manifests import Layout, write_manifest_list
+from paimon_core.iceberg.metadata import (
+    HINT,
+    Metadata,
+    identity_of,
+    metadata_folder,
+    metadata_node,
+    read_metadata,
+    snapshot_node,
+    tag_refs,
+    version_of,
+    version_path,
+)
+from paimon_core.options import DISABLED, ICEBERG_STORAGE
+from paimon_core.spec.json_object import encode_json_object
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
+from paimon_core.store.schemas import list_schemas, read_schema
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import list_tags
+
+_LOG = logging.getLogger(__name__)
+_LOOKS = 5
+_MOST_DELTAS = 20  # to go on from; listing all files anew takes no longer than more of them
+LONGEST = 1800.0  # seconds that new manifests may wait to be named: cleaning removes older ones without a name
+
+
+def is_followed(store: TableStore) -> bool:
+    """Whether readers of Iceberg read the table; a branch they do not."""
+    return store.options[ICEBERG_STORAGE] != DISABLED and not store.branch
+
+
+def keep_up(store: TableStore) -> None:
+    """`follow`, behind a change that is made and does not fail because this does."""
+    try:
+        follow(store)
+    except Exception as error:
+        _LOG.warning("Table %s is changed; its Iceberg metadata is not: %s", store.name, error)
+
+
+def follow(store: TableStore) -> None:
+    """Make the table's Iceberg metadata that of its latest snapshot, where the options ask for it.
+
+    Raises `UnsupportedFeatureError`, `CorruptFileError`, `StorageError`; readers see the metadata of before then.
+    """
+    if not is_followed(store):
+        return
+    with store.writer_slot():
+        for _ in range(_LOOKS):
+            latest = latest_snapshot(store)
+            if latest is None:
+                return
+            _Following(store, metadata_folder(store), latest).run()
+            now = latest_snapshot(store)
+            if now is None or identity_of(now) == identity_of(latest):
+                return
+
+
+@dataclass(frozen=True)
+class _Following:
+    """The metadata of one snapshot, in the making."""
+
+    store: TableStore
+    folder: str
+    latest: Snapshot
+
+    def run(self) -> None:
+        store, folder, latest = self.store, self.folder, self.latest
+        versions = {n for f in store.io.list(folder) if (n := version_of(f.name)) is not None}
+        known = self._read(latest.id) if latest.id in versions else None
+        if known is not None and known.current.identity == identity_of(latest):
+            self._refresh(known)
+        else:
+            base = self._base(versions)
+            self._publish(base, self._uuid(base or known, versions))
+        store.io.write_bytes(f"{folder}/{HINT}", str(latest.id).encode())
+        clean(store, folder, latest.id)
+
+    def _refresh(self, known: Metadata) -> None:
+        """Tags come and go, and snapshots expire, without a new snapshot."""
+        node = self._node(known.uuid, self._history(known))
+        if node != known.node:
+            self.store.io.write_bytes(version_path(self.folder, self.latest.id), encode_json_object(node))
+
+    def _publish(self, base: Metadata | None, table_uuid: str) -> None:
+        started, latest = time.monotonic(), self.latest
+        listing = self._listing(base)
+        parent = None if base is None else base.current.id
+        path = write_manifest_list(self.store.io, self.folder, latest.id, parent, list(listing.manifests))
+        history = [*self._history(base), snapshot_node(latest, parent, path, listing.summary(latest))]
+        data = encode_json_object(self._node(table_uuid, history))
+        if time.monotonic() - started > LONGEST:
+            raise CommitConflictError(
+                f"Listing the files of {self.store.name} took so long that others may have removed what was written."
+            )
+        metadata = version_path(self.folder, latest.id)
+        if not create_new(self.store.io, metadata, data):
+            there = self._read(latest.id)
+            if there is None or there.current.identity != identity_of(latest):  # of a history that was rolled back
+                self.store.io.write_bytes(metadata, data)
+
+    def _listing(self, base: Metadata | None) -> Listing:
+        store, latest = self.store, self.latest
+        schema_of = cache(partial(read_schema, store))
+        entry_of = partial(added_entry, store, self._layout, schema_of, latest.id)
+        if base is not None:
+            deltas = [find_snapshot(store, n) for n in range(base.current.id + 1, latest.id + 1)]
+            made = [s for s in deltas if s is not None]
+            if len(made) == len(deltas):
+                lists = (read_manifest_list(store, s.delta_manifest_list) for s in made)
+                added, removed = net_changes(store, (e for found in lists for e in read_entries(store, found)))
+                new = [entry_of(e) for e in added.values()]
+                going_on = continued(store, self._layout, latest.id, base.current.manifest_list, new, set(removed))
+                if going_on is not None:
+                    return going_on
+        added, _ = net_changes(store, live_files(store, latest).values())
+        return listed_anew(store, self._layout, latest.id, [entry_of(e) for e in added.values()])
+
+    @cached_property
+    def _schemas(self) -> list[TableSchema]:
+        return list_schemas(self.store)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.folder, self._schemas[-1])
+
+    def _node(self, table_uuid: str, history: Sequence[Node]) -> Node:
+        refs = tag_refs(history, list_tags(self.store))
+        return metadata_node(self.store, table_uuid, self._layout, self._schemas, history, refs)
+
+    def _history(self, base: Metadata | None) -> list[Node]:
+        """The snapshots that readers can still go back to."""
+        if base is None:
+            return []
+        kept = {*snapshot_ids(self.store), *(t.snapshot.id for t in list_tags(self.store))}
+        return [s.node for s in base.snapshots if s.id in kept or s.id == base.current.id == self.latest.id]
+
+    def _base(self, versions: set[int]) -> Metadata | None:
+        """The newest metadata to go on from: it is that of a snapshot before, in this history."""
+        before = max((n for n in versions if self.latest.id - _MOST_DELTAS <= n < self.latest.id), default=None)
+        found = None if before is None else self._read(before)
+        if before is None or found is None:
+            return None
+        snapshot = find_snapshot(self.store, before)
+        same = snapshot is not None and found.current.identity == identity_of(snapshot)
+        return found if same and found.node.get("format-version") == 2 else None
+
+    def _uuid(self, base: Metadata | None, versions: set[int]) -> str:
+        """The table's identity for readers; that of a table that was dropped is not taken over."""
+        if base is None and self.latest.id > 1 and versions:
+            base = self._read(max(versions))
+        return str(uuid.uuid4()) if base is None or self.latest.id == 1 else base.uuid
+
+    def _read(self, version: int) -> Metadata | None:
+        """None also for what is none: it is made anew."""
+        path = version_path(self.folder, version)
+        try:
+            return read_metadata(self.store.io, path)
+        except PaimonError as error:
+            _LOG.warning("Iceberg metadata %s is made anew: %s", path, error)
+            return None

@@ -1,0 +1,166 @@
+"""The metadata file of an Iceberg table: `vN.metadata.json`. Source: Iceberg's specification, "Table Metadata"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.formats.iceberg_types import Node, iceberg_schema
+from paimon_core.iceberg.manifests import FIRST_PARTITION_ID, Layout, uri
+from paimon_core.io.file_io import FileIO
+from paimon_core.options import HADOOP_CATALOG, ICEBERG_STORAGE, ICEBERG_STORAGE_LOCATION, TABLE_LOCATION
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.tag import Tag
+from paimon_core.store.table_store import TableStore
+
+_VERSION = re.compile(r"v(\d{1,19})\.metadata\.json")
+_IDENTITY = "paimon-commit-identity"  # which Paimon snapshot it is: numbers come again after a rollback
+HINT = "version-hint.text"
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergSnapshot:
+    """A snapshot in the metadata: its number and identity are Paimon's."""
+
+    node: Node
+
+    @property
+    def id(self) -> int:
+        return int(self.node["snapshot-id"])
+
+    @property
+    def identity(self) -> str | None:
+        return (self.node.get("summary") or {}).get(_IDENTITY)
+
+    @property
+    def manifest_list(self) -> str:
+        return str(self.node["manifest-list"])
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A metadata file that was read."""
+
+    node: Node
+
+    @property
+    def uuid(self) -> str:
+        return str(self.node["table-uuid"])
+
+    @property
+    def snapshots(self) -> list[IcebergSnapshot]:
+        return [IcebergSnapshot(n) for n in self.node["snapshots"]]
+
+    @property
+    def current(self) -> IcebergSnapshot:
+        return next(s for s in self.snapshots if s.id == self.node["current-snapshot-id"])
+
+
+def metadata_folder(store: TableStore) -> str:
+    """The folder of a table's Iceberg metadata. Raises `UnsupportedFeatureError`."""
+    given, location = store.options[ICEBERG_STORAGE], store.options[ICEBERG_STORAGE_LOCATION]
+    if (location or given) == TABLE_LOCATION:
+        return f"{store.root}/metadata"
+    database, _, table = store.root.rpartition("/")
+    warehouse, _, name = database.rpartition("/")
+    if not name.endswith(".db"):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} has no place for '{ICEBERG_STORAGE.key}' = '{HADOOP_CATALOG}': it is in no "
+            f"WAREHOUSE/DATABASE.db. Set '{ICEBERG_STORAGE_LOCATION.key}' to '{TABLE_LOCATION}'."
+        )
+    return f"{warehouse}/iceberg/{name.removesuffix('.db')}/{table}/metadata"
+
+
+def version_of(name: str) -> int | None:
+    """The version that a file is the metadata of."""
+    match = _VERSION.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def version_path(folder: str, version: int) -> str:
+    return f"{folder}/v{version}.metadata.json"
+
+
+def identity_of(snapshot: Snapshot) -> str:
+    """What tells a snapshot from others of its number, as Paimon's Java connector says it, too."""
+    return snapshot.uuid or f"{snapshot.commit_user}:{snapshot.commit_identifier}:{snapshot.time_millis}"
+
+
+def read_metadata(storage: FileIO, path: str) -> Metadata | None:
+    """None where there is no such file. Raises `CorruptFileError`."""
+    try:
+        node = decode_json_object(path, storage.read_bytes(path))
+    except FileNotFoundError:
+        return None
+    found = Metadata(node)
+    try:
+        member(node, "snapshots", list)
+        _ = found.uuid, found.current.manifest_list, [(s.id, s.identity, s.manifest_list) for s in found.snapshots]
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as e:
+        raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e!r})") from e
+    return found
+
+
+def snapshot_node(snapshot: Snapshot, parent: int | None, manifest_list: str, summary: dict[str, Any]) -> Node:
+    """A snapshot as the metadata has it."""
+    node = {
+        "sequence-number": snapshot.id,
+        "snapshot-id": snapshot.id,
+        "timestamp-ms": snapshot.time_millis,
+        "summary": {k: str(v) for k, v in summary.items()} | {_IDENTITY: identity_of(snapshot)},
+        "manifest-list": uri(manifest_list),
+        "schema-id": snapshot.schema_id,
+    }
+    return node if parent is None else node | {"parent-snapshot-id": parent}
+
+
+def metadata_node(
+    store: TableStore, uuid: str, layout: Layout, schemas: Sequence[TableSchema], history: Sequence[Node], refs: Node
+) -> Node:
+    """The metadata of a table whose latest snapshot is the last one of `history`."""
+    current = history[-1]
+    return {
+        "format-version": 2,
+        "table-uuid": uuid,
+        "location": uri(store.root),
+        "last-sequence-number": current["sequence-number"],
+        "last-updated-ms": current["timestamp-ms"],
+        "last-column-id": schemas[-1].highest_field_id,
+        "schemas": list(_schemas(schemas)),
+        "current-schema-id": schemas[-1].id,
+        "partition-specs": [{"spec-id": 0, "fields": layout.spec}],
+        "default-spec-id": 0,
+        "last-partition-id": FIRST_PARTITION_ID - 1 + len(layout.partition_fields),
+        "sort-orders": [{"order-id": 0, "fields": []}],
+        "default-sort-order-id": 0,
+        "snapshots": list(history),
+        "current-snapshot-id": current["snapshot-id"],
+        "refs": {MAIN: {"snapshot-id": current["snapshot-id"], "type": "branch"}, **refs},
+        "properties": {},
+    }
+
+
+def tag_refs(history: Iterable[Node], tags: Collection[Tag]) -> Node:
+    """The tags of snapshots that the metadata has. One called as Iceberg calls the table itself is left out."""
+    known = {(s.id, s.identity) for s in map(IcebergSnapshot, history)}
+    return {
+        t.name: {"snapshot-id": t.snapshot.id, "type": "tag"}
+        for t in sorted(tags, key=lambda t: t.name)
+        if (t.snapshot.id, identity_of(t.snapshot)) in known and t.name != MAIN
+    }
+
+
+def _schemas(schemas: Sequence[TableSchema]) -> Iterator[Node]:
+    """The schemas that Iceberg can have; the last one is one of them."""
+    for schema in schemas[:-1]:
+        try:
+            yield iceberg_schema(schema.id, schema.fields)
+        except UnsupportedFeatureError:
+            continue
+    yield iceberg_schema(schemas[-1].id, schemas[-1].fields)
