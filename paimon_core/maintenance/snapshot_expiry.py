@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, InvalidOptionError
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
 from paimon_core.maintenance.turns import upkeep_turn
@@ -157,6 +158,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
             reset_hints(held, first, ids[-1])
 
     release(Versions(store, expired), remove, delete, oldest=True)
+    keep_up(store)  # what expired is no longer offered
     return len(expired)
 
 
