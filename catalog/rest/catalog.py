@@ -9,8 +9,7 @@ Source: `RESTCatalog` of Paimon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -18,16 +17,12 @@ from typing import Any
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import (
     CommitConflictError,
-    CorruptFileError,
     DatabaseNotFoundError,
-    InvalidOptionError,
     PaimonError,
     SchemaNotFoundError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedFeatureError,
-    ViewExistsError,
-    ViewNotFoundError,
 )
 from paimon_core.format_table.options import is_format_table
 from paimon_core.io.file_io import FileIO
@@ -48,7 +43,6 @@ from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import (
     StagedTable,
     check_dropped_database,
-    check_is_view_name,
     check_new_database,
     not_empty,
 )
@@ -58,7 +52,6 @@ from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
 from paimon_sql.catalog.rest.failures import AnswerLost, Refused
 from paimon_sql.catalog.rest.messages import (
-    SchemaBody,
     decode_schema_body,
     encode_change,
     encode_identifier,
@@ -66,24 +59,14 @@ from paimon_sql.catalog.rest.messages import (
     text_map,
 )
 from paimon_sql.catalog.rest.publishing import ServerPublisher
+from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.tokens import TokenFileIO
+from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
-from paimon_sql.catalog.view import View, view_json, view_of
+from paimon_sql.catalog.view import View
 
 _LOCATION = "location"
-REPLACES_VIEWS = "paimon-sql.replaces-views"  # said by a server that replaces a view in one step
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a server says of a table."""
-
-    id: str | None
-    path: str
-    is_external: bool
-    schema_id: int
-    body: SchemaBody
 
 
 @dataclass(frozen=True)
@@ -105,16 +88,16 @@ class RestCatalog:
 
     # -- databases ----------------------------------------------------------------------------------------------------
     def list_databases(self) -> list[str]:
-        with self._calling():
-            return self.client.names(paths.below(self._prefix, "databases"), "databases")
+        with self._server.calling():
+            return self.client.names(paths.below(self._server.prefix, "databases"), "databases")
 
     def database_exists(self, name: str) -> bool:
-        return self._database(name) is not None
+        return self._server.database(name) is not None
 
     def database_properties(self, name: str) -> dict[str, str]:
-        found = self._database(name)
+        found = self._server.database(name)
         if found is None:
-            raise self._no_database(name)
+            raise self._server.no_database(name)
         location = self._read(found, name, lambda n: member(n, "location", str | None, None))
         given = self._read(found, name, lambda n: text_map(n, "options"))
         return given if location is None else {_LOCATION: location, **given}
@@ -124,9 +107,9 @@ class RestCatalog:
     ) -> None:
         check_new_database(check_name("database", name))
         given = dict(properties or {})
-        with self._calling(name, exists=None if ignore_if_exists else f"Database {name} already exists."):
+        with self._server.calling(name, exists=None if ignore_if_exists else f"Database {name} already exists."):
             try:
-                self.client.post(paths.below(self._prefix, "databases"), {"name": name, "options": given})
+                self.client.post(paths.below(self._server.prefix, "databases"), {"name": name, "options": given})
             except AnswerLost:
                 if not self.database_exists(name) or not given.items() <= self.database_properties(name).items():
                     raise
@@ -135,9 +118,9 @@ class RestCatalog:
         """Set and remove properties of a database."""
         kept = [key for key in removed if key != _LOCATION]
         body = {"updates": dict(properties), "removals": kept}
-        with self._calling(name):
+        with self._server.calling(name):
             try:
-                self.client.post(paths.database(self._prefix, check_name("database", name)), body)
+                self.client.post(paths.database(self._server.prefix, check_name("database", name)), body)
             except AnswerLost:
                 now = self.database_properties(name)
                 if not properties.items() <= now.items() or any(key in now for key in kept if key not in properties):
@@ -149,34 +132,28 @@ class RestCatalog:
             tables, views = self.list_tables(name), self.list_views(name)
             if tables or views:
                 raise not_empty(name, tables, views)
-        with self._calling(name):
+        with self._server.calling(name):
             try:
-                address = paths.database(self._prefix, name)
+                address = paths.database(self._server.prefix, name)
                 self.client.delete(address, {"cascade": str(cascade).lower()})
             except AnswerLost:
                 if self.database_exists(name):
                     raise
 
     def list_tables(self, database: str) -> list[str]:
-        with self._calling(database):
-            address = paths.database(self._prefix, check_name("database", database), "tables")
-            return self.client.names(address, "tables")
+        return self._server.names("tables", database)
 
     # -- tables -------------------------------------------------------------------------------------------------------
     def table_exists(self, identifier: Identifier) -> bool:
-        try:
-            self._find(identifier)
-        except (DatabaseNotFoundError, TableNotFoundError):
-            return False
-        return True
+        return self._server.table_exists(identifier)
 
     def load_table(self, identifier: Identifier) -> Table:
         try:
-            return self._table(identifier, self._find(identifier))
+            return self._table(identifier, self._server.find(identifier))
         except TableNotFoundError:
             if identifier.branch is None:
                 raise
-        main = self._table(identifier.base, self._find(identifier.base))
+        main = self._table(identifier.base, self._server.find(identifier.base))
         return replace(main, store=open_branch(main.store, identifier.branch))  # raises where there is no such branch
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
@@ -195,7 +172,7 @@ class RestCatalog:
 
         def publish() -> None:
             self._create(identifier, made)
-            found = self._find(identifier)
+            found = self._server.find(identifier)
             if found.path != path:
                 self.drop_table(identifier)
                 raise UnsupportedFeatureError(
@@ -220,11 +197,11 @@ class RestCatalog:
 
         def publish() -> None:
             body = {"schema": encode_schema_body(made), "schemaId": made.id}
-            with self._calling(identifier):
+            with self._server.calling(identifier):
                 try:
-                    self.client.post(paths.table(self._prefix, identifier, "replace"), body)
+                    self.client.post(paths.table(self._server.prefix, identifier, "replace"), body)
                 except AnswerLost:
-                    if self._find(identifier).schema_id != made.id:
+                    if self._server.find(identifier).schema_id != made.id:
                         raise
             self._check_published(identifier, made)
 
@@ -258,9 +235,9 @@ class RestCatalog:
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
         try:
-            with self._calling(identifier):
+            with self._server.calling(identifier):
                 try:
-                    self.client.delete(paths.table(self._prefix, _checked(identifier)))
+                    self.client.delete(paths.table(self._server.prefix, checked(identifier)))
                 except AnswerLost:
                     if self.table_exists(identifier):
                         raise
@@ -271,16 +248,18 @@ class RestCatalog:
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_is_table(source)
         check_is_table(target)
-        before = self._find(source)
-        with self._calling(source, exists=f"Table {target} already exists, or there is a view or a folder so named."):
+        before = self._server.find(source)
+        with self._server.calling(
+            source, exists=f"Table {target} already exists, or there is a view or a folder so named."
+        ):
             try:
-                self._rename("tables", source, target)
+                self._server.rename("tables", source, target)
             except AnswerLost:
                 if self.table_exists(source) or not self._is_moved(before, target):
                     raise
 
-    def _is_moved(self, before: _Found, target: Identifier) -> bool:
-        found = self._find(target)
+    def _is_moved(self, before: Found, target: Identifier) -> bool:
+        found = self._server.find(target)
         return found.schema_id == before.schema_id and found.body == before.body
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
@@ -288,13 +267,13 @@ class RestCatalog:
 
     def _alter(self, identifier: Identifier, before: Table, changes: Sequence[SchemaChange]) -> None:
         self._files(before.store.io).altered(before, changes)  # raises what has no place on the way
-        with self._calling(identifier, exists="There is a column of that name."):
+        with self._server.calling(identifier, exists="There is a column of that name."):
             try:
                 body = {"changes": [encode_change(c) for c in changes]}
-                self.client.post(paths.table(self._prefix, identifier), body)
+                self.client.post(paths.table(self._server.prefix, identifier), body)
             except AnswerLost:
                 expected = self._files(before.store.io).altered(before, changes).schema
-                found = self._table(identifier, self._find(identifier)).schema
+                found = self._table(identifier, self._server.find(identifier)).schema
                 if replace(found, time_millis=expected.time_millis) != expected:
                     raise
 
@@ -306,7 +285,7 @@ class RestCatalog:
         made = replace(changed.schema, time_millis=0)
 
         def publish() -> None:
-            if self._find(identifier).schema_id != table.schema.id:
+            if self._server.find(identifier).schema_id != table.schema.id:
                 raise self._altered_meanwhile(identifier)
             self._alter(identifier, table, changes)
             self._check_published(identifier, made)
@@ -330,17 +309,19 @@ class RestCatalog:
     def _prepared(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema with the catalog's defaults. Raises for a definition that is refused."""
         files = self._files(load_file_io("/", {}))
-        made = files.prepare(_checked(identifier), "/", schema).schema
+        made = files.prepare(checked(identifier), "/", schema).schema
         return replace(made, time_millis=0)
 
     def _create(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         body = {"identifier": encode_identifier(identifier), "schema": encode_schema_body(schema)}
         try:
-            with self._calling(identifier.database, exists=f"Table {identifier} already exists, or a view so named."):
+            with self._server.calling(
+                identifier.database, exists=f"Table {identifier} already exists, or a view so named."
+            ):
                 try:
-                    self.client.post(paths.database(self._prefix, identifier.database, "tables"), body)
+                    self.client.post(paths.database(self._server.prefix, identifier.database, "tables"), body)
                 except AnswerLost:
-                    if self._find(identifier).body != decode_schema_body(body["schema"]):
+                    if self._server.find(identifier).body != decode_schema_body(body["schema"]):
                         raise
         except TableExistsError:
             if not ignore_if_exists or not self.table_exists(identifier):
@@ -349,11 +330,11 @@ class RestCatalog:
     # -- registration -------------------------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
         """Have the server take in the folder of a table that it does not know, where it expects that folder."""
-        check_is_table(_checked(identifier))
+        check_is_table(checked(identifier))
         location = self.database_properties(identifier.database).get(_LOCATION, "")
         body = {"identifier": encode_identifier(identifier), "path": f"{location}/{identifier.table}"}
-        with self._calling(identifier):
-            self.client.post(paths.database(self._prefix, identifier.database, "register"), body)
+        with self._server.calling(identifier):
+            self.client.post(paths.database(self._server.prefix, identifier.database, "register"), body)
 
     def unregistered_tables(self, database: str) -> list[str]:
         """Nothing: folders are the server's to look into."""
@@ -362,126 +343,40 @@ class RestCatalog:
 
     # -- views --------------------------------------------------------------------------------------------------------
     def list_views(self, database: str) -> list[str]:
-        try:
-            with self._calling(database):
-                address = paths.database(self._prefix, check_name("database", database), "views")
-                return self.client.names(address, "views")
-        except UnsupportedFeatureError:  # a server without views
-            return []
+        return self._views.list_views(database)
 
     def view_exists(self, identifier: Identifier) -> bool:
-        try:
-            self.load_view(identifier)
-        except (DatabaseNotFoundError, ViewNotFoundError):
-            return False
-        except (CorruptFileError, UnsupportedFeatureError):
-            return True
-        return True
+        return self._views.view_exists(identifier)
 
     def load_view(self, identifier: Identifier) -> View:
-        check_is_view_name(_checked(identifier))
-        address = paths.view(self._prefix, identifier)
-        with self._calling(identifier, is_view=True):
-            node = self._read(self.client.get(address), address, lambda n: member(n, "schema", dict))
-            return view_of(f"{identifier} in {self.settings.uri}", node)
+        return self._views.load_view(identifier)
 
     def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        self._create_view(identifier, view, ignore_if_exists)
+        self._views.create_view(identifier, view, ignore_if_exists)
 
     def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        check_is_view_name(identifier)
-        if not self.view_exists(identifier):
-            if not create and not self.table_exists(identifier):
-                self.load_view(identifier)  # raises what is not there
-            self._create_view(identifier, view)
-            return
-        if REPLACES_VIEWS in self.options:
-            self._create_view(identifier, view, replaces=True)
-            return
-        old = self.load_view(identifier)  # the API has no step for another query: drop, then create
-        self.drop_view(identifier)
-        try:
-            self._create_view(identifier, view)
-        except PaimonError:
-            self._create_view(identifier, old, ignore_if_exists=True)
-            raise
+        self._views.replace_view(identifier, view, create)
 
     def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        check_is_view_name(_checked(identifier))
-        try:
-            with self._calling(identifier, is_view=True):
-                try:
-                    self.client.delete(paths.view(self._prefix, identifier))
-                except AnswerLost:
-                    if self.view_exists(identifier):
-                        raise
-        except (DatabaseNotFoundError, ViewNotFoundError):
-            if not ignore_if_not_exists:
-                raise
+        self._views.drop_view(identifier, ignore_if_not_exists)
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
-        check_is_view_name(_checked(source))
-        check_is_view_name(_checked(target))
-        with self._calling(source, is_view=True, exists=f"View {target} already exists, or a table so named."):
-            try:
-                self._rename("views", source, target)
-            except AnswerLost:
-                if self.view_exists(source) or not self.view_exists(target):
-                    raise
-
-    def _create_view(
-        self, identifier: Identifier, view: View, ignore_if_exists: bool = False, replaces: bool = False
-    ) -> None:
-        check_is_view_name(_checked(identifier))
-        body: Node = {"identifier": encode_identifier(identifier), "schema": view_json(view)}
-        body |= {"replace": True} if replaces else {}
-        try:
-            with self._calling(
-                identifier.database,
-                is_view=True,
-                exists=f"View {identifier} cannot be created: there is a view, or a table, of that name.",
-            ):
-                try:
-                    self.client.post(paths.database(self._prefix, identifier.database, "views"), body)
-                except AnswerLost:
-                    if self.load_view(identifier) != view:
-                        raise
-        except ViewExistsError:
-            if not ignore_if_exists:
-                raise
+        self._views.rename_view(source, target)
 
     # -- the server ---------------------------------------------------------------------------------------------------
-    @property
-    def _prefix(self) -> str:
-        return self.options.get(PREFIX, "")
+    @cached_property
+    def _server(self) -> Server:
+        return Server(self.client, self.options.get(PREFIX, ""))
+
+    @cached_property
+    def _views(self) -> RestViews:
+        return RestViews(self._server, REPLACES_VIEWS in self.options)
 
     @cached_property
     def _data_tokens(self) -> bool:
         return option_value(self.options, DATA_TOKENS, boolean, False)
 
-    def _rename(self, kind: str, source: Identifier, target: Identifier) -> None:
-        body = {"source": encode_identifier(source), "destination": encode_identifier(_checked(target))}
-        try:
-            self.client.post(paths.below(self._prefix, kind, "rename"), body)
-        except Refused as error:
-            if error.status == 404 and not self.database_exists(target.database):
-                raise self._no_database(target.database) from error
-            raise
-
-    def _database(self, name: str) -> Node | None:
-        try:
-            with self._calling(name):
-                return self.client.get(paths.database(self._prefix, check_name("database", name)))
-        except DatabaseNotFoundError:
-            return None
-
-    def _find(self, identifier: Identifier) -> _Found:
-        """What the server says of a table, or of its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
-        address = paths.table(self._prefix, _checked(identifier))
-        with self._calling(identifier):
-            return self._read(self.client.get(address), address, _decode_table)
-
-    def _table(self, identifier: Identifier, found: _Found) -> Table:
+    def _table(self, identifier: Identifier, found: Found) -> Table:
         name = replace(identifier, system_table=None)
         if is_format_table(found.body.options):
             return self._at(name, found.path, found.body.as_version(found.schema_id), found)
@@ -496,7 +391,7 @@ class RestCatalog:
             ) from error
         return self._at(name, found.path, schema, found)
 
-    def _at(self, identifier: Identifier, path: str, schema: TableSchema, found: _Found | None) -> Table:
+    def _at(self, identifier: Identifier, path: str, schema: TableSchema, found: Found | None) -> Table:
         is_external = found is not None and found.is_external
         io = self._io(identifier, path, is_external)
         made = self._files(io, found).at(identifier.base, path, schema)
@@ -504,10 +399,10 @@ class RestCatalog:
 
     def _io(self, identifier: Identifier, path: str, is_external: bool) -> FileIO:
         if self._data_tokens and not is_external:
-            return TokenFileIO(self.settings, self._prefix, identifier.base, path, dict(self.options))
+            return TokenFileIO(self.settings, self._server.prefix, identifier.base, path, dict(self.options))
         return load_file_io(path, self.options)
 
-    def _files(self, io: FileIO, found: _Found | None = None) -> SchemaFiles:
+    def _files(self, io: FileIO, found: Found | None = None) -> SchemaFiles:
         publishing = storage_publisher
         if found is None or not found.is_external:
             publishing = partial(self._publisher, None if found is None else found.id)
@@ -515,46 +410,11 @@ class RestCatalog:
 
     def _publisher(self, table_id: str | None, store: TableStore) -> Publisher:
         if table_id is None:  # it was staged, and is there by now
-            table_id = self._find(store.identifier.base).id
-        return ServerPublisher(self.client, self._prefix, table_id, store)
+            table_id = self._server.find(store.identifier.base).id
+        return ServerPublisher(self.client, self._server.prefix, table_id, store)
 
     def _read(self, node: Node, what: str, decode: Callable[[Node], Any]) -> Any:
         return self.client.read(node, what, decode)
-
-    @contextmanager
-    def _calling(
-        self, about: Identifier | str | None = None, *, exists: str | None = "", is_view: bool = False
-    ) -> Iterator[None]:
-        """Raise what the server refuses as errors of ours. `exists` is what to say of a name that is taken, None where
-        nothing is to be raised for that."""
-        try:
-            yield
-        except Refused as error:
-            if error.status == 409 and exists is None:
-                return
-            if error.status == 404 and about is not None:
-                raise self._not_found(error, about, is_view) from error
-            meant = error.as_error()
-            if error.status == 409 and isinstance(meant, Refused):
-                raise (ViewExistsError if is_view else TableExistsError)(exists or str(error)) from error
-            raise meant from error
-
-    def _not_found(self, error: Refused, about: Identifier | str, is_view: bool) -> PaimonError:
-        if isinstance(about, str):
-            return self._no_database(about)
-        if error.resource == "DATABASE" or (not error.resource and not self.database_exists(about.database)):
-            return self._no_database(about.database)
-        if error.kind:
-            meant = error.as_error()
-            if not isinstance(meant, TableNotFoundError | ViewNotFoundError):
-                return meant
-        if error.resource == "COLUMN":
-            return error.as_error()
-        kind = ViewNotFoundError if is_view else TableNotFoundError
-        return kind(f"There is no {'view' if is_view else 'table'} {about.base} in the catalog {self.settings.uri}.")
-
-    def _no_database(self, name: str) -> DatabaseNotFoundError:
-        return DatabaseNotFoundError(f"There is no database {name} in the catalog {self.settings.uri}.")
 
 
 def open_catalog(options: Mapping[str, str], settings: RestSettings) -> RestCatalog:
@@ -574,25 +434,3 @@ def open_catalog(options: Mapping[str, str], settings: RestSettings) -> RestCata
         client.close()
         client = RestClient(settings)
     return RestCatalog(settings, merged, client=client, allowed=Allowed.of(options))
-
-
-def _decode_table(node: Node) -> _Found:
-    body = decode_schema_body(member(node, "schema", dict))
-    try:
-        path = normalize(member(node, "path", str))
-    except InvalidOptionError as error:
-        raise TypeError(str(error)) from error
-    return _Found(
-        member(node, "id", str | None, None),
-        path,
-        member(node, "isExternal", bool, False),
-        member(node, "schemaId", int),
-        body,
-    )
-
-
-def _checked(identifier: Identifier) -> Identifier:
-    """Raises `InvalidNameError` for names that no folder can have."""
-    check_name("database", identifier.database)
-    check_name("table", identifier.table)
-    return identifier

@@ -28,8 +28,8 @@ SYSTEM_FIELD_ID_START = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class TableSchema:
-    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds; 0 for
-    one that a server was asked to write, whose time is not known here."""
+    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds, 0
+    where a server writes the version and its time is not known here."""
 
     id: int = 0
     fields: tuple[DataField, ...]

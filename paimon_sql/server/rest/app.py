@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -22,8 +22,8 @@ from paimon_core import errors
 from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsDatabases
-from paimon_sql.catalog.rest.catalog import REPLACES_VIEWS
 from paimon_sql.catalog.rest.failures import KIND
+from paimon_sql.catalog.rest.views import REPLACES_VIEWS
 from paimon_sql.catalog.schema_files import table_defaults
 from paimon_sql.server.rest import databases, partitions, tables, versions, views
 from paimon_sql.server.rest.calls import Call, Handler, Routes
@@ -70,8 +70,10 @@ class _Answered(Exception):
 class RestApp:
     """An ASGI application for a catalog. Without `users` anyone may ask for anything."""
 
-    def __init__(self, catalog: SupportsDatabases, users: Users | None = None) -> None:
-        self.catalog, self.users = catalog, users
+    def __init__(
+        self, catalog: SupportsDatabases, users: Users | None = None, say: Callable[[str], None] | None = None
+    ) -> None:
+        self.catalog, self.users, self.say = catalog, users, say
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,6 +86,7 @@ class RestApp:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
+        user: User | None = None
         try:
             user = await run_in_threadpool(self._user, request.headers.get("authorization", ""))
             parts = _parts(request.scope)
@@ -91,9 +94,13 @@ class RestApp:
             if parts == ("v1", "config") and request.method == "GET":
                 return JSONResponse(self._config())
             handler, call = _routed(request.method, parts, parameters, user, await _body(request))
-            return await run_in_threadpool(self._handled, handler, call)
+            response = await run_in_threadpool(self._handled, handler, call)
         except _Answered as answered:
-            return _error(answered.status, str(answered))
+            response = _error(answered.status, str(answered))
+        if self.say is not None and request.method != "GET":
+            name, path = user.name if user else "?", request.scope["path"]
+            self.say(f"rest user={name} {request.method} {path}: {response.status_code}")
+        return response
 
     def _handled(self, handler: Handler, call: Call) -> Response:
         try:

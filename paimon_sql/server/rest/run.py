@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,12 +27,13 @@ def serving(
     users: Users | None = None,
     certificate: Path | None = None,
     key: Path | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Iterator[int]:
-    """Serve a catalog while the block runs; the port, which 0 leaves to the system. Raises `StorageError` where it
-    cannot listen."""
+    """Serve a catalog while the block runs; the port, which 0 leaves to the system. `say` is told of each change that
+    is asked for. Raises `StorageError` where it cannot listen."""
     try:
         config = uvicorn.Config(
-            RestApp(catalog, users),
+            RestApp(catalog, users, say),
             log_config=None,
             access_log=False,
             server_header=False,
