@@ -425,9 +425,8 @@ def open_catalog(options: Mapping[str, str], settings: RestSettings) -> RestCata
         answer = client.get(paths.CONFIG, asked)
     except Refused as error:
         raise error.as_error() from error
-    defaults, overrides = (
-        client.read(answer, paths.CONFIG, lambda n, key=key: text_map(n, key)) for key in ("defaults", "overrides")
-    )
+    defaults = client.read(answer, paths.CONFIG, lambda node: text_map(node, "defaults"))
+    overrides = client.read(answer, paths.CONFIG, lambda node: text_map(node, "overrides"))
     merged = {**defaults, **options, **overrides}
     if (headers := read_headers(merged)) != settings.headers:
         settings = replace(settings, headers=headers)

@@ -47,9 +47,9 @@ class _Held:
     """The storage under the latest token. Only the token is pickled."""
 
     def __init__(self, token: DataToken | None = None) -> None:
-        self.token, self.io, self.client, self.lock = token, None, None, threading.Lock()
-        self.io: FileIO | None
-        self.client: RestClient | None
+        self.token, self.lock = token, threading.Lock()
+        self.io: FileIO | None = None
+        self.client: RestClient | None = None
 
     def __reduce__(self) -> Any:
         return _Held, (self.token,)
@@ -73,10 +73,11 @@ class TokenFileIO:
             now = int(time.time() * 1000)
             if held.token is None or now >= held.token.renew:
                 self._renew(now)
-            if held.io is None and held.token is not None:
-                held.io = load_file_io(self.location, {**self.options, **held.token.options})
-            assert held.io is not None
-            return held.io
+            made = held.io
+            if made is None:
+                given = {} if held.token is None else held.token.options
+                made = held.io = load_file_io(self.location, {**self.options, **given})
+            return made
 
     def _renew(self, now: int) -> None:
         held = self.held

@@ -59,13 +59,13 @@ class RestViews:
 
     def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
         check_is_view_name(identifier)
+        if self.replaces:
+            self._put(identifier, view, {"replace": True, "create": create})
+            return
         if not self.view_exists(identifier):
             if not create and not self.server.table_exists(identifier):
                 self.load_view(identifier)  # raises what is not there
             self.create_view(identifier, view)
-            return
-        if self.replaces:
-            self.create_view(identifier, view, replaces=True)
             return
         old = self.load_view(identifier)  # the API has no step for another query: drop, then create
         self.drop_view(identifier)
@@ -98,23 +98,20 @@ class RestViews:
                 if self.view_exists(source) or not self.view_exists(target):
                     raise
 
-    def create_view(
-        self, identifier: Identifier, view: View, ignore_if_exists: bool = False, replaces: bool = False
-    ) -> None:
-        check_is_view_name(checked(identifier))
-        body: Node = {"identifier": encode_identifier(identifier), "schema": view_json(view)}
-        body |= {"replace": True} if replaces else {}
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         try:
-            with self.server.calling(
-                identifier.database,
-                is_view=True,
-                exists=f"View {identifier} cannot be created: there is a view, or a table, of that name.",
-            ):
-                try:
-                    self.server.client.post(paths.database(self.server.prefix, identifier.database, "views"), body)
-                except AnswerLost:
-                    if self.load_view(identifier) != view:
-                        raise
+            self._put(identifier, view, {})
         except ViewExistsError:
             if not ignore_if_exists:
                 raise
+
+    def _put(self, identifier: Identifier, view: View, how: Node) -> None:
+        check_is_view_name(checked(identifier))
+        body = {"identifier": encode_identifier(identifier), "schema": view_json(view), **how}
+        taken = f"View {identifier} cannot be created: there is a view, or a table, of that name."
+        with self.server.calling(identifier if how else identifier.database, is_view=True, exists=taken):
+            try:
+                self.server.client.post(paths.database(self.server.prefix, identifier.database, "views"), body)
+            except AnswerLost:
+                if self.load_view(identifier) != view:
+                    raise

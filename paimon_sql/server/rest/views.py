@@ -47,7 +47,7 @@ def list_all_views(catalog: SupportsDatabases, call: Call) -> Node:
 
 
 def create_view(catalog: SupportsDatabases, call: Call) -> None:
-    """With `replace`, of a client of ours, also in place of a view that is there."""
+    """With `replace`, of a client of ours, in place of a view that is there; with `create`, too, of one that is not."""
     views, identifier = _with_views(catalog), decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
         raise InvalidOptionError("The view is of another database than the address.")
@@ -56,7 +56,7 @@ def create_view(catalog: SupportsDatabases, call: Call) -> None:
     except CorruptFileError as error:
         raise InvalidSchemaError(f"View {identifier} cannot be created: {error.cause}.") from error
     if member(call.body, "replace", bool, False):
-        views.replace_view(identifier, view, create=True)
+        views.replace_view(identifier, view, create=member(call.body, "create", bool, False))
     else:
         views.create_view(identifier, view)
 
