@@ -61,7 +61,7 @@ from paimon_sql.catalog.rest.messages import (
 from paimon_sql.catalog.rest.publishing import ServerPublisher
 from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
-from paimon_sql.catalog.rest.tokens import TokenFileIO
+from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 from paimon_sql.catalog.view import View
@@ -373,6 +373,11 @@ class RestCatalog:
         return RestViews(self._server, REPLACES_VIEWS in self.options)
 
     @cached_property
+    def _tokens(self) -> dict[tuple[Identifier, str], HeldToken]:
+        """The tokens of tables that were opened."""
+        return {}
+
+    @cached_property
     def _data_tokens(self) -> bool:
         return option_value(self.options, DATA_TOKENS, boolean, False)
 
@@ -399,7 +404,8 @@ class RestCatalog:
 
     def _io(self, identifier: Identifier, path: str, is_external: bool) -> FileIO:
         if self._data_tokens and not is_external:
-            return TokenFileIO(self.settings, self._server.prefix, identifier.base, path, dict(self.options))
+            held = self._tokens.setdefault((identifier.base, path), HeldToken())
+            return TokenFileIO(self.settings, self._server.prefix, identifier.base, path, dict(self.options), held)
         return load_file_io(path, self.options)
 
     def _files(self, io: FileIO, found: Found | None = None) -> SchemaFiles:

@@ -53,7 +53,7 @@ _NO_ANSWER = _Answer(0, b"", {})
 class RestClient:
     """A connection pool to one server; safe to use from several threads."""
 
-    def __init__(self, settings: RestSettings, *, tries: int = 5, backoff: float = 0.3) -> None:
+    def __init__(self, settings: RestSettings, *, tries: int = 4, backoff: float = 0.25) -> None:
         self.settings, self._sign = settings, signer_of(settings)
         self._headers = {"Accept": "application/json", "User-Agent": "paimon-sql", **settings.headers}
         self._retry = urllib3.Retry(

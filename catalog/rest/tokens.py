@@ -43,7 +43,7 @@ class DataToken:
     renew: int
 
 
-class _Held:
+class HeldToken:
     """The storage under the latest token. Only the token is pickled."""
 
     def __init__(self, token: DataToken | None = None) -> None:
@@ -52,7 +52,7 @@ class _Held:
         self.client: RestClient | None = None
 
     def __reduce__(self) -> Any:
-        return _Held, (self.token,)
+        return HeldToken, (self.token,)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class TokenFileIO:
     identifier: Identifier
     location: str
     options: Mapping[str, str] = field(repr=False)  # of the catalog; the token's win
-    held: _Held = field(default_factory=_Held, repr=False, compare=False)
+    held: HeldToken = field(default_factory=HeldToken, repr=False, compare=False)
 
     def _io(self) -> FileIO:
         """Raises `StorageError` where there is no token."""

@@ -59,7 +59,7 @@ def serving(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Of the protocol TCP by name: asyncio turns off Nagle's algorithm, which costs 40 ms an answer, for these alone."""
+    """TCP by name: for such sockets alone asyncio turns off Nagle's algorithm, which costs 40 ms an answer."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
