@@ -18,14 +18,19 @@ def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> 
         session = paimon_sql.connect(**settings)
         if paimon_sql.configured_catalogs(session):
             return session
-    return paimon_sql.connect(**{"warehouse": "warehouse"} | catalog | dict(settings))
+    return paimon_sql.connect(**_default(catalog) | catalog | dict(settings))
 
 
 def catalog_options(arguments: argparse.Namespace, settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The options of the catalog of the command line, for who needs no session; settings of Spark are left out."""
     own = {key: value for key, value in settings if not key.startswith("spark.")}
     given = {key: value for key, value in _of_command_line(arguments).items() if key != "catalog"}
-    return {"warehouse": "warehouse"} | given | own
+    return _default(given) | given | own
+
+
+def _default(given: Mapping[str, str]) -> dict[str, str]:
+    """Where tables are, unless a server says it."""
+    return {} if given.get("metastore") == "rest" else {"warehouse": "warehouse"}
 
 
 def _of_command_line(arguments: argparse.Namespace) -> dict[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from paimon_core.maintenance.branches import create_branch
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.types import INT
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
 from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_sql.catalog.load import load_catalog
@@ -42,6 +45,7 @@ from tests.support.stored import insert, read
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
+_ROOT = Path(__file__).parents[2]
 ROWS = [(1, "a"), (2, "b")]
 
 
@@ -216,19 +220,29 @@ def test_schemas_are_changed_by_the_server_alone(catalog: Any) -> None:
         table.publisher.publish(table.store.paths.schema(1), b"{}")
 
 
-@pytest.mark.parametrize("processes", [4])
-def test_many_commit_at_the_same_time(catalog: Any, server: RestServer, processes: int) -> None:
-    catalog.create_table(T, SCHEMA)
+_WRITER = """
+import json, sys
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from tests.support.stored import insert
+options, n, commits = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+catalog = load_catalog(options)
+for k in range(commits):
+    insert(catalog.load_table(Identifier("db", "t")), [(n * 1000 + k, "x")], user=f"u{n}")
+"""
 
-    def write(n: int) -> None:
-        mine: Any = load_catalog(server.options())
-        for k in range(5):
-            insert(mine.load_table(T), [(n * 10 + k, "x")], user=f"u{n}")
-        mine.close()
 
-    with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(write, range(processes)))
-    assert len(read(catalog.load_table(T))) == 5 * processes
+def test_many_commit_at_the_same_time(catalog: Any, server: RestServer) -> None:
+    """Nothing is lost and nothing is twice; `make catalog-commits` for many."""
+    processes, commits = map(int, os.environ.get("PAIMON_SQL_CATALOG_COMMITS", "2x5").split("x"))
+    catalog.create_table(T, new_table_schema(SCHEMA.fields, options={"commit.max-retries": "1000"}))
+    words = [sys.executable, "-c", _WRITER, json.dumps(server.options())]
+    running = [subprocess.Popen([*words, str(n), str(commits)], cwd=_ROOT) for n in range(processes)]
+    assert [each.wait(timeout=3600) for each in running] == [0] * processes
+    table = catalog.load_table(T)
+    written = sorted(n * 1000 + k for n in range(processes) for k in range(commits))
+    assert sorted(row[0] for row in read(table)) == written
+    assert snapshot_ids(table.store)[-1] == processes * commits
 
 
 # -- pages, and a filesystem catalog behind ---------------------------------------------------------------------------
