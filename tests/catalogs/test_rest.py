@@ -263,6 +263,14 @@ def test_lists_come_in_pages(monkeypatch: pytest.MonkeyPatch, catalog: Any) -> N
         client.get("/v1/paimon/databases/db/tables", {"maxResults": "-1"})
 
 
+def test_a_table_is_opened_by_one_request(monkeypatch: pytest.MonkeyPatch, catalog: Any) -> None:
+    catalog.create_table(T, SCHEMA)
+    asked: list[str] = []
+    send = catalog.client._send
+    monkeypatch.setattr(catalog.client, "_send", lambda request: (asked.append(request.path), send(request))[1])
+    assert read(catalog.load_table(T)) == [] and len(asked) == 1
+
+
 def test_a_filesystem_catalog_behind(tmp_path: Path) -> None:
     with RestServer.over(load_catalog({"warehouse": str(tmp_path / "wh"), "table-default.bucket": "2"})) as server:
         catalog: Any = load_catalog(server.options())
