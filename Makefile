@@ -14,6 +14,7 @@
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
+# make catalog-commits   8 processes that commit 50 times each to one table through a REST server
 # make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make stream-kills   drivers of streams that write are killed at every file operation; EVERY=11 of them
 # make stream-soak   an hour of epochs, which is to leave few files and hold no more; ARGS="--minutes 8"
@@ -21,7 +22,7 @@
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes nightly clean
+.PHONY: help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -111,6 +112,9 @@ streams: .venv/dev.installed
 catalog-crashes: .venv/dev.installed
 	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
 
+catalog-commits: .venv/dev.installed
+	PAIMON_SQL_CATALOG_COMMITS=8x50 $(BIN)/python -m pytest -q tests/catalogs/test_rest.py -k many_commit $(ARGS)
+
 EVERY ?= 1
 stream-kills: .venv/dev.installed
 	PAIMON_SQL_STREAM_KILLS=$(EVERY) $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
@@ -119,7 +123,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

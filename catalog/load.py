@@ -35,6 +35,13 @@ def _hive(options: Mapping[str, str]) -> SupportsDatabases:
     return made
 
 
+def _rest(options: Mapping[str, str]) -> SupportsDatabases:
+    import_optional("urllib3", "A catalog with 'metastore' = 'rest'", "rest")
+    settings = import_module("paimon_sql.catalog.rest.settings").read_settings(options)
+    made: SupportsDatabases = import_module("paimon_sql.catalog.rest.catalog").open_catalog(options, settings)
+    return made
+
+
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
     """The storage of a catalog's tables, and their folder there."""
     warehouse = options.get("warehouse")
@@ -48,6 +55,7 @@ METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
     "filesystem": _filesystem,
     "jdbc": _jdbc,
     "hive": _hive,
+    "rest": _rest,
 }
 
 

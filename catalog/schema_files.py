@@ -186,14 +186,14 @@ class SchemaFiles:
         """
         for _ in range(_ALTER_ATTEMPTS):
             table = load()
-            changed = self._altered(table, changes)
+            changed = self.altered(table, changes)
             if changed.schema is table.schema or publish_schema(changed):
                 return
         raise CommitConflictError(f"Table {table.name} is being altered by others all the time: try again later.")
 
     def stage_alter(self, table: Table, changes: Sequence[SchemaChange]) -> StagedTable:
         """A table under its changed schema, which is published with the first rows that need it."""
-        changed = self._altered(table, changes)
+        changed = self.altered(table, changes)
 
         def publish() -> None:
             if changed.schema is table.schema or publish_schema(changed):
@@ -204,8 +204,8 @@ class SchemaFiles:
 
         return StagedTable(changed, publish)
 
-    def _altered(self, table: Table, changes: Sequence[SchemaChange]) -> Table:
-        """A table under the schema that changes make of its own."""
+    def altered(self, table: Table, changes: Sequence[SchemaChange]) -> Table:
+        """A table under the schema that changes make of its own. Raises for changes that are refused."""
         schema, store = table.schema, table.store
         _check_changes(table.identifier, schema, changes)
         has_snapshots = latest_snapshot(store) is not None

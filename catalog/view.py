@@ -51,6 +51,11 @@ class View:
 
 def encode_view(view: View) -> bytes:
     """The JSON of a view, indented. Raises `InvalidDataError` for a text that no file can hold."""
+    return encode_json_object(view_json(view))
+
+
+def view_json(view: View) -> dict[str, Any]:
+    """The JSON object of a view."""
     ours = {_OURS + name: value for name, value in view.settings.items()}
     if view.catalog is not None:
         ours[_OURS + _CATALOG] = view.catalog
@@ -64,7 +69,7 @@ def encode_view(view: View) -> bytes:
     }
     if view.comment is not None:
         node["comment"] = view.comment
-    return encode_json_object(node)
+    return node
 
 
 def decode_view(path: str, data: bytes) -> View:
@@ -73,7 +78,14 @@ def decode_view(path: str, data: bytes) -> View:
     Raises `CorruptFileError`, `UnsupportedFeatureError` for columns of types that are not known.
     """
     try:
-        node = decode_json_object(path, data)
+        return view_of(path, decode_json_object(path, data))
+    except CorruptFileError as e:
+        raise CorruptFileError(path, e.cause, _ADVICE) from e
+
+
+def view_of(path: str, node: dict[str, Any]) -> View:
+    """The view that a JSON object is. Raises as `decode_view`."""
+    try:
         options = _texts(node, "options")
         ours = {k.removeprefix(_OURS): v for k, v in options.items() if k.startswith(_OURS)}
         view = View(
@@ -88,8 +100,6 @@ def decode_view(path: str, data: bytes) -> View:
         return replace(view, settings=ours)
     except UnsupportedFeatureError as e:
         raise UnsupportedFeatureError(f"The view of {path} cannot be used: {e}") from e
-    except CorruptFileError as e:
-        raise CorruptFileError(path, e.cause, _ADVICE) from e
     except (InvalidSchemaError, TypeError) as e:
         raise CorruptFileError(path, f"it is no view: {e}", _ADVICE) from e
 

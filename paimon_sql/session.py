@@ -34,15 +34,18 @@ def connect(
     """A Spark session with a Paimon catalog that is current: the active session, or a new one.
 
     `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are
-    options of the catalog, with `_` for `-` where they are keywords. Without a warehouse the catalogs are those that
-    Spark's settings configure (`spark-defaults.conf`), and the current one is Spark's choice.
+    options of the catalog, with `_` for `-` where they are keywords. Without a warehouse, which a server of
+    `metastore="rest"` need not be told, the catalogs are those that Spark's settings configure (`spark-defaults.conf`),
+    and the current one is Spark's choice.
     Raises `RuntimeError` where no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
     catalog_settings: dict[str, str] = {}
-    if warehouse is not None:
-        prefix, given = CATALOG_PREFIX + catalog, {"warehouse": warehouse, "metastore": metastore, **catalog_options}
+    has_catalog = warehouse is not None or metastore == "rest"
+    if has_catalog:
+        place = {} if warehouse is None else {"warehouse": warehouse}
+        prefix, given = CATALOG_PREFIX + catalog, {**place, "metastore": metastore, **catalog_options}
         catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{k}": str(value) for k, value in given.items()}
     elif catalog_options:
         raise InvalidOptionError(f"connect() needs a warehouse to make a catalog with {', '.join(catalog_options)}.")
@@ -53,7 +56,7 @@ def connect(
     for key, value in catalog_settings.items():
         spark.conf.set(key, value)
     install(spark)
-    if warehouse is not None:
+    if has_catalog:
         spark.sql(f"USE {quoted_name(catalog)}.`default`")
     return spark
 

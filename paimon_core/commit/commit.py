@@ -368,7 +368,7 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
 def check_table(store: TableStore) -> None:
     """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
     try:
-        same = load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema
+        same = store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
         raise CommitConflictError(
             f"Table {store.name} was dropped while rows were written to it. Nothing was committed."

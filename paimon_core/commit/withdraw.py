@@ -75,7 +75,7 @@ def _remove(store: TableStore, made: Snapshot) -> None:
 def _has_schema(store: TableStore) -> bool:
     """Whether the table is the one that was loaded, and not dropped, or dropped and created again, since."""
     try:
-        return load_schema(store.io, store.paths.version_root, store.schema.id) == store.schema
+        return store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
         return False
 

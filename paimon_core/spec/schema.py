@@ -11,7 +11,7 @@ refused. Source: specification, "Schema".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from reprlib import repr as shortened
 from typing import Any
@@ -28,7 +28,8 @@ SYSTEM_FIELD_ID_START = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class TableSchema:
-    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds."""
+    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds, 0
+    where a server writes the version and its time is not known here."""
 
     id: int = 0
     fields: tuple[DataField, ...]
@@ -78,6 +79,10 @@ class TableSchema:
     @property
     def row_type(self) -> RowType:
         return RowType(nullable=False, fields=self.fields)
+
+    def is_version(self, written: TableSchema) -> bool:
+        """Whether it is the version that was written."""
+        return self == (written if self.time_millis else replace(written, time_millis=0))
 
     def select(self, names: tuple[str, ...]) -> tuple[DataField, ...]:
         """Fields by name, in that order. Raises `InvalidSchemaError` for an unknown one."""

@@ -29,6 +29,10 @@ class ServerSettings:
     keystore: Path | None = None
     keystore_password: str = ""
     token: str = ""
+    rest: int | None = None
+    rest_tokens: Path | None = None
+    tls_certificate: Path | None = None  # of --rest
+    tls_key: Path | None = None
     insecure: bool = False
     statement_timeout: int = 0
     drain: int = 30
@@ -44,20 +48,25 @@ class ServerSettings:
 
 def check(settings: ServerSettings) -> None:
     """Raises `InvalidOptionError` for settings under which a server must not start."""
-    if settings.thrift is None and settings.connect is None:
-        raise InvalidOptionError("Nothing to serve: give --thrift PORT, --connect PORT or both.")
+    if settings.thrift is None and settings.connect is None and settings.rest is None:
+        raise InvalidOptionError("Nothing to serve: give --thrift PORT, --connect PORT or --rest PORT.")
     if settings.users and settings.ldap:
         raise InvalidOptionError("Users are in a file (--users) or in a directory (--ldap), not in both.")
     if settings.users:
         _check_private(settings.users)
     if settings.keystore and not settings.keystore.is_file():
         raise InvalidOptionError(f"There is no keystore {settings.keystore}.")
+    _check_rest(settings)
     if settings.is_local or settings.insecure:
         return
     if settings.thrift is not None and not (settings.users or settings.ldap):
         raise _open_to_all(settings, "--thrift asks nobody for a password: give --users FILE or --ldap URL")
     if settings.thrift is not None and not settings.keystore:
         raise _open_to_all(settings, "--thrift sends passwords and rows as they are: give --tls-keystore FILE")
+    if settings.rest is not None and not settings.rest_tokens:
+        raise _open_to_all(settings, "--rest asks nobody for a token: give --rest-tokens FILE")
+    if settings.rest is not None and not settings.tls_certificate:
+        raise _open_to_all(settings, "--rest sends tokens as they are: give --tls-certificate FILE and --tls-key FILE")
     if settings.connect is not None:
         raise _open_to_all(
             settings,
@@ -112,6 +121,16 @@ def _thrift(settings: ServerSettings) -> Mapping[str, str]:
             "keystore.password": settings.keystore_password,
         }
     return made
+
+
+def _check_rest(settings: ServerSettings) -> None:
+    if bool(settings.tls_certificate) != bool(settings.tls_key):
+        raise InvalidOptionError("--tls-certificate and --tls-key go together: both are PEM files.")
+    for file in (settings.tls_certificate, settings.tls_key):
+        if file is not None and not file.is_file():
+            raise InvalidOptionError(f"There is no file {file}.")
+    if settings.rest_tokens:
+        _check_private(settings.rest_tokens)
 
 
 def _check_private(users: Path) -> None:

@@ -53,7 +53,9 @@ def add_catalog_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
     made.add_argument("--catalog", help="name of the catalog (default: paimon)")
     made.add_argument("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
-    made.add_argument("--uri", help="where the metastore is: jdbc:postgresql://host/database, thrift://host:9083")
+    made.add_argument(
+        "--uri", help="where the metastore is: jdbc:postgresql://host/database, thrift://host:9083, https://host"
+    )
 
 
 def add_submit_options(made: argparse.ArgumentParser) -> None:

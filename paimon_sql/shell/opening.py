@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import paimon_sql
@@ -13,10 +13,26 @@ _CATALOG_OPTIONS = ("warehouse", "catalog", "metastore", "uri")
 
 def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Any:
     """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
-    values = {key: getattr(arguments, key) for key in _CATALOG_OPTIONS}
-    catalog = {key: value for key, value in values.items() if value is not None}
+    catalog = _of_command_line(arguments)
     if not catalog and all(key.startswith("spark.") for key in settings):
         session = paimon_sql.connect(**settings)
         if paimon_sql.configured_catalogs(session):
             return session
-    return paimon_sql.connect(**{"warehouse": "warehouse"} | catalog | dict(settings))
+    return paimon_sql.connect(**_default(catalog) | catalog | dict(settings))
+
+
+def catalog_options(arguments: argparse.Namespace, settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The options of the catalog of the command line, for who needs no session; settings of Spark are left out."""
+    own = {key: value for key, value in settings if not key.startswith("spark.")}
+    given = {key: value for key, value in _of_command_line(arguments).items() if key != "catalog"}
+    return _default(given) | given | own
+
+
+def _default(given: Mapping[str, str]) -> dict[str, str]:
+    """Where tables are, unless a server says it."""
+    return {} if given.get("metastore") == "rest" else {"warehouse": "warehouse"}
+
+
+def _of_command_line(arguments: argparse.Namespace) -> dict[str, str]:
+    values = {key: getattr(arguments, key) for key in _CATALOG_OPTIONS}
+    return {key: value for key, value in values.items() if value is not None}

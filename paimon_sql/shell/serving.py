@@ -12,17 +12,20 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from paimon_core.errors import PaimonError
 from paimon_sql.server.passwords import set_password
+from paimon_sql.server.rest.door import open_door, wait
+from paimon_sql.server.rest.users import add_token
 from paimon_sql.server.serve import serve
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.escapes import visible
-from paimon_sql.shell.opening import open_session
+from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
@@ -37,6 +40,8 @@ def run_server(words: Sequence[str]) -> int:
     try:
         if arguments.add_user:
             return _add_user(arguments)
+        if arguments.add_token:
+            return _add_token(arguments)
         settings = _settings(arguments)
         check(settings)
         hand_to_spark_submit(arguments, os.environ)
@@ -51,22 +56,29 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    session = _session(arguments, settings, class_path)
-    try:
-        return 0 if serve(session, settings, class_path, stop, _say) else 1
-    finally:
-        session.stop()
+    with ExitStack() as doors:
+        if settings.rest is not None:
+            doors.enter_context(open_door(catalog_options(arguments, arguments.conf), settings, _say))
+        if settings.thrift is None and settings.connect is None:
+            wait(settings, stop, _say)
+            return 0
+        session = _session(arguments, settings, class_path)
+        try:
+            return 0 if serve(session, settings, class_path, stop, _say) else 1
+        finally:
+            session.stop()
 
 
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="paimon-sql serve",
-        description="Serves Paimon's catalogs to clients: JDBC and ODBC (HiveServer2), Spark Connect.",
+        description="Serves Paimon's catalogs to clients: JDBC and ODBC (HiveServer2), Spark Connect, REST.",
         allow_abbrev=False,
     )
     add = made.add_argument
     add("--thrift", metavar="PORT", type=_port, help="HiveServer2, for beeline, PyHive, DBeaver, Superset, Tableau")
     add("--connect", metavar="PORT", type=_port, help="Spark Connect, for pyspark-client and notebooks elsewhere")
+    add("--rest", metavar="PORT", type=_port, help="Paimon's REST API, for catalogs with metastore=rest; needs no Java")
     add("--health", metavar="PORT", type=_port, help="GET /health: 200 while it serves")
     add("--host", metavar="ADDRESS", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
     add("--users", metavar="FILE", type=Path, help="--thrift asks for a password of this file; see --add-user")
@@ -75,6 +87,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--ldap-base", metavar="DN", help="where its users are")
     add("--tls-keystore", metavar="FILE", type=Path, help=f"TLS for --thrift; its password in {KEYSTORE_PASSWORD}")
     add("--token-file", metavar="FILE", type=Path, help="--connect asks for the token in this file")
+    add("--rest-tokens", metavar="FILE", type=Path, help="--rest asks for a token of this file; see --add-token")
+    add("--add-token", metavar="NAME", help="print a new token, put its hash into the file of --rest-tokens, and end")
+    add("--read-only", action="store_true", help="with --add-token: the user may only read")
+    add("--tls-certificate", metavar="FILE", type=Path, help="TLS for --rest: its certificate chain, PEM")
+    add("--tls-key", metavar="FILE", type=Path, help="and its key, PEM")
     add("--insecure", action="store_true", help="listen beyond this machine without passwords or TLS")
     add(
         "--statement-timeout",
@@ -108,6 +125,10 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
         "thrift",
         "connect",
         "health",
+        "rest",
+        "rest_tokens",
+        "tls_certificate",
+        "tls_key",
         "users",
         "ldap",
         "ldap_base",
@@ -131,6 +152,15 @@ def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path
         session = open_session(arguments, {**spark_settings(settings), **given})
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _add_token(arguments: argparse.Namespace) -> int:
+    if arguments.rest_tokens is None:
+        sys.stderr.write("error: --add-token needs the file: --rest-tokens FILE\n")
+        return 2
+    token = add_token(arguments.rest_tokens, arguments.add_token, read_only=arguments.read_only)
+    sys.stdout.write(f"{token}\n")
+    return 0
 
 
 def _say(line: str) -> None:

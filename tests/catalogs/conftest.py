@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.load import load_catalog
 from tests.catalogs.kinds import JDBC, KINDS, Place
 from tests.support.hive_server import HiveServer, start_hive
+from tests.support.rest_server import RestServer
 from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres
 
 
@@ -62,6 +64,7 @@ def make_place(
     servers: Callable[[str], SqlServer], hive_server: Callable[[], HiveServer], tmp_path: Path
 ) -> Iterator[Callable[[str], Place]]:
     opened: list[SupportsDatabases] = []
+    running = ExitStack()
 
     def open_catalog(options: object) -> SupportsDatabases:
         opened.append(load_catalog(options))  # type: ignore[arg-type]
@@ -76,6 +79,12 @@ def make_place(
             server.clear()
             given = {**server.options, "warehouse": str(warehouse)}
             return Place(kind, warehouse, given, open_catalog, default=server.warehouse, server=server)
+        if kind == "rest":
+            pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
+            given = {"metastore": "jdbc", "warehouse": str(warehouse), "sync-all-properties": "false"}
+            behind = open_catalog(given)
+            server = running.enter_context(RestServer.over(behind))
+            return Place(kind, warehouse, server.options(), open_catalog, server=server)
         if kind == "sqlite":
             pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
             given = {"metastore": "jdbc", "warehouse": str(warehouse)}
@@ -84,6 +93,7 @@ def make_place(
         return Place(kind, warehouse, given, open_catalog)
 
     yield make
+    running.close()
     for catalog in opened:
         close = getattr(catalog, "close", None)
         if close is not None:

@@ -37,6 +37,7 @@ _SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_
 CAN: Mapping[str, frozenset[Can]] = {
     "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
+    "rest": _SQL - {Can.LOCKS} | {Can.LONG_VALUES},
     "hive": frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.LONG_VALUES, Can.LOCATIONS)),
 }
 KINDS = tuple(CAN)

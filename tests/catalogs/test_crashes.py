@@ -28,7 +28,7 @@ from tests.support.stored import insert, read
 T, U = Identifier("db", "t"), Identifier("db", "u")
 ROWS = [(1, "a"), (2, "b")]
 EVERY = os.environ.get("PAIMON_SQL_CATALOG_CRASHES") == "all"
-TRIED = KINDS if EVERY else ("filesystem", "sqlite", "hive")
+TRIED = KINDS if EVERY else ("filesystem", "sqlite", "hive", "rest")
 
 
 @pytest.fixture(params=TRIED)
@@ -73,16 +73,19 @@ class SteppingDatabase:
 def step_through(metastore: Any, steps: Steps) -> None:
     """A step before and after each call to a metastore."""
 
-    def stepping(call: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arguments: object) -> Any:
-            steps.step()
-            result = call(*arguments)
-            steps.step()
-            return result
+    metastore.read, metastore.change = stepping(metastore.read, steps), stepping(metastore.change, steps)
 
-        return run
 
-    metastore.read, metastore.change = stepping(metastore.read), stepping(metastore.change)
+def stepping(call: Callable[..., Any], steps: Steps) -> Callable[..., Any]:
+    """The same call, with a step before and after it."""
+
+    def run(*arguments: object, **named: object) -> Any:
+        steps.step()
+        result = call(*arguments, **named)
+        steps.step()
+        return result
+
+    return run
 
 
 class CopyingIO(FaultyIO):
@@ -107,6 +110,10 @@ class CopyingIO(FaultyIO):
 def dying(place: Place, last: int, mode: str) -> tuple[SupportsDatabases, Callable[[], int]]:
     """A catalog of a process that dies at a step, and how many it has taken."""
     catalog: Any = place.catalog()
+    if mode == "requests":
+        steps = Steps(last)
+        catalog.client._call = stepping(catalog.client._call, steps)
+        return catalog, lambda: steps.done
     if mode == "storage":
         io = FaultyIO(LocalFileIO(), last, Fault.CRASH)
         return replace(catalog, io=io), lambda: io.calls
@@ -146,7 +153,7 @@ def _close(catalog: SupportsDatabases) -> None:
 
 
 def modes(place: Place) -> Iterator[str]:
-    yield "storage"
+    yield "requests" if place.kind == "rest" else "storage"
     if place.can(Can.LOCKS):
         yield from ("database", "copies")
 

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import split_statements
 from paimon_sql.shell.runner import Options, Shell
 from tests.support.hive_server import HiveServer, start_hive
+from tests.support.rest_server import RestServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -79,6 +81,16 @@ def metastore() -> Iterator[HiveServer]:
     server.remove()
 
 
+@pytest.fixture
+def rest_server(tmp_path: Path) -> Iterator[None]:
+    """The one of the page, at its port."""
+    pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
+    behind = load_catalog({"metastore": "jdbc", "warehouse": str(tmp_path / "served")})
+    with RestServer.over(behind, port=8765):
+        yield
+    behind.close()  # type: ignore[attr-defined]
+
+
 def _configure_metastore(server: HiveServer, folder: Path) -> None:
     """Make the `hive-site.xml` of the page."""
     folder.mkdir()
@@ -93,6 +105,8 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
     if page.name == "hive-catalog.md":
         _configure_metastore(request.getfixturevalue("metastore"), tmp_path / "conf")
+    if page.name == "rest-catalog.md":
+        request.getfixturevalue("rest_server")
     names: dict[str, object] = {"spark": spark}
     for block in _blocks(page):
         where = f"{page.name}:{block.line}"

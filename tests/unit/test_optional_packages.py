@@ -16,6 +16,9 @@ from paimon_core.io.fsspec import url_options
 from paimon_core.io.load import load_file_io
 from paimon_core.lsm.functions.sketches import hll_sketch, theta_sketch
 from paimon_core.optional_packages import import_optional
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.server.rest.door import open_door
+from paimon_sql.server.settings import ServerSettings
 from paimon_sql.shell import prompt, terminal
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -64,6 +67,10 @@ class _Refusing:
          " installed. Run: pip install 'paimon-sql[fsspec]' paramiko"),
         ("adlfs", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// is not one that fsspec knows"
          " here: Protocol not known: abfss. Run: pip install 'paimon-sql[fsspec]' adlfs"),
+        ("urllib3", lambda: load_catalog({"metastore": "rest", "uri": "http://h"}), "A catalog with 'metastore' ="
+         " 'rest' needs the package urllib3, which is not installed. Run: pip install 'paimon-sql[rest]'"),
+        ("uvicorn", lambda: open_door({}, ServerSettings(), print).__enter__(), "paimon-sql serve --rest needs the"
+         " package uvicorn, which is not installed. Run: pip install 'paimon-sql[rest-server]'"),
         ("datasketches", lambda: theta_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"
          " not installed. Run: pip install 'paimon-sql[sketches]'"),
         ("datasketches", lambda: hll_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"

@@ -43,6 +43,23 @@ def test_others_need_passwords_and_tls(host: str, users: Path, keystore: Path) -
     check(ServerSettings(host=host, thrift=1, connect=2, insecure=True))
 
 
+def test_the_rest_door_needs_tokens_and_tls(users: Path, keystore: Path) -> None:
+    check(ServerSettings(rest=1))
+    with pytest.raises(InvalidOptionError, match="--rest-tokens FILE"):
+        check(ServerSettings(host="0.0.0.0", rest=1))
+    with pytest.raises(InvalidOptionError, match="--tls-certificate FILE"):
+        check(ServerSettings(host="0.0.0.0", rest=1, rest_tokens=users))
+    with pytest.raises(InvalidOptionError, match="go together"):
+        check(ServerSettings(rest=1, tls_certificate=keystore))
+    with pytest.raises(InvalidOptionError, match="no file"):
+        check(ServerSettings(rest=1, tls_certificate=keystore, tls_key=keystore.parent / "none"))
+    check(ServerSettings(host="0.0.0.0", rest=1, rest_tokens=users, tls_certificate=keystore, tls_key=keystore))
+    check(ServerSettings(host="0.0.0.0", rest=1, insecure=True))
+    users.chmod(0o640)
+    with pytest.raises(InvalidOptionError, match="Others can read"):
+        check(ServerSettings(rest=1, rest_tokens=users))
+
+
 def test_what_cannot_be(users: Path, tmp_path: Path) -> None:
     for settings, reason in (
         (ServerSettings(), "Nothing to serve"),

@@ -1,0 +1,5 @@
+"""The REST catalog: names, schemas and snapshots at a server that speaks Paimon's open API. `catalog` is the catalog,
+`client` speaks HTTP, `messages` is the JSON that client and server share, `paths` the addresses.
+
+Source: `rest-catalog-open-api.yaml` of Paimon, and its `RESTApi`.
+"""

@@ -1,0 +1,99 @@
+"""Who asks: the headers that each request carries, by a bearer token or a signature of DLF.
+
+A key that expires is read again when less than an hour of it is left, by whoever needs it next.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import urllib3
+
+from paimon_core.errors import StorageError
+from paimon_sql.catalog.rest.dlf import DlfKey, Request, decode_key, signed, signed_openapi
+from paimon_sql.catalog.rest.settings import DlfSettings, RestSettings
+
+Signer = Callable[[Request], dict[str, str]]
+
+MARGIN = 3_600_000  # milliseconds before its end at which a key or a token is read again
+_MOST_KEY = 2**16  # bytes of a key's JSON
+_TRIES, _PAUSE = 5, 0.2  # a token file may be half written
+
+
+def signer_of(settings: RestSettings) -> Signer:
+    """What gives a request its headers."""
+    if settings.dlf is not None:
+        return DlfSigner(settings.dlf, settings.host)
+    if settings.token is not None:
+        given = {"Authorization": f"Bearer {settings.token}"}
+        return lambda request: given
+    return lambda request: {}
+
+
+class DlfSigner:
+    """Signs with a key that is given, or read where the settings say."""
+
+    def __init__(self, settings: DlfSettings, host: str) -> None:
+        self._settings, self._host, self._lock = settings, host, threading.Lock()
+        self._key: DlfKey | None = None
+        if settings.key_id is not None and settings.key_secret is not None:
+            self._key = DlfKey(settings.key_id, settings.key_secret, settings.security_token)
+
+    def __call__(self, request: Request) -> dict[str, str]:
+        """Raises `StorageError` where there is no key."""
+        now = datetime.now(UTC)
+        if self._settings.algorithm == "openapi":
+            return signed_openapi(request, self._fresh(), self._host, now)
+        return signed(request, self._fresh(), self._settings.region, now)
+
+    def _fresh(self) -> DlfKey:
+        with self._lock:
+            key = self._key
+            if key is None or (key.expires is not None and key.expires - time.time() * 1000 < MARGIN):
+                key = self._key = self._read()
+            return key
+
+    def _read(self) -> DlfKey:
+        if self._settings.token_path is not None:
+            return _from_file(self._settings.token_path)
+        url = self._settings.metadata_url or ""
+        role = self._settings.role or _from_service(url).decode("utf-8", "replace").strip()
+        return _decoded(_from_service(url + quote(role, safe="")), url)
+
+
+def _from_file(path: str) -> DlfKey:
+    for left in reversed(range(_TRIES)):
+        try:
+            return _decoded(Path(path).read_bytes(), path)
+        except (OSError, StorageError) as error:
+            if not left:
+                cause = error.strerror or str(error)
+                raise StorageError(f"The key of DLF cannot be read from {path}: {cause}") from None
+        time.sleep(_PAUSE)
+    raise AssertionError
+
+
+def _from_service(url: str) -> bytes:
+    try:
+        answer = urllib3.request("GET", url, timeout=10.0, redirect=False, retries=3, preload_content=False)
+        data: bytes = answer.read(_MOST_KEY)
+        answer.release_conn()
+    except (urllib3.exceptions.HTTPError, ValueError) as error:
+        raise StorageError(f"The key of DLF cannot be read from {url}: {type(error).__name__}.") from None
+    if answer.status != 200:
+        raise StorageError(f"The key of DLF cannot be read from {url}: it answers {answer.status}.")
+    return data
+
+
+def _decoded(data: bytes, where: str) -> DlfKey:
+    """The content is a secret, so no error shows it."""
+    try:
+        return decode_key(json.loads(data))
+    except (ValueError, TypeError, RecursionError):
+        raise StorageError(f"The key of DLF in {where} is no JSON of a key.") from None

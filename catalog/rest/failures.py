@@ -1,0 +1,72 @@
+"""What a server's answers mean as errors of this library.
+
+A server that refuses names a status and the kind of thing it is about; ours also names the class of its error, so that
+a client raises the same one with the same words. An answer that is lost leaves open what has happened.
+
+Source: `ErrorResponse` of the API; `DefaultErrorHandler` of Paimon.
+"""
+
+from __future__ import annotations
+
+from paimon_core import errors
+from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
+
+KIND = "errorClass"  # the member of an error's JSON by which our server names the class
+# classes that a server may make a client raise
+_KINDS: dict[str, type[PaimonError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(errors.InvalidNameError, errors.InvalidSchemaError, errors.InvalidOptionError, errors.InvalidDataError),
+        *(errors.UnsupportedFeatureError, errors.DatabaseNotFoundError, errors.TableNotFoundError),
+        *(errors.BranchNotFoundError, errors.ViewNotFoundError, errors.SnapshotNotFoundError),
+        *(errors.TagNotFoundError, errors.SchemaNotFoundError, errors.ConsumerNotFoundError),
+        *(errors.DatabaseExistsError, errors.TableExistsError, errors.ViewExistsError, errors.TagExistsError),
+        *(errors.BranchExistsError, errors.DatabaseNotEmptyError, errors.CommitConflictError),
+        *(errors.NotAllowedError, errors.StorageRefusedError),
+    )
+}
+_NOT_FOUND: dict[str, type[PaimonError]] = {
+    "DATABASE": errors.DatabaseNotFoundError,
+    "TABLE": errors.TableNotFoundError,
+    "VIEW": errors.ViewNotFoundError,
+    "BRANCH": errors.BranchNotFoundError,
+    "TAG": errors.TagNotFoundError,
+    "SNAPSHOT": errors.SnapshotNotFoundError,
+    "COLUMN": errors.InvalidSchemaError,
+}
+_EXISTS: dict[str, type[PaimonError]] = {
+    "DATABASE": errors.DatabaseExistsError,
+    "TABLE": errors.TableExistsError,
+    "VIEW": errors.ViewExistsError,
+    "BRANCH": errors.BranchExistsError,
+    "TAG": errors.TagExistsError,
+    "COLUMN": errors.InvalidSchemaError,
+}
+
+
+class AnswerLost(StorageError):
+    """A request was sent, and whether the server did what it asks is not known."""
+
+
+class Refused(StorageRefusedError):
+    """A server answered that it did not do what was asked. `resource` is the kind of thing it is about, `said` are the
+    server's words, `kind` is the class of its error where it is a server of ours."""
+
+    def __init__(self, message: str, status: int, resource: str = "", said: str = "", kind: str = ""):
+        super().__init__(message)
+        self.status, self.resource, self.said, self.kind = status, resource, said, kind
+
+    def as_error(self) -> PaimonError:
+        """The error of this library that says the same; this one itself where there is none."""
+        named = _KINDS.get(self.kind)
+        if named is not None:
+            return named(self.said)
+        if self.status == 404 and self.resource in _NOT_FOUND:
+            return _NOT_FOUND[self.resource](str(self))
+        if self.status == 409 and self.resource in _EXISTS:
+            return _EXISTS[self.resource](str(self))
+        if self.status == 400:
+            return errors.InvalidOptionError(str(self))
+        if self.status in (405, 501):
+            return errors.UnsupportedFeatureError(str(self))
+        return self

@@ -1,0 +1,33 @@
+"""The addresses of the REST API below a server's URI, one function per kind."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from paimon_core.spec.identifier import Identifier
+
+CONFIG = "/v1/config"
+
+
+def below(prefix: str, *parts: str) -> str:
+    """An address of a catalog, of parts that are escaped here."""
+    return "/".join(("/v1", *(quote(part, safe="") for part in (prefix, *parts) if part)))
+
+
+def database(prefix: str, name: str, *more: str) -> str:
+    """What a database has."""
+    return below(prefix, "databases", name, *more)
+
+
+def table(prefix: str, identifier: Identifier, *more: str) -> str:
+    """What a table, or a branch of one, has."""
+    return database(prefix, identifier.database, "tables", _in_branch(identifier), *more)
+
+
+def view(prefix: str, identifier: Identifier, *more: str) -> str:
+    """What a view has."""
+    return database(prefix, identifier.database, "views", identifier.table, *more)
+
+
+def _in_branch(identifier: Identifier) -> str:
+    return Identifier(identifier.database, identifier.table, identifier.branch).name

@@ -1,0 +1,92 @@
+"""Snapshots that the server of the catalog publishes: it decides the race, and keeps a table that was made again apart
+from the one that was loaded, by the table's id."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.commit.publish import PublishOutcome
+from paimon_core.errors import CommitConflictError, CommitUnknownError, PaimonError, StorageRefusedError
+from paimon_core.spec.manifest import FileKind, ManifestEntry
+from paimon_core.spec.snapshot import Snapshot, decode_snapshot
+from paimon_core.store.manifests import read_entries, read_manifest_list
+from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.rest import paths
+from paimon_sql.catalog.rest.client import RestClient
+from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+
+
+@dataclass(frozen=True)
+class ServerPublisher:
+    """Asks the server to make a snapshot the next one of a table, or of its branch."""
+
+    client: RestClient
+    prefix: str
+    table_id: str | None
+    store: TableStore
+
+    def publish(self, path: str, data: bytes) -> PublishOutcome:
+        """See `Publisher`. Raises `CommitConflictError`, too, where the table is another than the one of the id."""
+        if path.rpartition("/")[0] != self.store.paths.snapshot_dir:
+            raise StorageRefusedError(f"{path} cannot be written: only the server of the catalog changes schemas.")
+        snapshot = decode_snapshot(path, data)
+        body = {
+            "tableId": self.table_id,
+            "baseSnapshotUuid": None,
+            "snapshot": json.loads(data),
+            "statistics": partition_changes(self.store, snapshot),
+        }
+        address = paths.table(self.prefix, self._name, "commit")
+        try:
+            answer = self.client.post(address, body)
+        except AnswerLost as error:
+            raise CommitUnknownError(f"Whether {path} was published is not known: {error}") from error
+        except Refused as error:
+            return self._refused(error)
+        match answer.get("success"):
+            case True:
+                return PublishOutcome.PUBLISHED
+            case False:
+                return PublishOutcome.LOST_RACE
+        raise CommitUnknownError(f"Whether {path} was published is not known: the server does not say.")
+
+    @property
+    def _name(self) -> Any:
+        return self.store.identifier.base.on_branch(self.store.branch or None)
+
+    def _refused(self, error: Refused) -> PublishOutcome:
+        if error.status == 409:
+            return PublishOutcome.LOST_RACE
+        if error.status == 404:
+            raise CommitConflictError(
+                f"Table {self.store.name} was dropped, or dropped and created again, while rows were written to it. "
+                "Nothing was committed."
+            ) from error
+        meant: PaimonError = error.as_error()
+        raise meant from error
+
+
+def partition_changes(store: TableStore, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """What a snapshot adds to each partition, as servers keep count of it: deltas, and the time of the last file in
+    epoch milliseconds."""
+    groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
+    for entry in read_entries(store, read_manifest_list(store, snapshot.delta_manifest_list)):
+        groups[entry.partition].append(entry)
+    return [_changes(store, partition, entries) for partition, entries in sorted(groups.items())]
+
+
+def _changes(store: TableStore, partition: bytes, entries: Sequence[ManifestEntry]) -> dict[str, Any]:
+    signs = [(1 if e.kind is FileKind.ADD else -1, e.file) for e in entries]
+    times = [f.creation_time for _, f in signs if f.creation_time is not None]
+    return {
+        "spec": store.partition_spec(partition),
+        "recordCount": sum(sign * f.row_count for sign, f in signs),
+        "fileSizeInBytes": sum(sign * f.file_size for sign, f in signs),
+        "fileCount": sum(sign for sign, _ in signs),
+        "lastFileCreationTime": max((int(t.timestamp() * 1000) for t in times), default=0),
+        "totalBuckets": entries[0].total_buckets,
+    }

@@ -1,0 +1,144 @@
+"""What a REST server has, as the catalog asks for it: refusals are errors of this library that name what they are
+about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from paimon_core.errors import (
+    DatabaseNotFoundError,
+    InvalidOptionError,
+    PaimonError,
+    TableExistsError,
+    TableNotFoundError,
+    ViewExistsError,
+    ViewNotFoundError,
+)
+from paimon_core.io.load import normalize
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.json_object import member
+from paimon_core.spec.paths import check_name
+from paimon_sql.catalog.rest import paths
+from paimon_sql.catalog.rest.client import Node, RestClient
+from paimon_sql.catalog.rest.failures import Refused
+from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a server says of a table."""
+
+    id: str | None
+    path: str
+    is_external: bool
+    schema_id: int
+    body: SchemaBody
+
+
+@dataclass(frozen=True)
+class Server:
+    """A catalog at a server, below a prefix of its addresses. Methods raise as `RestClient`."""
+
+    client: RestClient = field(repr=False, compare=False)
+    prefix: str
+
+    @property
+    def uri(self) -> str:
+        return self.client.settings.uri
+
+    def names(self, kind: str, database: str) -> list[str]:
+        """The names of the `tables` or `views` of a database, sorted. Raises `DatabaseNotFoundError`."""
+        with self.calling(database):
+            return self.client.names(paths.database(self.prefix, check_name("database", database), kind), kind)
+
+    def table_exists(self, identifier: Identifier) -> bool:
+        """Whether there is such a table, in its branch."""
+        try:
+            self.find(identifier)
+        except (DatabaseNotFoundError, TableNotFoundError):
+            return False
+        return True
+
+    def rename(self, kind: str, source: Identifier, target: Identifier) -> None:
+        """Give a table or view another name. Raises `Refused`, `DatabaseNotFoundError` for that of the target."""
+        body = {"source": encode_identifier(source), "destination": encode_identifier(checked(target))}
+        try:
+            self.client.post(paths.below(self.prefix, kind, "rename"), body)
+        except Refused as error:
+            if error.status == 404 and not self.database(target.database):
+                raise self.no_database(target.database) from error
+            raise
+
+    def database(self, name: str) -> Node | None:
+        """What the server says of a database, None where there is none."""
+        try:
+            with self.calling(name):
+                return self.client.get(paths.database(self.prefix, check_name("database", name)))
+        except DatabaseNotFoundError:
+            return None
+
+    def find(self, identifier: Identifier) -> Found:
+        """What the server says of a table, or of its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
+        address = paths.table(self.prefix, checked(identifier))
+        with self.calling(identifier):
+            return self.client.read(self.client.get(address), address, _decode_table)
+
+    @contextmanager
+    def calling(
+        self, about: Identifier | str | None = None, *, exists: str | None = "", is_view: bool = False
+    ) -> Iterator[None]:
+        """Raise what the server refuses as errors of ours. `exists` is what to say of a name that is taken, None where
+        nothing is to be raised for that."""
+        try:
+            yield
+        except Refused as error:
+            if error.status == 409 and exists is None:
+                return
+            if error.status == 404 and about is not None:
+                raise self._not_found(error, about, is_view) from error
+            meant = error.as_error()
+            if error.status == 409 and isinstance(meant, Refused):
+                raise (ViewExistsError if is_view else TableExistsError)(exists or str(error)) from error
+            raise meant from error
+
+    def _not_found(self, error: Refused, about: Identifier | str, is_view: bool) -> PaimonError:
+        if isinstance(about, str):
+            return self.no_database(about)
+        if error.resource == "DATABASE" or (not error.resource and not self.database(about.database)):
+            return self.no_database(about.database)
+        if error.kind:
+            meant = error.as_error()
+            if not isinstance(meant, TableNotFoundError | ViewNotFoundError):
+                return meant
+        if error.resource == "COLUMN":
+            return error.as_error()
+        kind = ViewNotFoundError if is_view else TableNotFoundError
+        return kind(f"There is no {'view' if is_view else 'table'} {about.base} in the catalog {self.uri}.")
+
+    def no_database(self, name: str) -> DatabaseNotFoundError:
+        """The error for a database that is not there."""
+        return DatabaseNotFoundError(f"There is no database {name} in the catalog {self.uri}.")
+
+
+def _decode_table(node: Node) -> Found:
+    body = decode_schema_body(member(node, "schema", dict))
+    try:
+        path = normalize(member(node, "path", str))
+    except InvalidOptionError as error:
+        raise TypeError(str(error)) from error
+    return Found(
+        member(node, "id", str | None, None),
+        path,
+        member(node, "isExternal", bool, False),
+        member(node, "schemaId", int),
+        body,
+    )
+
+
+def checked(identifier: Identifier) -> Identifier:
+    """Raises `InvalidNameError` for names that no folder can have."""
+    check_name("database", identifier.database)
+    check_name("table", identifier.table)
+    return identifier

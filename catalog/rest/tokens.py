@@ -1,0 +1,164 @@
+"""Storages that are reached by tokens of the catalog's server (`data-token.enabled`), which live for a while.
+
+Whoever reads or writes, on executors too, asks for a new token when half of the last one's life is over, or when less
+than an hour is left of a longer one. Where the server does not answer, a token is used until it ends.
+
+Source: `RESTTokenFileIO` of Paimon.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyarrow import NativeFile
+from pyarrow.fs import FileSystem
+
+from paimon_core.errors import PaimonError
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
+from paimon_core.io.load import is_storage_option, load_file_io
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.json_object import member
+from paimon_sql.catalog.rest import paths
+from paimon_sql.catalog.rest.auth import MARGIN
+from paimon_sql.catalog.rest.client import RestClient
+from paimon_sql.catalog.rest.messages import text_map
+from paimon_sql.catalog.rest.settings import RestSettings
+
+_LOG = logging.getLogger(__name__)
+_ENDPOINT = "dlf.oss-endpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class DataToken:
+    """Options of a storage. `expires`, `renew` (from when on to ask for another): epoch milliseconds."""
+
+    options: Mapping[str, str] = field(repr=False)
+    expires: int
+    renew: int
+
+
+class HeldToken:
+    """The storage under the latest token. Only the token is pickled."""
+
+    def __init__(self, token: DataToken | None = None) -> None:
+        self.token, self.lock = token, threading.Lock()
+        self.io: FileIO | None = None
+        self.client: RestClient | None = None
+
+    def __reduce__(self) -> Any:
+        return HeldToken, (self.token,)
+
+
+@dataclass(frozen=True)
+class TokenFileIO:
+    """The storage of a table, under the tokens that the server gives for it. See `FileIO`."""
+
+    settings: RestSettings
+    prefix: str
+    identifier: Identifier
+    location: str
+    options: Mapping[str, str] = field(repr=False)  # of the catalog; the token's win
+    held: HeldToken = field(default_factory=HeldToken, repr=False, compare=False)
+
+    def _io(self) -> FileIO:
+        """Raises `StorageError` where there is no token."""
+        held = self.held
+        with held.lock:
+            now = int(time.time() * 1000)
+            if held.token is None or now >= held.token.renew:
+                self._renew(now)
+            made = held.io
+            if made is None:
+                given = {} if held.token is None else held.token.options
+                made = held.io = load_file_io(self.location, {**self.options, **given})
+            return made
+
+    def _renew(self, now: int) -> None:
+        held = self.held
+        if held.client is None:
+            held.client = RestClient(self.settings)
+        address = paths.table(self.prefix, self.identifier.base, "token")
+        try:
+            answer = held.client.get(address)
+            held.token = held.client.read(answer, address, lambda node: _decode_token(node, self.options, now))
+        except PaimonError as error:
+            if held.token is None or now >= held.token.expires:
+                raise
+            _LOG.warning("The token for the files of %s could not be renewed: %s", self.identifier, error)
+        held.io = None
+
+    @property
+    def atomic_create(self) -> bool:
+        return self._io().atomic_create
+
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        return self._io().read_bytes(path, most)
+
+    def open_input(self, path: str) -> NativeFile:
+        return self._io().open_input(path)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self._io().write_bytes(path, data)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        return self._io().create_exclusive(path, data)
+
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return self._io().writer_slot(path)
+
+    def exists(self, path: str) -> bool:
+        return self._io().exists(path)
+
+    def status(self, path: str) -> FileStatus:
+        return self._io().status(path)
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        return self._io().list(path)
+
+    def make_dirs(self, path: str) -> None:
+        self._io().make_dirs(path)
+
+    def delete(self, path: str) -> None:
+        self._io().delete(path)
+
+    def delete_below(self, root: str, path: str) -> None:
+        self._io().delete_below(root, path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return self._io().delete_many_below(root, paths)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self._io().delete_dir_below(root, path)
+
+    def delete_dir(self, path: str) -> None:
+        self._io().delete_dir(path)
+
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        return self._io().delete_empty_dir_below(root, path)
+
+    def rename_dir(self, source: str, target: str) -> None:
+        self._io().rename_dir(source, target)
+
+    def arrow(self) -> FileSystem:
+        return self._io().arrow()
+
+    def arrow_path(self, path: str) -> str:
+        return self._io().arrow_path(path)
+
+    def sync(self, path: str) -> None:
+        self._io().sync(path)
+
+
+def _decode_token(node: Any, options: Mapping[str, str], now: int) -> DataToken:
+    """Only options of storages are taken from a server. Raises `TypeError`."""
+    given = {key: value for key, value in text_map(node, "token").items() if is_storage_option(key)}
+    expires = member(node, "expiresAt", int)
+    if options.get(_ENDPOINT):
+        given["fs.oss.endpoint"] = options[_ENDPOINT]
+    return DataToken(given, expires, expires - min(MARGIN, max(expires - now, 0) // 2))

@@ -1,0 +1,193 @@
+"""The requests of Paimon's REST API, answered from a catalog of any other kind.
+
+A request goes through the same steps whatever it asks: who is it, which handler has the address, what does its JSON
+say; the handler then runs in a thread. Errors of the catalog become statuses, and say the class of the error for
+clients of ours. What is unexpected is logged here and told nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote_plus
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from paimon_core import errors
+from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
+from paimon_core.spec.json_object import decode_json_object
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.catalog.rest.failures import KIND
+from paimon_sql.catalog.rest.views import REPLACES_VIEWS
+from paimon_sql.catalog.schema_files import table_defaults
+from paimon_sql.server.rest import databases, partitions, tables, versions, views
+from paimon_sql.server.rest.calls import Call, Handler, Routes
+from paimon_sql.server.rest.users import ANYONE, User, Users
+
+_LOG = logging.getLogger(__name__)
+PREFIX = "paimon"
+_MOST = 2**24  # bytes of a request
+_ROUTES: Routes = {**databases.ROUTES, **tables.ROUTES, **versions.ROUTES, **partitions.ROUTES, **views.ROUTES}
+# what is asked by POST and changes nothing
+_QUESTIONS = frozenset(("databases/*/tables/*/partitions/list-by-names",))
+_STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
+    (errors.DatabaseNotFoundError, 404, "DATABASE"),
+    (errors.BranchNotFoundError, 404, "BRANCH"),
+    (errors.TableNotFoundError, 404, "TABLE"),
+    (errors.ViewNotFoundError, 404, "VIEW"),
+    (errors.TagNotFoundError, 404, "TAG"),
+    (errors.SnapshotNotFoundError, 404, "SNAPSHOT"),
+    (errors.ColumnNotFoundError, 404, "COLUMN"),
+    (errors.NotFoundError, 404, None),
+    (errors.DatabaseExistsError, 409, "DATABASE"),
+    (errors.TableExistsError, 409, "TABLE"),
+    (errors.ViewExistsError, 409, "VIEW"),
+    (errors.TagExistsError, 409, "TAG"),
+    (errors.BranchExistsError, 409, "BRANCH"),
+    (errors.DatabaseNotEmptyError, 409, "DATABASE"),
+    (errors.NotAllowedError, 403, None),
+    (errors.UnsupportedFeatureError, 501, None),
+    (errors.InvalidNameError, 400, None),
+    (errors.InvalidSchemaError, 400, None),
+    (errors.InvalidOptionError, 400, None),
+    (errors.InvalidDataError, 400, None),
+)
+
+
+class _Answered(Exception):
+    """A request that is answered before a handler has it."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RestApp:
+    """An ASGI application for a catalog. Without `users` anyone may ask for anything."""
+
+    def __init__(
+        self, catalog: SupportsDatabases, users: Users | None = None, say: Callable[[str], None] | None = None
+    ) -> None:
+        self.catalog, self.users, self.say = catalog, users, say
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        user: User | None = None
+        try:
+            user = await run_in_threadpool(self._user, request.headers.get("authorization", ""))
+            parts = _parts(request.scope)
+            parameters = dict(parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True))
+            if parts == ("v1", "config") and request.method == "GET":
+                return JSONResponse(self._config())
+            handler, call = _routed(request.method, parts, parameters, user, await _body(request))
+            response = await run_in_threadpool(self._handled, handler, call)
+        except _Answered as answered:
+            response = _error(answered.status, str(answered))
+        if self.say is not None and request.method != "GET":
+            name, path = user.name if user else "?", request.scope["path"]
+            self.say(f"rest user={name} {request.method} {path}: {response.status_code}")
+        return response
+
+    def _handled(self, handler: Handler, call: Call) -> Response:
+        try:
+            answer = handler(self.catalog, call)
+        except PaimonError as error:
+            return _refusal(error)
+        except (TypeError, ValueError) as error:
+            _LOG.info("A request is none of the API: %s", error, exc_info=True)
+            return _error(400, f"The request is none of the API: {error}.")
+        except Exception:
+            _LOG.exception("A request failed")
+            return _error(500, "The server failed: its log says why.")
+        return Response(b"", media_type="application/json") if answer is None else JSONResponse(answer)
+
+    def _user(self, header: str) -> User:
+        if self.users is None:
+            return ANYONE
+        kind, _, token = header.partition(" ")
+        user = self.users.of_token(token.strip()) if kind.lower() == "bearer" else None
+        if user is None:
+            raise _Answered(401, "Unauthorized: the request has no token of a user.")
+        return user
+
+    def _config(self) -> Mapping[str, Any]:
+        defaults = {f"table-default.{key}": value for key, value in table_defaults(self.catalog.options).items()}
+        return {"defaults": {**defaults, REPLACES_VIEWS: "true"}, "overrides": {"prefix": PREFIX}}
+
+
+def _parts(scope: Scope) -> tuple[str, ...]:
+    """The parts of an address as they were before they were escaped; Java's client writes a blank as `+`."""
+    raw = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0].decode("latin-1")
+    return tuple(unquote_plus(part, errors="surrogateescape") for part in raw.strip("/").split("/"))
+
+
+def _routed(
+    method: str, parts: tuple[str, ...], parameters: Mapping[str, str], user: User, body: Mapping[str, Any]
+) -> tuple[Handler, Call]:
+    if parts[:2] != ("v1", PREFIX):
+        raise _Answered(404, "There is no such address.")
+    is_known = False
+    for (wanted, pattern), handler in _ROUTES.items():
+        names = _match(pattern, parts[2:])
+        if names is None:
+            continue
+        is_known = True
+        if wanted != method:
+            continue
+        if user.read_only and method != "GET" and pattern not in _QUESTIONS:
+            raise _Answered(403, f"User {user.name} may only read.")
+        return handler, Call(names, parameters, body)
+    raise _Answered(405 if is_known else 501, "The API, or this server, does not have that.")
+
+
+def _match(pattern: str, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    wanted = pattern.split("/")
+    if len(wanted) != len(parts) or any(w not in ("*", p) for w, p in zip(wanted, parts, strict=True)):
+        return None
+    return tuple(p for w, p in zip(wanted, parts, strict=True) if w == "*")
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > _MOST:
+            raise _Answered(413, f"A request has at most {_MOST} bytes.")
+    if not data.strip():
+        return {}
+    try:
+        return decode_json_object("the request", bytes(data))
+    except PaimonError:
+        raise _Answered(400, "The request is no JSON object.") from None
+
+
+def _refusal(error: PaimonError) -> Response:
+    if isinstance(error, NotAllowedError | InvalidDataError):
+        _LOG.info("Refused: %s", error)
+    for kind, status, resource in _STATUS:
+        if isinstance(error, kind):
+            return _error(status, str(error), resource, type(error).__name__)
+    _LOG.warning("A request failed: %s", error)
+    # a client of ours knows of these that nothing was done; of other failures it does not
+    certain = isinstance(error, errors.CommitConflictError | errors.StorageRefusedError)
+    return _error(500, str(error), None, type(error).__name__ if certain else "")
+
+
+def _error(status: int, message: str, resource: str | None = None, kind: str = "") -> Response:
+    node = {"message": message, "resourceType": resource, "resourceName": None, "code": status}
+    clean = json.loads(json.dumps(node).encode("utf-8", "replace"))
+    return JSONResponse({**clean, KIND: kind} if kind else clean, status_code=status)

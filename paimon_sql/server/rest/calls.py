@@ -1,0 +1,60 @@
+"""What a handler is given, and what it may answer with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.catalog.rest.messages import MOST_RESULTS
+
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request: the names in its address, the parameters behind it, and its JSON."""
+
+    names: tuple[str, ...]
+    parameters: Mapping[str, str]
+    body: Node
+
+    @property
+    def identifier(self) -> Identifier:
+        """The table or view that the first two names mean. Raises `InvalidNameError`."""
+        return Identifier.of(self.names[0], self.names[1])
+
+
+Handler = Callable[[SupportsDatabases, Call], Node | None]
+Routes = Mapping[tuple[str, str], Handler]  # by method and address; `*` stands for a name
+
+
+def page(call: Call, key: str, names: Sequence[str], pattern: str = "") -> dict[str, Any]:
+    """A page of names that are sorted; `pattern` is the parameter with a pattern of SQL's LIKE. The token of the next
+    page is the last name of this one. Raises `InvalidOptionError`."""
+    found = [n for n in names if _matches(call.parameters.get(pattern, ""), n)]
+    after = call.parameters.get("pageToken")
+    left = found if not after else [n for n in found if n > after]
+    most = page_size(call.parameters.get("maxResults"))
+    more = {"nextPageToken": left[most - 1]} if len(left) > most else {}
+    return {key: left[:most], **more}
+
+
+def page_size(text: str | None) -> int:
+    """How many entries a page may have. Raises `InvalidOptionError`."""
+    if not text:
+        return MOST_RESULTS
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise InvalidOptionError(f"maxResults cannot be {text[:20]!r}: it is a number.")
+    return min(int(text), MOST_RESULTS) or MOST_RESULTS
+
+
+def _matches(pattern: str, name: str) -> bool:
+    if not pattern:
+        return True
+    parts = ("" if p is None else p for p in re.split(r"(%)", pattern))
+    return re.fullmatch("".join(".*" if p == "%" else re.escape(p) for p in parts), name, re.DOTALL) is not None

@@ -1,0 +1,121 @@
+"""Java's REST catalog and ours as clients of our server: each opens what the other made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import paimon_sql
+from paimon_sql.catalog.load import load_catalog
+from tests.interop.engines import Engines, SparkEngine
+from tests.support.java_oracle import JavaOracle, find_oracles
+from tests.support.rest_server import RestServer
+
+_TYPES = (
+    "b BOOLEAN, t TINYINT, s SMALLINT, i INT COMMENT 'an int', l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(20, 4), "
+    "dt DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, c CHAR(7), v VARCHAR(300), st STRING, bin BINARY, a ARRAY<INT>, "
+    "m MAP<STRING, ARRAY<DATE>>, r STRUCT<x: INT, y: STRUCT<z: TIMESTAMP>>"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RestServer, str]]:
+    folder = tmp_path_factory.mktemp("rest")
+    warehouse = str(folder / "warehouse")
+    behind: Any = load_catalog({"metastore": "jdbc", "warehouse": warehouse, "sync-all-properties": "false"})
+    with RestServer.over(behind, folder / "tokens") as running:
+        yield running, warehouse
+    behind.close()
+
+
+@pytest.fixture(scope="module")
+def engines(server: tuple[RestServer, str], root_session: Any) -> Iterator[Engines]:
+    """Both engines with a catalog `paimon` at the server, and the database `db`."""
+    oracles = find_oracles()
+    if oracles is None:
+        pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
+    given = {**server[0].options("writer"), "token.provider": "bear"}
+    settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in given.items()}
+    no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
+    oracle = JavaOracle(oracles, "of-the-server", settings | no_cache)
+    session = root_session.newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
+    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+    both = Engines({"ours": SparkEngine(paimon_sql.install(session)), "java": oracle}, "db")
+    both.run("ours", "CREATE DATABASE paimon.db")
+    for name in both.by_name:
+        both.run(name, "USE paimon.db")
+    yield both
+    oracle.close()
+
+
+@pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
+def test_each_opens_changes_renames_and_drops_what_the_other_made(engines: Engines, one: str, other: str) -> None:
+    table, renamed = f"by_{one}", f"renamed_{one}"
+    engines.run(
+        one,
+        f"CREATE TABLE {table} (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')",
+        f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')",
+    )
+    engines.run(
+        other,
+        f"INSERT INTO {table} VALUES (2, 'c')",
+        f"ALTER TABLE {table} ADD COLUMN w INT COMMENT 'more' FIRST",
+        f"ALTER TABLE {table} ALTER COLUMN w AFTER v",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('snapshot.num-retained.min' = '5')",
+    )
+    engines.run(one, f"ALTER TABLE {table} RENAME TO db.{renamed}")
+    engines.run(other, f"INSERT INTO {renamed} VALUES (3, 'd', 4)")
+    engines.run(one, f"ALTER TABLE {renamed} ALTER COLUMN w TYPE BIGINT", f"DELETE FROM {renamed} WHERE k = 1")
+    engines.both(f"SELECT * FROM {renamed} ORDER BY k", [[2, "c", None], [3, "d", 4]])
+    engines.both("SHOW TABLES LIKE 'renamed*'")
+    engines.run(other, f"DROP TABLE {renamed}")
+    for engine in (one, other):
+        assert engines.rows(engine, f"SHOW TABLES LIKE 'renamed_{one}'") == []
+
+
+@pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
+def test_columns_of_all_types_partitions_tags_and_branches(engines: Engines, one: str, other: str) -> None:
+    engines.run(one, f"CREATE TABLE types_{one} ({_TYPES}, p INT) PARTITIONED BY (p) COMMENT 'of all types'")
+    engines.both(f"DESCRIBE types_{one}")
+    engines.run(one, f"INSERT INTO types_{one} (i, st, p) VALUES (1, 'ä', 1), (2, NULL, 2)")
+    engines.run(other, f"INSERT INTO types_{one} (i, st, p) VALUES (3, 'z', 2)")
+    engines.both(f"SELECT i, st, p FROM types_{one} ORDER BY i", [[1, "ä", 1], [2, None, 2], [3, "z", 2]])
+    engines.both(f"SHOW PARTITIONS types_{one}")
+    engines.run(one, f"CALL sys.create_tag(table => 'db.types_{one}', tag => 'first', snapshot => 1)")
+    engines.both(f"SELECT i FROM types_{one} VERSION AS OF 'first' ORDER BY i", [[1], [2]])
+    engines.run(other, f"CALL sys.create_branch(table => 'db.types_{one}', branch => 'b', tag => 'first')")
+    engines.run(one, f"INSERT INTO `types_{one}$branch_b` (i, p) VALUES (9, 1)")
+    engines.run(other, f"INSERT INTO `types_{one}$branch_b` (i, p) VALUES (10, 1)")
+    engines.both(f"SELECT i FROM `types_{one}$branch_b` ORDER BY i", [[1], [2], [9], [10]])
+    engines.run(other, f"CALL sys.rollback(table => 'db.types_{one}', version => 'first')")
+    engines.both(f"SELECT count(*) FROM types_{one}", [[2]])
+    engines.run(one, f"INSERT INTO types_{one} (i, p) VALUES (4, 1)")
+    engines.run(other, f"INSERT OVERWRITE types_{one} PARTITION (p = 2) (i) VALUES (5)")
+    engines.both(f"SELECT i FROM types_{one} ORDER BY i", [[1], [4], [5]])
+
+
+def test_views(engines: Engines) -> None:
+    for one in ("ours", "java"):
+        engines.run(
+            one,
+            f"CREATE TABLE behind_{one} (k INT)",
+            f"INSERT INTO behind_{one} VALUES (1)",
+            f"CREATE VIEW seen_{one} AS SELECT k + 1 AS n FROM behind_{one}",
+        )
+        engines.both(f"SELECT n FROM seen_{one}", [[2]])
+    engines.run("ours", "DROP VIEW seen_java")
+    engines.run("java", "DROP VIEW seen_ours")
+    for engine in ("ours", "java"):
+        assert engines.rows(engine, "SHOW VIEWS") == []
+
+
+def test_commits_of_both_in_turn(engines: Engines) -> None:
+    engines.run("ours", "CREATE TABLE both_write (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    for n in range(6):
+        engines.run(("ours", "java")[n % 2], f"INSERT INTO both_write VALUES ({n}, 'x'), (100, '{n}')")
+    engines.both("SELECT count(*), max(v) FROM both_write", [[7, "x"]])
+    engines.both("SELECT v FROM both_write WHERE k = 100", [["5"]])

@@ -1,0 +1,118 @@
+"""`paimon-sql serve --rest` as a process: tokens, TLS, its log, and its end; no JVM takes part."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from paimon_core.errors import StorageError, StorageRefusedError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.shell.serving import run_server
+from tests.catalogs.kinds import SCHEMA
+from tests.support.ports import free_port
+from tests.support.stored import insert, read
+
+pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
+
+COMMAND = [sys.executable, "-m", "paimon_sql", "serve"]
+PATIENCE = 120  # seconds
+T = Identifier("db", "t")
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+
+
+def opened(options: dict[str, str]) -> Any:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return load_catalog(options)
+        except StorageRefusedError:
+            raise
+        except StorageError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.3)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    made, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(made)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return made, key
+
+
+def test_a_server_with_tokens_and_tls(
+    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens, port, health = tmp_path / "tokens", free_port(), free_port()
+    given = ("--rest", port, "--rest-tokens", tokens)
+    writer = run(*given, "--add-token", "ann").stdout.strip()
+    reader = run(*given, "--add-token", "bob", "--read-only").stdout.strip()
+    tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1])
+    words = [*given, *tls, "--host", "0.0.0.0", "--health", health, "-w", tmp_path / "wh", "--metastore", "jdbc"]
+    log = tmp_path / "log"
+    with log.open("w") as output:
+        server = subprocess.Popen([*COMMAND, *map(str, words)], stderr=output)
+    try:
+        options = {"metastore": "rest", "uri": f"https://localhost:{port}", "token": writer}
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        catalog = opened(options)
+        catalog.create_database("db")
+        catalog.create_table(T, SCHEMA)
+        insert(catalog.load_table(T), [(1, "a")])
+        other = opened({**options, "token": reader})
+        assert read(other.load_table(T)) == [(1, "a")]
+        with pytest.raises(StorageRefusedError, match="may only read"):
+            other.drop_table(T)
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(StorageError, match="cannot be reached"):
+            load_catalog(options)
+        answer = urllib.request.urlopen(f"http://127.0.0.1:{health}/health", timeout=10).read()
+        assert json.loads(answer) == {"status": "serving"}
+        assert [p.name() for p in psutil.Process(server.pid).children(recursive=True)] == []
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=PATIENCE) == 0
+    lines = [line.split(" ", 2)[2] for line in log.read_text().splitlines()]
+    assert lines[0] == f"REST: https://0.0.0.0:{port}"
+    assert "rest user=ann POST /v1/paimon/databases/db/tables/t/commit: 200" in lines
+    assert "rest user=bob DELETE /v1/paimon/databases/db/tables/t: 403" in lines
+    assert writer not in log.read_text() and reader not in log.read_text()
+
+
+def test_what_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    for words, why in (
+        (("--rest", port, "--host", "0.0.0.0"), "asks nobody for a token"),
+        (("--rest", port, "--metastore", "rest", "--uri", "http://h"), "another kind than rest"),
+        (("--rest", port, "--rest-tokens", tmp_path / "none"), "cannot be read"),
+        (("--add-token", "ann"), "--rest-tokens FILE"),
+    ):
+        try:
+            assert run_server([str(word) for word in words]) in (1, 2)
+        finally:
+            logging.disable(logging.NOTSET)
+        assert why in capsys.readouterr().err

@@ -1,0 +1,35 @@
+"""A REST server of ours in this process, over any catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.server.rest.run import serving
+from paimon_sql.server.rest.users import Users, add_token
+
+
+@dataclass(frozen=True)
+class RestServer:
+    """Where a server is; `tokens` by user, where it asks for them."""
+
+    port: int
+    tokens: Mapping[str, str]
+
+    @staticmethod
+    @contextmanager
+    def over(catalog: SupportsDatabases, users: Path | None = None, port: int = 0) -> Iterator[RestServer]:
+        """A server for a catalog while the block runs; with a file of users, `writer` and `reader` have tokens."""
+        tokens = {}
+        if users is not None:
+            tokens = {name: add_token(users, name, read_only=name == "reader") for name in ("writer", "reader")}
+        with serving(catalog, "127.0.0.1", port, None if users is None else Users(users)) as listening:
+            yield RestServer(listening, tokens)
+
+    def options(self, user: str | None = None) -> dict[str, str]:
+        """The options of a catalog there, for a user."""
+        given = {"metastore": "rest", "uri": f"http://127.0.0.1:{self.port}"}
+        return given if user is None else {**given, "token": self.tokens[user]}
