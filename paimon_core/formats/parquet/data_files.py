@@ -198,8 +198,9 @@ class _Opened:
         return self.file.schema_arrow
 
     def batches(self, size: int, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        for group in groups if self.near is not None else ():
-            self.near.check_pages(group, frozenset(names))
+        if self.near is not None:
+            for group in groups:
+                self.near.check_pages(group, frozenset(names))
         yield from self.file.iter_batches(size, row_groups=list(groups), columns=list(names), use_threads=False)
 
 
