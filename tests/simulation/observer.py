@@ -132,7 +132,8 @@ class Observer:
         parent = self._last.get((home, snapshot.id - 1))
         before = self.empty if parent is None else self.versions[parent].state
         moment, step = len(self.versions) + 1, step_of(uuid)
-        has_effect = _has_effect(snapshot)
+        expires = step in self.effects and self.effects[step][0].spares_since is not None
+        has_effect = expires or _has_effect(snapshot)  # partitions that expire name no operation
         state = before
         if has_effect and step not in self.effects:
             self.problems.append(f"step {step} made snapshot {snapshot.id}: nobody asked for it")
@@ -169,6 +170,5 @@ class Observer:
 
 
 def _has_effect(snapshot: Snapshot) -> bool:
-    """Whether a snapshot changes rows: compaction and statistics do not. Partitions that expire name no operation."""
-    changes = snapshot.operation is not None or snapshot.commit_kind is CommitKind.OVERWRITE
-    return changes and snapshot.commit_kind is not CommitKind.ANALYZE
+    """Whether a snapshot changes rows: compaction and statistics do not."""
+    return snapshot.operation is not None and snapshot.commit_kind is not CommitKind.ANALYZE
