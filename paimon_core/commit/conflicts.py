@@ -181,7 +181,9 @@ def column_conflict(attempt: Attempt) -> Conflict | None:
 def age_conflict(attempt: Attempt) -> Conflict | None:
     """Files that came into a partition after it was found to be old enough to expire."""
     end = attempt.change.older_than
-    for entry in attempt.entries if end is not None else ():
+    if end is None:
+        return None
+    for entry in attempt.entries:
         written = entry.file.creation_time
         if entry.kind is FileKind.DELETE and written is not None and written.replace(tzinfo=None) >= end:
             return Conflict(f"file {entry.file.file_name} was written since its partition was found to have expired")
