@@ -210,7 +210,7 @@ def _kept_anyway(store: Any, tag: Any) -> bool:
 
 def _drops_schemas_first(self: Any, path: str) -> None:
     folders = {f.name for f in self.io.list(path) if f.is_dir}
-    for name in sorted(folders, key=lambda n: n != "schema"):
+    for name in sorted(folders, key=lambda n: (n != "schema", n)):
         self.io.delete_dir(f"{path}/{name}")
     self.io.delete_dir(path)
 
