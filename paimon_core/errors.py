@@ -153,6 +153,7 @@ class CorruptFileError(PaimonError):
     """A file whose bytes are not what its path says: truncated, foreign or damaged."""
 
     def __init__(self, path: str, cause: str, advice: str = "restore the file from a backup, or roll back past it"):
+        path = without_secrets(path)  # the error's own text is not all that shows it
         super().__init__(path, cause, advice)  # what a copy is made of
         self.path, self.cause, self.advice = path, cause, advice
 

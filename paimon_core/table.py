@@ -50,6 +50,7 @@ from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.ddl.option_changes import check_option_set
 from paimon_core.store.features import check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
+from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.statistics import read_statistics
@@ -123,11 +124,12 @@ class Table:
         derived: DerivedTable = DerivedTable.ROWS,
     ) -> Plan:
         """What to read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
-        if isinstance(version, Increment):
-            return plan_increment(self.store, version, predicate)
-        only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key
-        level = last_level(self.store.options) if only_last else None
-        return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
+        with files_of(self.store.name):
+            if isinstance(version, Increment):
+                return plan_increment(self.store, version, predicate)
+            only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key
+            level = last_level(self.store.options) if only_last else None
+            return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""

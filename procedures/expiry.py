@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.maintenance import snapshot_expiry as core
-from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, local_now
+from paimon_core.maintenance.partitions import expire_partitions as drop_expired
+from paimon_core.maintenance.partitions import local_now
 from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
 from paimon_sql.procedures.file_tasks import deleting
@@ -102,10 +103,9 @@ def expire_partitions(
     chosen = table_options(options or "") | {k: v for k, v in given.items() if v is not None}
     target = context.load_table(table).with_options(chosen)
     target.check_writable()
-    expired = expired_partitions(target.store, local_now())
+    expired = drop_expired(target.store, local_now(), target.new_commit_user(), target.publisher)
     if not expired:
         return [("No expired partitions.",)]
-    drop_partitions(target.store, expired, target.new_commit_user(), target.publisher)
     specs = (target.store.partition_spec(p) for p in expired)
     return [(", ".join(f"{k}={v}" for k, v in spec.items()),) for spec in specs]
 

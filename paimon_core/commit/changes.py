@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
@@ -22,10 +23,12 @@ from paimon_core.store.table_store import TableStore
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overwrite:
     """What an overwrite replaces: the partitions that satisfy `predicate` (None: the whole table), or, where
-    `dynamic`, those that get rows."""
+    `dynamic`, those that get rows. With `older_than` it replaces no file that was written at this time (by the wall
+    clock of its writer) or later."""
 
     predicate: Predicate | None = None
     dynamic: bool = False
+    older_than: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class Change:
     `scope` are the partitions whose live files are checked for conflicts, None: none are. `index_base` is the snapshot
     (0: none) whose hash indexes have to be those of the latest one, `rows_base` the one since which nobody may have
     written the columns of the same rows; None where there is nothing to check. `statistics` names the statistics file
-    of the snapshot, None: it keeps that of the one before.
+    of the snapshot, None: it keeps that of the one before. `older_than` is that of the `Overwrite`.
     """
 
     kind: CommitKind
@@ -48,6 +51,7 @@ class Change:
     rows_base: int | None = None
     changelog: tuple[ManifestEntry, ...] = ()
     statistics: str | None = None
+    older_than: datetime | None = None
 
     def against(self, live: Mapping[FileIdentifier, ManifestEntry]) -> list[ManifestEntry]:
         """The entries of the snapshot's delta, given the live files in scope."""
@@ -91,7 +95,7 @@ def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: 
     else:
         first = _overwrite(store, written, index, overwrite)
         if first is not None:
-            first = replace(first, index_base=index_base_of(messages))
+            first = replace(first, index_base=index_base_of(messages), older_than=overwrite.older_than)
     second = _compact(store, compacted, compact_index)
     if second is not None:
         second = replace(second, changelog=_changelog(messages, "compact_changelog"))

@@ -12,6 +12,7 @@ schemas:
 4. All files of a partition are of the same number of buckets.
 5. Above level 0 the files of a bucket's level share no keys.
 6. Files are rewritten by those only who know all their columns.
+7. Partitions that expire by their last change have no younger files.
 """
 
 from __future__ import annotations
@@ -177,11 +178,24 @@ def column_conflict(attempt: Attempt) -> Conflict | None:
     return None
 
 
+def age_conflict(attempt: Attempt) -> Conflict | None:
+    """Files that came into a partition after it was found to be old enough to expire."""
+    end = attempt.change.older_than
+    if end is None:
+        return None
+    for entry in attempt.entries:
+        written = entry.file.creation_time
+        if entry.kind is FileKind.DELETE and written is not None and written.replace(tzinfo=None) >= end:
+            return Conflict(f"file {entry.file.file_name} was written since its partition was found to have expired")
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     chain_conflict,
     lookup_conflict,
     file_conflict,
     column_conflict,
+    age_conflict,
     range_conflict,
     index_conflict,
     global_index_conflict,

@@ -22,7 +22,7 @@ from paimon_core.iceberg.follow import follow, is_followed
 from paimon_core.maintenance.auto_tags import create_automatic_tags
 from paimon_core.maintenance.consumers import expire_consumers
 from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.maintenance.partitions import drop_partitions, expired_partitions, local_now
+from paimon_core.maintenance.partitions import expire_partitions, local_now
 from paimon_core.maintenance.snapshot_expiry import (
     changelog_retention_of,
     expire_changelogs,
@@ -100,9 +100,7 @@ def _expire_partitions(store: TableStore, made: Snapshot, publisher: Publisher) 
     if store.options[PARTITION_EXPIRATION_TIME] is None or not store.schema.partition_keys:
         return
     if store.options[END_INPUT_CHECK_PARTITION_EXPIRE] or store.options[PARTITION_EXPIRATION_CHECK_INTERVAL] == 0:
-        expired = expired_partitions(store, local_now())
-        if expired:
-            drop_partitions(store, expired, made.commit_user, publisher)
+        expire_partitions(store, local_now(), made.commit_user, publisher)
 
 
 def _expire_tags(store: TableStore) -> None:

@@ -51,11 +51,25 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
     return [p for _, p in old[: store.options[PARTITION_EXPIRATION_MAX_NUM]]]
 
 
-def drop_partitions(store: TableStore, partitions: Sequence[bytes], user: str, publisher: Publisher) -> None:
-    """Remove all rows of partitions, in one commit."""
+def expire_partitions(store: TableStore, now: datetime, user: str, publisher: Publisher) -> list[bytes]:
+    """Drop the `expired_partitions`, and give these. Raises as it and `commit`: `CommitConflictError` where one that
+    expires by its last change was written to since it was found."""
+    expired = expired_partitions(store, now)
+    if expired:
+        by_change = store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time"
+        kept = timedelta(milliseconds=store.options[PARTITION_EXPIRATION_TIME] or 0)
+        drop_partitions(store, expired, user, publisher, older_than=now - kept if by_change else None)
+    return expired
+
+
+def drop_partitions(
+    store: TableStore, partitions: Sequence[bytes], user: str, publisher: Publisher, older_than: datetime | None = None
+) -> None:
+    """Remove all rows of partitions, in one commit; with `older_than`, a local time, only where no file is younger."""
     fields = store.schema.partition_fields
     each = [_equals(fields, p) for p in partitions]
-    commit(store, (), CommitInfo(user=user), publisher, Overwrite(predicate=Or(tuple(each))))
+    overwrite = Overwrite(predicate=Or(tuple(each)), older_than=older_than)
+    commit(store, (), CommitInfo(user=user), publisher, overwrite)
 
 
 def _last_change(entries: Sequence[ManifestEntry]) -> datetime | None:

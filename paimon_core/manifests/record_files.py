@@ -25,6 +25,8 @@ from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
 from paimon_core.formats.orc.data_files import stored_schema
 from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
+from paimon_core.formats.orc.stripe_checks import check_stripe
+from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
 from paimon_core.spec.avro_types import fits
@@ -142,13 +144,18 @@ def _bounded_columns(data: bytes) -> pa.Table:
     """All rows of a Parquet or ORC file. Raises `ValueError` where they are more than `most_content` of its bytes."""
     source, is_orc = pa.BufferReader(data), data.startswith(b"ORC")
     if is_orc:
-        check_tail(source)
+        tail = check_tail(source)
+        for stripe in tail.stripes:
+            check_stripe(source, tail, stripe)
         if unpacks_to_more(source, most_content(len(data))):  # a stripe is read as a whole
             raise InflatedError
     file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
     rows = file.nrows if is_orc else file.metadata.num_rows
     if rows > len(data):  # each names a file
         raise ValueError(f"it claims {rows} rows in {len(data)} bytes")
+    if not is_orc and (found := checked_footer(source, file.schema, file.metadata.num_row_groups)):
+        for group in range(file.metadata.num_row_groups):
+            found.check_pages(group, file.schema_arrow.names)
     parts, room = list[pa.RecordBatch](), most_content(len(data))
     for part in map(file.read_stripe, range(file.nstripes)) if is_orc else file.iter_batches(_ROWS):
         parts.append(part)

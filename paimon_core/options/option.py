@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Generic, TypeVar
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.secrets import redacted
 
 _T = TypeVar("_T")
 
@@ -197,6 +198,9 @@ class TableOptions:
     """The options of a table, read through `Option`s: `options[BUCKET]`."""
 
     values: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"TableOptions({redacted(self.values)})"
 
     def __getitem__(self, option: Option[_T]) -> _T:
         """The value, parsed. Raises `InvalidOptionError` naming the option."""

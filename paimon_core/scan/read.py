@@ -25,6 +25,7 @@ from paimon_core.store.branches import open_branch
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.evolved_files import EvolvedFiles
 from paimon_core.store.data.row_tracking import readable_fields
+from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 
 
@@ -38,7 +39,8 @@ def read_split(
     """
     if split.branch:
         store = open_branch(store, split.branch)
-    return with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
+    with files_of(store.name):
+        yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
 
 
 def _with_metadata_columns(

@@ -31,6 +31,8 @@ def _least_bytes(avro: Any, named: dict[str, int | None]) -> int:
         if least is None:
             raise ValueError(f"type {avro!r} refers to another")
         return least
+    if not isinstance(avro.get("logicalType", ""), str):
+        raise TypeError("a logical type that is no text")
     match avro["type"]:
         case "record":
             if not all(isinstance(f["name"], str) for f in avro["fields"]):

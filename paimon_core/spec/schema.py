@@ -10,6 +10,7 @@ refused. Source: specification, "Schema".
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.secrets import redacted
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
 
@@ -40,6 +42,12 @@ class TableSchema:
     comment: str | None = None
     time_millis: int = 0
     version: int = CURRENT_VERSION
+
+    def __repr__(self) -> str:
+        """Without the secrets that other engines may have put into options."""
+        shown = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        values = (f"{name}={redacted(value) if name == 'options' else value!r}" for name, value in shown)
+        return f"{type(self).__name__}({', '.join(values)})"
 
     @cached_property
     def field_by_name(self) -> dict[str, DataField]:

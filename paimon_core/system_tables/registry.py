@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, reason
+from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables import file_indexes, files, references, table_indexes, versions
 
@@ -50,10 +51,11 @@ def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) 
     """The rows of a system table of the store's table; `zone` None is the process's own."""
     table = _find(name)
     try:
-        found = table.rows(store, zone)
-        if isinstance(found, pa.Table):
-            return found
-        columns = list(zip(*found, strict=True)) or [()] * len(table.schema)
+        with files_of(store.name):
+            found = table.rows(store, zone)
+            if isinstance(found, pa.Table):
+                return found
+            columns = list(zip(*found, strict=True)) or [()] * len(table.schema)
         arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
     except PaimonError:
         raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from paimon_sql.shell.escapes import visible
+from paimon_core.escapes import visible
 from paimon_sql.shell.render import Result, table
 from paimon_sql.shell.values import is_number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from paimon_core.escapes import visible
 from paimon_core.secrets import statement_without_secrets
 from paimon_sql.spark.jvm.servers import EndedStatement
 
@@ -27,4 +28,6 @@ class StatementLog:
 def _line(one: EndedStatement) -> str:
     text = statement_without_secrets(" ".join(one.statement.split()))
     shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    return f"{one.server} user={one.user} seconds={one.milliseconds / 1000:.3f} {one.state.lower()}: {shown}"
+    # a client says who it is, and what it runs: neither is to begin a line of its own, or to act on a terminal
+    text = f"{one.server} user={one.user} seconds={one.milliseconds / 1000:.3f} {one.state.lower()}: {shown}"
+    return visible(text, kept="")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from paimon_sql.shell.escapes import visible
+from paimon_core.escapes import visible
 from paimon_sql.shell.values import as_json, as_text, is_number
 
 MAX_CELL_WIDTH = 80  # of a value in a table, in terminal columns

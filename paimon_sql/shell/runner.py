@@ -12,9 +12,9 @@ from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
 from paimon_core.errors import InvalidDataError
+from paimon_core.escapes import visible
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
-from paimon_sql.shell.escapes import visible
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import FORMATS, Result
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from paimon_core.errors import PaimonError
+from paimon_core.escapes import visible
 from paimon_sql.server.passwords import set_password
 from paimon_sql.server.rest.door import open_door, wait
 from paimon_sql.server.rest.users import add_token
 from paimon_sql.server.serve import serve
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import add_catalog_options, add_submit_options, hand_to_spark_submit
-from paimon_sql.shell.escapes import visible
 from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
 

@@ -19,7 +19,7 @@ PATTERN = "spark.redaction.regex"
 DEFAULT = "(?i)secret|password|token|access[.]?key"  # Spark's own
 # values of table properties are looked at too: what is added must not match a column's name
 _OURS = (
-    rf"(?i:(?:spark\.sql\.catalog|blob-descriptor|fsspec|s3a?|oss)\.\S*(?:{SECRET_NAMES})"
+    rf"(?i:(?:spark\.sql\.catalog|blob-descriptor|fsspec|s3a?|oss|fs|header|jdbc|dlf)\.\S*(?:{SECRET_NAMES})"
     rf"|://[^/?#@\s]*:[^/?#@\s]*@|[?&](?:sig|sas|key|auth|code|[^=&\s]*(?:{SECRET_NAMES})[^=&\s]*)=)"
 )
 

@@ -22,6 +22,11 @@ from tests.fuzz.files.mutants import Mutant, Mutants
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
 MUTANTS = 2000
+MENDED = [  # seed and number
+    *((3, n) for n in (8596, 11368, 15862, 18458, 18790, 23477)),
+    *((2, n) for n in (17668, 28193, 29890, 31658, 32410, 36554, 42746, 46064, 61222, 65384, 71306, 75212, 79702)),
+    *((2, n) for n in (91567, 93818, 94381, 95179, 98903, 111122, 113750)),
+]
 HARMLESS = {"hint"}  # what is wrong in a hint is passed over
 WITHOUT_ROW_COUNT = "text_"  # a folder of files has no metadata that says how many rows there are
 
@@ -63,6 +68,12 @@ def test_the_same_number_is_the_same_mutant(corpus: tuple[Case, ...], tmp_path: 
     assert len({mutants[n].content for n in range(200)}) > 150
     # names of files are as random as their writers make them, and are the same in another run
     assert {c.name for c in make_corpus(tmp_path)} == {c.name for c in corpus}
+
+
+@pytest.mark.parametrize(("seed", "number"), MENDED)
+def test_what_campaigns_found_is_refused(corpus: tuple[Case, ...], seed: int, number: int) -> None:
+    (outcome,) = judge(Mutants(corpus, seed), [number])
+    assert not outcome.is_finding, outcome
 
 
 def loop(root: Path) -> None:

@@ -23,12 +23,14 @@ from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.view import View
 from tests.support import stored
 from tests.support.tables import fields
 from tests.support.watched import Watch
 
 T = Identifier("default", "t")
 OLD = "old"  # what is renamed
+VIEW = View(fields=(DataField(id=0, name="k", type=INT),), query="SELECT k FROM t")
 
 
 class Place:
@@ -115,6 +117,32 @@ def _delete_branch(place: Place, name: str) -> None:
     branches.delete_branch(place.table.store, name)
 
 
+def _create_view(place: Place, name: str) -> None:
+    place.catalog.create_view(Identifier("default", name), VIEW)
+
+
+def _rename_view(place: Place, name: str) -> None:
+    place.catalog.create_view(Identifier("default", OLD), VIEW, ignore_if_exists=True)
+    place.catalog.rename_view(Identifier("default", OLD), Identifier("default", name))
+
+
+def _views(place: Place) -> Iterable[str]:
+    return (name for name in place.catalog.list_views("default") if name != OLD)
+
+
+def _describe_view(place: Place, name: str) -> None:
+    """A view whose query, comment and option is the text; what it is called does not matter."""
+    made = View(fields=VIEW.fields, query=f"SELECT '{name}'", comment=name, options={"x": name})
+    place.catalog.create_view(Identifier("default", f"v{len(place.catalog.list_views('default'))}"), made)
+
+
+def _view_texts(place: Place) -> Iterable[str]:
+    for name in place.catalog.list_views("default"):
+        found = place.catalog.load_view(Identifier("default", name))
+        assert found.query == f"SELECT '{found.comment}'" and found.options == {"x": found.comment}
+        yield str(found.comment)
+
+
 def _rename_column(place: Place, name: str) -> None:
     if OLD not in [f.name for f in place.table.schema.fields]:
         place.alter(AddColumn((OLD,), INT))
@@ -172,6 +200,11 @@ POSITIONS = {
         lambda place: consumers.list_consumers(place.table.store),
         lambda place, name: consumers.delete_consumer(place.table.store, name),
     ),
+    "view": Position(_create_view, _views, lambda place, name: place.catalog.drop_view(Identifier("default", name))),
+    "new name of a view": Position(
+        _rename_view, _views, lambda place, name: place.catalog.drop_view(Identifier("default", name))
+    ),
+    "comment and option of a view": Position(_describe_view, _view_texts),
     "key of an option": Position(lambda place, name: place.alter(SetOption(name, "x")), _options),
     "value of an option": Position(
         lambda place, name: place.alter(SetOption(f"x{len(_options(place))}", name)),
@@ -181,5 +214,7 @@ POSITIONS = {
 }
 # those that become the name of a file or folder
 FOLDERS = frozenset(
-    name for name in POSITIONS if name.split()[-1] in ("database", "table", "tag", "branch", "consumer")
+    name
+    for name in POSITIONS
+    if name.split()[-1] in ("database", "table", "tag", "branch", "consumer", "view") and "comment" not in name
 )

@@ -17,10 +17,13 @@ from tests.simulation.observer import ROOT
 from tests.simulation.oracles.files import wrong_files
 from tests.simulation.oracles.rows import wrong_rows
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.statements import Session
+from tests.simulation.statements import CHANGES, Session
+from tests.simulation.steps.chains import wrong_chain
 from tests.simulation.steps.layouts import rescue
+from tests.simulation.steps.lifecycle import rescue_table
 from tests.support.orphan_tasks import Lost
 
+_NEWEST = 10**6  # where ids are sequence numbers, those of the last rows are larger than all others
 _TWO_DAYS = 2 * 86_400.0
 
 
@@ -30,9 +33,11 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
     if problems:
         return
     try:
+        rescue_table(session)
         _finish(session)
         problems += _acknowledged(session, results)
         _check_versions(session, hides=session.setting.hides)
+        problems += wrong_chain(session) if session.setting.chain else []
         if problems or not tidies:
             return
         scheduler.wait(_TWO_DAYS)
@@ -120,8 +125,10 @@ def _check_space(session: Session) -> None:
 def _check_goes_on(session: Session) -> None:
     """The table takes the next statement."""
     rescue(session)
-    table = session.table()
+    table = session.table(CHANGES if session.setting.chain else "main")
     rows = session.new_rows(2)
+    if session.setting.chain:
+        rows = [r._replace(id=(r.id or 0) + _NEWEST) for r in rows]
     session.observer.expect(session.step, Effect(added=tuple(rows)), table.latest_snapshot())
     session.insert(table, rows)
     _check_version(session, table, "the latest snapshot", table.latest_snapshot(), hides=session.setting.hides)

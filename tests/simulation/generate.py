@@ -14,8 +14,9 @@ _SKEWS = (0.0, 0.4, -0.7, 90.0, -3600.0, 2 * 86_400.0, -2 * 86_400.0)
 _GAPS = ((0.05, 20), (0.3, 20), (1.0, 6), (120.0, 1), (7200.0, 1), (90_000.0, 1))  # mean seconds, weight
 _PAUSES = (0.05, 0.2, 0.6, 2.0, 300.0)  # an hour and more: see docs/upkeep.md on the age of orphans
 _MOST_CALLS = 70
+_OF_ANYTHING = sorted(n for n, s in SETTINGS.items() if not s.chain)  # chain tables take statements of their own
 _ALTERS = frozenset({"add column", "drop column", "set option", "rescale"})
-_EXPIRES = frozenset({"expire", "set option"})
+_EXPIRES = frozenset({"expire", "set option", "purge", "expire chain", "drop and create", "rename and back"})
 # calls that decide something: most faults are of these, as one of many calls they would hardly ever be
 _DECISIVE = ("create", "create", "create", "delete", "delete", "write", "list", "exists", "read")
 
@@ -25,7 +26,7 @@ def history_of(seed: int, table: str | None = None) -> History:
     dice = random.Random(seed)
     if seed % 2:
         return _themed(seed, dice, THEMES[dice.choice(sorted(THEMES))], table)
-    setting = SETTINGS[dice.choice(sorted(SETTINGS))]
+    setting = SETTINGS[dice.choice(_OF_ANYTHING)]
     if table is not None:
         setting = SETTINGS[table]
     hosts = dice.choice([1, 2, 2, 2, 3, 3, 4])
@@ -37,9 +38,10 @@ def history_of(seed: int, table: str | None = None) -> History:
 
 
 def _themed(seed: int, dice: random.Random, theme: Theme, table: str | None) -> History:
-    names = [n for n in sorted(SETTINGS) if n.startswith(theme.tables)]
+    of_chains = "chain" in theme.tables
+    names = [n for n in sorted(SETTINGS) if n.startswith(theme.tables) and SETTINGS[n].chain == of_chains]
     setting = SETTINGS[dice.choice(names) if table is None else table]
-    skews = tuple(dice.choice(theme.skews) for _ in range(dice.choice([2, 2, 3])))
+    skews = tuple(dice.choice(theme.skews) for _ in range(dice.choice(theme.hosts)))
     setting = replace(setting, races=dice.choice(theme.races), skews=skews)
     kinds = dice.choices(list(theme.kinds), list(theme.kinds.values()), k=dice.randint(4, 10))
     rate, mean, start, steps = dice.choice([0.0, theme.rate]), dice.choice([0.05, 0.1, 0.3]), 0.0, []

@@ -72,6 +72,7 @@ class Setting:
     races: Races = Races.ATOMIC
     skews: tuple[float, ...] = (0.0,)
     hides: bool = False  # rows may show only once they are compacted
+    chain: bool = False  # partitions are read from two branches
     crosses: bool = False  # the key is `k` alone, so that a row may move to another partition
 
 

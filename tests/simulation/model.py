@@ -28,13 +28,15 @@ class Effect:
     """What a statement that is committed does: it empties partitions (None: all), then removes rows, then adds some.
 
     `removed` are ids of rows; of tables with keys, keys. With `in_place` the added rows are new values of the removed
-    ones, by their row ids: a row that another statement has deleted meanwhile stays deleted.
+    ones, by their row ids: a row that another statement has deleted meanwhile stays deleted. Nothing is emptied of
+    rows whose statements began at `spares_since` (seconds of the history) or later.
     """
 
     added: tuple[Row, ...] = ()
     removed: frozenset[Any] = frozenset()
     emptied: frozenset[int] | None = frozenset()
     in_place: bool = False
+    spares_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from paimon_core.spec.snapshot import CommitKind, Snapshot, decode_snapshot
@@ -16,6 +17,7 @@ from tests.simulation.world import step_of
 ROOT = "/warehouse/db.db/t"
 _SNAPSHOT = re.compile(rf"({re.escape(ROOT)}(?:/branch/branch-[^/]+)?)/snapshot/snapshot-(\d+)")
 CUTTERS = frozenset({"rollback", "rollback to tag", "fast forward", "delete branch", "rename branch"})
+_ENDS = frozenset({"drop and create"})  # statements that end a history without being one of those that repair it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Observer:
     running: Step | None = None  # whose change this is
     stopped: list[Step] = field(default_factory=list)  # those of `CUTTERS` that did not come to an end
     repairs: bool = False  # one of them is run again
+    began: dict[int, float] = field(default_factory=dict)  # by step: when
     _last: dict[tuple[str, int], str] = field(default_factory=dict)  # the uuid that was last under a name
 
     def expect(self, step: Step, effect: Effect, base: Snapshot | None) -> None:
@@ -66,7 +69,7 @@ class Observer:
         home, number = match[1], int(match[2])
         before = self._at(change.path)
         if before is not None and (change.data is None or str(self._decoded(change).uuid) != before):
-            if self.repairs or (self.running is not None and self.running.kind in CUTTERS):
+            if self.repairs or (self.running is not None and self.running.kind in CUTTERS | _ENDS):
                 self._cut(home, before)
             elif change.data is None and self.running and self.versions[before].step == self.running.number:
                 self.withdrawn.add(before)
@@ -100,6 +103,15 @@ class Observer:
             number = self.versions[known].snapshot.id
             self.problems.append(f"step {step.number} saw {seen and seen.id} as the latest, and {number} was there")
 
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """The table gets another name meanwhile, or its own one again: versions come and go as they are."""
+        before, self.repairs = set(self.cut), True
+        try:
+            yield
+        finally:
+            self.cut, self.repairs = before, False
+
     def cuts_history(self, home: str) -> None:
         """From here on the history of a folder may be replaced as a whole."""
         self.cut.update(self.ancestry(self.latest(home)))
@@ -120,18 +132,31 @@ class Observer:
         parent = self._last.get((home, snapshot.id - 1))
         before = self.empty if parent is None else self.versions[parent].state
         moment, step = len(self.versions) + 1, step_of(uuid)
-        has_effect = _has_effect(snapshot)
+        expires = step in self.effects and self.effects[step][0].spares_since is not None
+        has_effect = expires or _has_effect(snapshot)  # partitions that expire name no operation
         state = before
         if has_effect and step not in self.effects:
             self.problems.append(f"step {step} made snapshot {snapshot.id}: nobody asked for it")
         elif has_effect:
             effect, seen = self.effects[step]
+            self._check_spared(step, effect, seen, parent)
             try:
                 state = before.after(effect, seen, moment)
             except AssertionError as error:
                 self.problems.append(f"snapshot {snapshot.id} of step {step}: {error}")
             self.landed[step].append(uuid)
         self.versions[uuid] = Version(snapshot, parent, state, moment, step, has_effect)
+
+    def _check_spared(self, step: int, effect: Effect, seen: int, parent: str | None) -> None:
+        """A statement that drops what is old drops no rows that came after it looked, unless they are old."""
+        if effect.spares_since is None:
+            return
+        for version in map(self.versions.__getitem__, self.ancestry(parent)):
+            if version.moment <= seen:
+                return
+            added = self.effects[version.step][0].added if version.has_effect else ()
+            if any(r.p in (effect.emptied or ()) for r in added) and self.began[version.step] >= effect.spares_since:
+                self.problems.append(f"step {step} dropped rows of step {version.step}, which are not old")
 
     def _at(self, path: str) -> str | None:
         if not self.disk.is_file(path):

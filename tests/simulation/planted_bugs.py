@@ -21,9 +21,11 @@ from paimon_core.errors import PaimonError, StorageRefusedError
 from paimon_core.maintenance import fast_forward, references, release, remaining, rollback, snapshot_expiry, tags
 from paimon_core.maintenance.orphans import search
 from paimon_core.row_level import key_deletes, removed_rows, statement
+from paimon_core.scan import chain
 from paimon_core.scan.changes import plan as changes_plan
 from paimon_core.store import manifests, snapshots
 from paimon_core.write.compaction import bucket_steps
+from paimon_sql.catalog.schema_files import SchemaFiles
 from paimon_sql.procedures import files
 
 Planted = Callable[[], AbstractContextManager[object]]
@@ -206,6 +208,26 @@ def _kept_anyway(store: Any, tag: Any) -> bool:
     return True
 
 
+def _drops_schemas_first(self: Any, path: str) -> None:
+    folders = {f.name for f in self.io.list(path) if f.is_dir}
+    for name in sorted(folders, key=lambda n: (n != "schema", n)):
+        self.io.delete_dir(f"{path}/{name}")
+    self.io.delete_dir(path)
+
+
+_links = chain._Chain._links
+
+
+def _starts_from_the_first(self: Any, partition: bytes) -> Any:
+    """The changes are put on the oldest full partition, not on the last one before them."""
+    anchor, links = _links(self, partition)
+    if anchor is None:
+        return anchor, links
+    group = self.ranks[partition][0]
+    full = [p for p in self.whole if self.ranks[p][0] == group]
+    return min(full, key=lambda p: self.ranks[p][1]), links
+
+
 # -- rows
 def _no_numbers(store: Any, snapshot: Any) -> int:
     return -1
@@ -293,6 +315,17 @@ BUGS = (
     PlantedBug("cut upwards", "a rollback leaves gaps", _replaced((rollback, "_cut_snapshots", _cuts_from_the_first))),
     PlantedBug(
         "unchecked copies", "fast-forward copies what expires", _replaced((fast_forward, "_check_source", _nothing))
+    ),
+    PlantedBug("young partitions", "rows expire that came meanwhile", _without_rule("age_conflict")),
+    PlantedBug(
+        "first anchor",
+        "a partition is made of the oldest full one",
+        _replaced((chain._Chain, "_links", _starts_from_the_first)),
+    ),
+    PlantedBug(
+        "schemas dropped first",
+        "a table that was dropped by half has rows, and the next one shows them",
+        _replaced((SchemaFiles, "drop", _drops_schemas_first)),
     ),
     PlantedBug(
         "numbers reused",

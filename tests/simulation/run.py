@@ -10,23 +10,20 @@ from typing import Any
 
 from paimon_core.commit.publish import CatalogLock, LockedPublisher, Publisher
 from paimon_core.errors import CommitUnknownError, PaimonError
-from paimon_core.spec.types import BIGINT, INT, STRING
-from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.schema_files import SchemaFiles
 from tests.simulation.checks import check_end
-from tests.simulation.history import History, Races, Setting, Step
+from tests.simulation.history import History, Races, Step
 from tests.simulation.model import State
 from tests.simulation.observer import CUTTERS, Observer
 from tests.simulation.oracles.consumers import Protection
 from tests.simulation.processes import Call, Process, ProcessCache, SimulatedCrash, SimulatedIO, Slots
 from tests.simulation.scheduler import EndlessError, Scheduler
-from tests.simulation.statements import Session, T
+from tests.simulation.statements import Session, create_table
 from tests.simulation.steps import STEPS, NothingToDo
 from tests.simulation.storage import Change, Disk
 from tests.simulation.world import NO_STEP, World, simulated
-from tests.support.tables import fields
 
 WAREHOUSE = "/warehouse"
 TIDIES = 3  # of so many histories one is cleaned up in the end, which takes as long as the history itself
@@ -126,6 +123,7 @@ class _Machine:
             self.world.enter(step, self.history.setting.skews[host])
             process.begin(step)
             self.protection.begin(step)
+            self.observer.began[step.number] = self.scheduler.now
             result = self.outcome.results[step.number] = self.result(self.session(catalog, step))
             if step.kind in CUTTERS and result not in (OK, NOTHING):
                 self.observer.stopped.append(step)
@@ -163,7 +161,8 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
         observer = Observer(disk, empty, problems=outcome.problems)
         machine = _Machine(history, scheduler, world, disk, observer, outcome)
         catalog = machine.catalog(machine.process(-1))
-        _create(catalog, history.setting)
+        catalog.create_database("db")
+        create_table(catalog, history.setting)
         disk.watch = machine.watch
         for host in range(len(history.setting.skews)):
             mine = [s for s in history.steps if s.host == host]
@@ -176,13 +175,3 @@ def run(history: History, planted: Callable[[], AbstractContextManager[object]] 
         tidies = history.seed % TIDIES == 0
         check_end(machine.session(catalog, NO_STEP), outcome.results, scheduler, tidies=tidies)
     return outcome
-
-
-def _create(catalog: FileSystemCatalog, setting: Setting) -> None:
-    options = dict(setting.options)
-    if setting.primary_key:
-        options["primary-key"] = "k" if setting.crosses else "k,p"
-    if setting.partitioned:
-        options["partition"] = "p"
-    catalog.create_database("db")
-    catalog.create_table(T, new_table_schema(fields(k=INT, p=INT, id=BIGINT, note=STRING), options=options))

@@ -9,16 +9,27 @@ _MERGES_SOON = {"num-sorted-run.compaction-trigger": "3", "manifest.merge-min-co
 
 
 def _table(
-    name: str, *, key: bool = True, parts: bool = False, hides: bool = False, crosses: bool = False, **options: str
+    name: str,
+    *,
+    key: bool = True,
+    parts: bool = False,
+    hides: bool = False,
+    crosses: bool = False,
+    chain: bool = False,
+    **options: str,
 ) -> Setting:
     spelled = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
-    return Setting(name, _FAST | _MERGES_SOON | spelled, key, parts, hides=hides, crosses=crosses)
+    return Setting(name, _FAST | _MERGES_SOON | spelled, key, parts, hides=hides, crosses=crosses, chain=chain)
 
 
 _VECTORS = {"deletion_vectors__enabled": "true"}
 _EXPIRES = {"snapshot__num_retained__min": "1", "snapshot__num_retained__max": "2"}  # at every commit
 _LONG = {"changelog__num_retained__min": "5", "changelog__num_retained__max": "8"}
 _TAGS = {"tag__automatic_creation": "process-time", "tag__creation_period": "hourly", "tag__num_retained_max": "2"}
+_CHAIN = {"chain_table__enabled": "true", "chain_table__chain_partition_keys": "p"} | {
+    "partition__timestamp_pattern": "$p",
+    "partition__timestamp_formatter": "yyyy",
+}
 SETTINGS: dict[str, Setting] = {
     s.table: s
     for s in (
@@ -61,6 +72,7 @@ SETTINGS: dict[str, Setting] = {
         _table("lookup, vectors", bucket="1", changelog_producer="lookup", hides=True, **_VECTORS),
         _table("lookup, long changelogs", bucket="1", changelog_producer="lookup", hides=True, **_LONG, **_EXPIRES),
         _table("keys across partitions", bucket="-1", dynamic_bucket__target_row_num="3", parts=True, crosses=True),
+        _table("chain", bucket="1", parts=True, chain=True, sequence__field="id", **_CHAIN),
         _table("full-compaction, write-only", bucket="1", changelog_producer="full-compaction", write_only="true"),
     )
 }

@@ -16,6 +16,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.insert import insert_rows
 from paimon_core.jobs import Job, ResultT, TaskT
+from paimon_core.maintenance.branches import create_branch
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.row_level.rules import ChangeRules, row_position_columns
 from paimon_core.row_level.statement import RowLevelStatement
@@ -24,7 +25,10 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.table import Table
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
@@ -34,8 +38,10 @@ from tests.simulation.history import Setting, Step
 from tests.simulation.model import Row
 from tests.simulation.observer import Observer
 from tests.support.orphan_tasks import Lost
+from tests.support.tables import fields
 
 T = Identifier("db", "t")
+FULL, CHANGES = "full", "delta"  # the branches of chain tables
 COLUMNS = ("k", "p", "id", "note")
 _TYPES = {"k": pa.int32(), "p": pa.int32(), "id": pa.int64(), "note": pa.string()}
 _POSITION_TYPES = {FILE_PATH: pa.string(), ROW_INDEX: pa.int64(), ROW_ID: pa.int64()}
@@ -163,6 +169,22 @@ class Session:
         return [Located(Row(*values[:4]), values[4:end], values[end:]) for values in rows]
 
 
+def create_table(catalog: FileSystemCatalog, setting: Setting) -> None:
+    """The table of a history; a chain table with its two branches."""
+    options = dict(setting.options)
+    if setting.primary_key:
+        options["primary-key"] = "k" if setting.crosses else "k,p"
+    if setting.partitioned:
+        options["partition"] = "p"
+    catalog.create_table(T, new_table_schema(fields(k=INT, p=INT, id=BIGINT, note=STRING), options=options))
+    if setting.chain:
+        for name in (FULL, CHANGES):
+            create_branch(catalog.load_table(T).store, name)
+        named = {"scan.fallback-snapshot-branch": FULL, "scan.fallback-delta-branch": CHANGES}
+        for branch in (None, FULL, CHANGES):
+            catalog.alter_table(Identifier("db", "t", branch), [SetOption(k, v) for k, v in named.items()])
+
+
 def added_columns(table: Table) -> tuple[str, ...]:
     """The columns that the table did not have when it was made: `xN` is that of step N."""
     return tuple(f.name for f in table.schema.fields if f.name not in COLUMNS)
@@ -174,11 +196,17 @@ def added_value(row: Row, column: str) -> int | None:
 
 
 def read_columns(
-    table: Table, snapshot: Snapshot | None, columns: Sequence[str], predicate: Predicate | None = None
+    table: Table,
+    snapshot: Snapshot | None,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    *,
+    plans_none: bool = False,
 ) -> list[tuple[Any, ...]]:
-    """The rows of a version; with a predicate those that satisfy it, and maybe others."""
+    """The rows of a version; with a predicate those that satisfy it, and maybe others. `plans_none`: also of a
+    table that has no version of its own."""
     found: list[tuple[Any, ...]] = []
-    for split in table.plan(snapshot, predicate).splits if snapshot is not None else ():
+    for split in table.plan(snapshot, predicate).splits if snapshot is not None or plans_none else ():
         for batch in read_split(table.store, split, columns, predicate):
             found += zip(*(c.to_pylist() for c in batch.columns), strict=True)
     return found

@@ -23,6 +23,7 @@ class Theme:
     rate: float = 0.0
     rest: float = 0.0
     skews: tuple[float, ...] = (0.0,)
+    hosts: tuple[int, ...] = (2, 2, 3)
 
 
 def _each(kind: FaultKind, calls: Mapping[str, int], *seconds: float) -> tuple[Fault, ...]:
@@ -41,6 +42,11 @@ _NO_ANSWER = (
     *_each(FaultKind.TWICE, {"create snapshot": 1}),
 )
 _DEATHS = _each(FaultKind.CRASH, {"delete": 6, "delete snapshot": 3, "write snapshot": 2, "create": 2, "write": 8})
+_FOLDERS = tuple(
+    f
+    for kind in (FaultKind.CRASH, FaultKind.CRASH_AFTER, FaultKind.FAILS, FaultKind.FAILS_AFTER, FaultKind.REFUSED)
+    for f in _each(kind, {"delete folder": 6, "rename folder": 2, "create": 1, "list": 4})
+)
 _OLD_HINTS = (
     *_each(FaultKind.CRASH, {"write snapshot": 2}),
     *_each(FaultKind.FAILS, {"write snapshot": 2}),
@@ -160,6 +166,36 @@ THEMES: Mapping[str, Theme] = {
         ("append, partitions", "append, expiring", "keyed, partitions", "keyed, expiring", "dynamic buckets, part"),
         faults=_SLOWLY,
         rate=0.2,
+    ),
+    "partitions that expire": Theme(
+        {"expire partitions": 5, "insert": 6, "update": 1, "compact": 1, "read": 2, "overwrite": 1, "expire": 1},
+        ("append, partitions", "keyed, partitions", "dynamic buckets, part"),
+        first=("insert", "insert"),
+        faults=_SLOWLY,
+        rate=0.5,
+        rest=3.0,
+    ),
+    "purged tables": Theme(
+        {"purge": 3, "insert": 5, "create tag": 2, "create branch": 1, "insert into branch": 2, "compact": 1, "read": 2}
+        | {"stream": 1, "delete": 1},
+        faults=(*_DEATHS, *_NO_ANSWER),
+        rate=0.4,
+        hosts=(1,),
+    ),
+    "tables that come and go": Theme(
+        {"drop and create": 4, "rename and back": 3, "insert": 5, "create tag": 1, "create branch": 1, "read": 2}
+        | {"insert into branch": 1, "compact": 1, "remove orphans": 1, "delete": 1},
+        faults=(*_DEATHS, *_FOLDERS),
+        rate=0.5,
+        hosts=(1,),
+    ),
+    "chains": Theme(
+        {"insert changes": 6, "make full": 4, "read chain": 3, "expire chain": 2, "remove orphans": 1},
+        ("chain",),
+        first=("insert changes", "insert changes"),
+        faults=(*_DEATHS, *_NO_ANSWER),
+        rate=0.3,
+        hosts=(1,),
     ),
     "compactors": Theme(
         _CHANGES | {"compact": 6, "compact manifests": 3, "sort": 1, "read": 2, "expire": 1}, faults=_SLOWLY, rate=0.3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.io.file_io import storage_error
+from paimon_core.options import TableOptions
 from paimon_core.secrets import REDACTED, is_secret, redacted, statement_without_secrets, without_secrets
+from paimon_core.spec.schema import TableSchema
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.spark.redaction import DEFAULT, extended
@@ -87,3 +90,14 @@ def test_statements_without_secrets(text: str) -> None:
 
 def test_other_statements_are_shown_as_they_are() -> None:
     assert statement_without_secrets("SELECT 'a' FROM t -- x") == "SELECT 'a' FROM t -- x"
+
+
+def test_texts_of_objects_have_none() -> None:
+    """Options that another engine put into a schema, and locations in errors."""
+    options = {"s3.secret-key": "SEEN", "uri": "jdbc:postgresql://u:SEEN@h/d", "bucket": "2"}
+    schema = TableSchema(fields=(), highest_field_id=0, options=options)
+    texts = [repr(schema), repr(TableOptions(options)), repr(CorruptFileError("s3://b/w?token=SEEN", "it is"))]
+    assert not [text for text in texts if "SEEN" in text]
+    assert all("'bucket': '2'" in text for text in texts[:2]) and "highest_field_id=0" in texts[0]
+    copy = pickle.loads(pickle.dumps(CorruptFileError("https://u:SEEN@h/p", "it is")))  # noqa: S301  our own
+    assert str(copy) == str(CorruptFileError("https://***@h/p", "it is"))

@@ -30,6 +30,7 @@ CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 DEFAULT_LEVEL = zstd.COMPRESSION_LEVEL_DEFAULT  # of zstandard
 _MOST_CONTENT = 2**30
 _ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
+_MOST_OF_RECORD = 2**20  # only keys of megabytes, which are in metadata as a whole, could make it more
 _MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
 _ZSTANDARD_STEP = 2**18
 _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
@@ -42,9 +43,11 @@ class InflatedError(ValueError):
         super().__init__("it unpacks to far more bytes than files of its size hold")
 
 
-def most_content(packed: int) -> int:
-    """The most bytes that `packed` bytes may unpack to: more than in honest files, and at most a gigabyte."""
-    return min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
+def most_content(packed: int, records: int | None = None) -> int:
+    """The most bytes that `packed` bytes may unpack to: more than in honest files, and at most a gigabyte. Where the
+    number of records of metadata is known, they take a megabyte each at most, on average."""
+    most = min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
+    return most if records is None else min(most, _ANY_CONTENT + _MOST_OF_RECORD * records)
 
 
 def compress(codec: str, level: int, content: bytes) -> bytes:
@@ -79,12 +82,12 @@ def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
     return content
 
 
-def decompress_frames(packed: bytes, spare: int) -> NDArray[np.uint8]:
-    """The content of zstandard frames that follow each other, bounded by `most_content`, and `spare` zeros behind it.
+def decompress_frames(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
+    """The content of zstandard frames that follow each other, `most` bytes, and `spare` zeros behind it.
 
     Raises as `decompress`."""
     with _unpacking("zstandard"):
-        return _zstandard_content(packed, most_content(len(packed)), spare)
+        return _zstandard_content(packed, most, spare)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ class ContainerReader:
     def bounded(self) -> Iterator[tuple[int, bytes]]:
         """As iterating does, for metadata: all blocks together are no larger than `most_content` of their bytes."""
         blocks = self._named_packed()
-        room = most_content(sum(len(packed) for _, packed in blocks))
+        room = most_content(sum(len(packed) for _, packed in blocks), sum(count for count, _ in blocks))
         for count, packed in blocks:
             content = decompress(self.codec, packed, room)
             room -= len(content)
@@ -84,7 +84,8 @@ class ContainerReader:
         if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
             blocks = self._named_packed()
             packed = b"".join(packed for _, packed in blocks)
-            return sum(count for count, _ in blocks), decompress_frames(packed, spare)
+            total = sum(count for count, _ in blocks)
+            return total, decompress_frames(packed, most_content(len(packed), total), spare)
         total, content = 0, bytearray()
         for count, block in self.bounded():
             total += count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
+from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
@@ -54,8 +56,8 @@ class ParquetFormat:
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         with read_errors("Parquet", request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema_arrow), request)
-            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            sources = request_sources(list(file.schema), request)
+            groups = _matching_groups(file.metadata, file.schema, request, sources)
             groups = _with_matches(file, request, groups, sources)
             for batch in _batches(file, request, groups, sources):
                 yield conform_batch(batch, sources, request)
@@ -63,7 +65,7 @@ class ParquetFormat:
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """As `read`, only the rows at ascending positions, of the row groups that have some."""
         with read_errors("Parquet", request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema_arrow), request)
+            sources = request_sources(list(file.schema), request)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             ends = np.cumsum(np.array(sizes, dtype=np.int64))
             if len(rows) and (not len(ends) or rows[-1] >= ends[-1]):
@@ -78,8 +80,8 @@ class ParquetFormat:
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """As `read`, without the rows at ascending positions."""
         with read_errors("Parquet", request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema_arrow), request)
-            groups = _matching_groups(file.metadata, file.schema_arrow, request, sources)
+            sources = request_sources(list(file.schema), request)
+            groups = _matching_groups(file.metadata, file.schema, request, sources)
             sizes = np.array(
                 [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64
             )
@@ -175,13 +177,35 @@ class ParquetFileWriter:
 def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
     """The rows of each row group, one group after the other, as `ParquetFormat.read` has them."""
     with read_errors("Parquet", request.path), _open(io, request) as file:
-        sources = request_sources(list(file.schema_arrow), request)
+        sources = request_sources(list(file.schema), request)
         for group in range(file.metadata.num_row_groups):
             yield (conform_batch(b, sources, request) for b in _batches(file, request, [group], sources))
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file, and what is known of its pages where looking at each is cheap: not far away."""
+
+    file: pq.ParquetFile
+    near: CheckedFooter | None
+
+    @property
+    def metadata(self) -> pq.FileMetaData:
+        return self.file.metadata
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.file.schema_arrow
+
+    def batches(self, size: int, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self.near is not None:
+            for group in groups:
+                self.near.check_pages(group, frozenset(names))
+        yield from self.file.iter_batches(size, row_groups=list(groups), columns=list(names), use_threads=False)
+
+
 @contextmanager
-def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
+def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
     # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
     pre_buffer, verify = not isinstance(io.arrow(), LocalFileSystem), request.options[VERIFY_CHECKSUM]
@@ -194,7 +218,8 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[pq.ParquetFile]:
         if missing := request.unread.difference(file.schema_arrow.names):
             raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
         check_row_count(request, file.metadata.num_rows)
-        yield file
+        found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
+        yield _Opened(file, found)
 
 
 def _with_required_parts(rows: pa.Table) -> pa.Table:
@@ -206,11 +231,11 @@ def _with_required_parts(rows: pa.Table) -> pa.Table:
 
 
 def _batches(
-    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+    file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> Iterator[pa.RecordBatch]:
     names = [s for s in sources if s is not None]
     size = _batch_rows(file.metadata, request)
-    yield from file.iter_batches(size, row_groups=groups, columns=names, use_threads=False)
+    yield from file.batches(size, groups, names)
 
 
 def _leaf_indices(footer: pq.FileMetaData) -> dict[str, int]:
@@ -242,11 +267,9 @@ def _matching_groups(
     return [i for i in every if matches(i)]
 
 
-def _with_matches(
-    file: pq.ParquetFile, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
-) -> list[int]:
+def _with_matches(file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]) -> list[int]:
     """The groups that have a value, of the few that may: columns of the others need not be decoded."""
-    usable = _comparable(file.schema_arrow, request, sources)
+    usable = _comparable(file.schema, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
         return groups
@@ -256,7 +279,8 @@ def _with_matches(
     names = list(columns_of(known))
 
     def matches(index: int) -> bool:
-        found = file.read_row_group(index, columns=[usable[n] for n in names], use_threads=False)
+        group = file.batches(_batch_rows(file.metadata, request), [index], [usable[n] for n in names])
+        found = pa.Table.from_batches(group, pa.schema([file.schema.field(usable[n]) for n in names]))
         columns = [found.column(usable[n]) for n in names]
         return bool(pa.Table.from_arrays(columns, names=names).filter(condition).num_rows)
 

@@ -33,7 +33,13 @@ class Items:
 
 def decode(data: bytes) -> Fields:
     """The structure that the bytes begin with. Raises `ValueError` where there is no structure."""
-    return _Decoder(data).structure(0)
+    return decode_at(data)[0]
+
+
+def decode_at(data: bytes) -> tuple[Fields, int]:
+    """As `decode`, with the size of the structure: other bytes may follow."""
+    decoder = _Decoder(data)
+    return decoder.structure(0), decoder.offset
 
 
 def encode(fields: Fields) -> bytes:
@@ -56,7 +62,7 @@ class _Decoder:
     """Reads values, one after the other."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._offset = data, 0
+        self._data, self.offset = data, 0
 
     def structure(self, depth: int) -> Fields:
         if depth > _DEEPEST:
@@ -97,28 +103,28 @@ class _Decoder:
         return unzigzag(self._number())
 
     def _number(self) -> int:
-        offset = self._offset
+        offset = self.offset
         if offset < len(self._data) and (byte := self._data[offset]) < 0x80:  # most numbers: spares a call
-            self._offset = offset + 1
+            self.offset = offset + 1
             return byte
         try:
-            number, self._offset = varint_at(self._data, offset)
+            number, self.offset = varint_at(self._data, offset)
         except ValueError as e:
             raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
         return number
 
     def _byte(self) -> int:
-        offset = self._offset
+        offset = self.offset
         if offset >= len(self._data):
             raise ValueError("its metadata ends too early")
-        self._offset = offset + 1
+        self.offset = offset + 1
         return self._data[offset]
 
     def _bytes(self, count: int) -> bytes:
-        start, self._offset = self._offset, self._offset + count
-        if self._offset > len(self._data):
+        start, self.offset = self.offset, self.offset + count
+        if self.offset > len(self._data):
             raise ValueError("its metadata ends too early")
-        return self._data[start : self._offset]
+        return self._data[start : self.offset]
 
 
 def _write_structure(result: bytearray, fields: Fields) -> None:

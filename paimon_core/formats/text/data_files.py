@@ -57,6 +57,8 @@ class TextFormat:
             rows = 0
             for batch in self._layout.decode(stream, schema, request.options):
                 rows += batch.num_rows
+                if request.row_count is not None and rows > request.row_count:
+                    break  # of a packed file nobody needs to know how many there are
                 wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
                 found = _values(batch, stored, wanted, self._layout.malformed(request.options))
                 if found.num_rows:

@@ -49,22 +49,21 @@ class JsonLayout:
 
     def decode(self, stream: pa.NativeFile, schema: pa.Schema, options: TableOptions) -> Iterator[pa.RecordBatch]:
         row_type, ignores = pa.struct(list(schema)), options[IGNORE_ERRORS]
-        lines = text_lines(stream, options[DELIMITER])
-        for start in range(0, len(lines), _LINES):
-            part = lines[start : start + _LINES]
-            rows = _but_failing(_objects, part) if ignores else _objects(part)
-            yield pa.RecordBatch.from_struct_array(_array(rows, row_type, ignores=ignores))
+        for lines in text_lines(stream, options[DELIMITER]):
+            for part in (lines[start : start + _LINES] for start in range(0, len(lines), _LINES)):
+                rows = _but_failing(_objects, part) if ignores else _objects(part)
+                yield pa.RecordBatch.from_struct_array(_array(rows, row_type, ignores=ignores))
 
 
-def _objects(lines: list[str]) -> list[Any]:
+def _objects(lines: Sequence[bytes]) -> list[Any]:
     """Raises `ValueError`."""
-    rows: list[Any] = json.loads(f"[{','.join(lines)}]", parse_int=str, parse_float=str, parse_constant=str)
+    rows: list[Any] = json.loads(f"[{b','.join(lines).decode()}]", parse_int=str, parse_float=str, parse_constant=str)
     if len(rows) != len(lines) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("a line is no row")
     return rows
 
 
-def _but_failing(parse: Callable[[list[str]], list[T]], lines: list[str]) -> list[T]:
+def _but_failing(parse: Callable[[Sequence[bytes]], list[T]], lines: Sequence[bytes]) -> list[T]:
     """What lines parse to without those that do not, found by halving."""
     try:
         return parse(lines)

@@ -22,6 +22,7 @@ def some_text(text: str) -> str:
 
 
 DELIMITER = Option("text.line-delimiter", some_text, "\n", "What stands behind a line of text files.")
+_BLOCK, _LONGEST_LINE = 2**20, 2**26  # bytes read at a time, and of a line: packed ones may never end
 _TEXT_TYPES = (Kind.CHAR, Kind.VARCHAR)
 
 
@@ -79,7 +80,8 @@ class LinesLayout:
         return b""
 
     def decode(self, stream: pa.NativeFile, schema: pa.Schema, options: TableOptions) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_arrays([pa.array(text_lines(stream, options[DELIMITER]))], schema=schema)
+        for lines in text_lines(stream, options[DELIMITER]):
+            yield pa.RecordBatch.from_arrays([pa.array(lines, pa.binary()).cast(pa.string())], schema=schema)
 
 
 def joined(lines: pa.StringArray) -> bytes:
@@ -89,9 +91,15 @@ def joined(lines: pa.StringArray) -> bytes:
     )
 
 
-def text_lines(stream: pa.NativeFile, delimiter: str) -> list[str]:
-    """The lines of a file, without what ends them."""
-    lines: list[str] = stream.read().decode().split(delimiter)
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+def text_lines(stream: pa.NativeFile, delimiter: str) -> Iterator[list[bytes]]:
+    """The lines of a file, without what ends them, some megabytes of them at a time. Raises `ValueError` for a line
+    without an end."""
+    end, rest = delimiter.encode(), b""
+    while block := stream.read(_BLOCK):
+        *lines, rest = (rest + block).split(end)
+        if len(rest) > _LONGEST_LINE:
+            raise ValueError(f"a line has more than {_LONGEST_LINE} bytes")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]

@@ -160,8 +160,8 @@ def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int
         numbers = decode_varints(data)
         # the first number of each value says how many follow
         last = np.searchsorted(np.flatnonzero(data < 0x80), ends - 1, side="right")
-        firsts = np.append(0, last[:-1])
-        if not np.array_equal(numbers[firsts], np.diff(last, prepend=0) - 1):
+        firsts, following = np.append(0, last[:-1]), np.diff(last, prepend=0) - 1
+        if (following < 0).any() or not np.array_equal(numbers[firsts], following):
             raise ValueError("a value is longer or shorter than it says")
     except ValueError as e:
         raise damaged(path, f"the rows of a key do not decode: {e}") from e

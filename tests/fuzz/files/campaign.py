@@ -27,15 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run a campaign; 1 where there are findings."""
     folder = Path(tempfile.mkdtemp(prefix="paimon-fuzz-"))
-    started = time.monotonic()
+    started, outcomes = time.monotonic(), list[Outcome]()
+    numbers = range(arguments.first, arguments.first + arguments.count)
     try:
         mutants = Mutants(make_corpus(folder), arguments.seed)
-        numbers = range(arguments.first, arguments.first + arguments.count)
-        outcomes = []
         for outcome in judge(mutants, [n for n in numbers if arguments.kind in (None, kind_of(n))]):
             outcomes.append(outcome)
             if outcome.is_finding:
                 _report(mutants, outcome, arguments.keep)
+    except KeyboardInterrupt:
+        print("interrupted, and goes on behind the last of these")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(figures(outcomes))

@@ -32,6 +32,7 @@ _RECYCLED = 2000  # mutants that a process reads at most
 _NO_MEMORY = re.compile(r"(alloc|memory).*(failed|of size|exceed)|bad_alloc|out of memory", re.IGNORECASE)
 _VALUES = re.compile(r"(VmHWM|VmRSS):\s+(\d+)")
 ROWS, REFUSED = "rows", "refused"
+HARNESS = "harness"  # it ended by a fault of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +116,14 @@ def _in_a_process(mutants: Mutants, numbers: list[int]) -> Iterator[Outcome]:
     if not child:
         _serve(mutants, numbers, writing)
     os.close(writing)
-    reported = 0
+    reported, broken = 0, False
     with os.fdopen(reading) as reports:
         for line in _lines(reports, child):
-            yield Outcome(**json.loads(line))
-            reported += 1
+            outcome = Outcome(**json.loads(line))
+            yield outcome
+            reported, broken = reported + 1, outcome.result == HARNESS
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if reported < len(numbers):
+    if reported < len(numbers) and not broken:
         mutant = mutants[numbers[reported]]
         mutant.case.path.write_bytes(mutant.case.content)
         name = "hang" if status in (-signal.SIGPROF, -signal.SIGKILL) else "crash"
@@ -155,6 +157,6 @@ def _serve(mutants: Mutants, numbers: list[int], writing: int) -> None:
             signal.setitimer(signal.ITIMER_PROF, 0)
             os.write(writing, json.dumps(asdict(outcome)).encode() + b"\n")
     except BaseException as e:
-        os.write(writing, json.dumps(asdict(Outcome(number, "harness", _trace(e)))).encode() + b"\n")
+        os.write(writing, json.dumps(asdict(Outcome(number, HARNESS, _trace(e)))).encode() + b"\n")
     finally:
         os._exit(0)

@@ -6,8 +6,32 @@ and does it as a user's session does.
 
 from __future__ import annotations
 
-from tests.simulation.steps import layouts, merging, reading, retention, rows, schemas, streams, upkeep, versions
+from tests.simulation.steps import (
+    chains,
+    layouts,
+    lifecycle,
+    merging,
+    reading,
+    retention,
+    rows,
+    schemas,
+    streams,
+    upkeep,
+    versions,
+)
 from tests.simulation.steps.registry import STEPS, NothingToDo
 
 __all__ = ["STEPS", "NothingToDo"]
-__all__ += ["layouts", "merging", "reading", "retention", "rows", "schemas", "streams", "upkeep", "versions"]
+__all__ += [
+    "chains",
+    "layouts",
+    "lifecycle",
+    "merging",
+    "reading",
+    "retention",
+    "rows",
+    "schemas",
+    "streams",
+    "upkeep",
+    "versions",
+]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError, NotAllowedError, PaimonError, StorageError
+from paimon_core.errors import CommitConflictError, InvalidOptionError, NotAllowedError, PaimonError, StorageError
+from paimon_core.maintenance import partitions
 from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.maintenance.partitions import expired_partitions
+from paimon_core.maintenance.partitions import drop_partitions, expired_partitions
 from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partition_times import partition_time
@@ -67,6 +68,51 @@ def test_partitions_expire_by_value_or_by_change(tmp_path: Path) -> None:
     by_change = by_value.with_options({"partition.expiration-strategy": "update-time"})  # all made 2024-01-02
     assert len(expired_partitions(by_change, datetime(2024, 1, 2) + timedelta(days=31))) == 4
     assert expired_partitions(by_change, datetime(2024, 1, 20)) == []
+
+
+def test_rows_that_come_while_partitions_expire_stay(tmp_path: Path) -> None:
+    """By its last change a partition is old no longer then. By its values it still is."""
+    store = new_store(tmp_path, partition="p", **{"write-only": "true"})
+    table = Table(store)
+    table.commit([message(store, data_file(store, 1, 1), p=1)], info())
+    old = replace(data_file(store, 2, 1), creation_time=datetime(2020, 1, 1, tzinfo=UTC))
+    (found,) = {e.partition for e in live_files(store, latest_snapshot(store)).values()}
+    end = datetime(2024, 1, 1)
+    with pytest.raises(CommitConflictError, match="was written since its partition was found to have expired"):
+        drop_partitions(store, [found], "u", table.publisher, older_than=end)
+    assert len(live_files(store, latest_snapshot(store))) == 1
+    table.commit([message(store, old, p=2)], info())
+    by_name = {e.file.file_name: e.partition for e in live_files(store, latest_snapshot(store)).values()}
+    drop_partitions(store, [by_name[old.file_name]], "u", table.publisher, older_than=end)
+    assert len(live_files(store, latest_snapshot(store))) == 1
+    drop_partitions(store, [found], "u", table.publisher)
+    assert live_files(store, latest_snapshot(store)) == {}
+
+
+@pytest.mark.parametrize("strategy", ["values-time", "update-time"])
+def test_expiry_beside_a_commit(strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"partition.expiration-time": "1 d", "partition.timestamp-formatter": "yyyyMMdd", "write-only": "true"}
+    store = new_store(tmp_path, partition="p", **options, **{"partition.expiration-strategy": strategy})
+    table = Table(store)
+    old = replace(data_file(store, 1, 1), creation_time=datetime(2020, 1, 1, tzinfo=UTC))
+    young = replace(data_file(store, 2, 1), creation_time=datetime(2024, 6, 1, tzinfo=UTC))
+    table.commit([message(store, old, p=20200101)], info())
+    look = partitions.expired_partitions
+
+    def looked(*values: Any) -> list[bytes]:
+        found = look(*values)
+        table.commit([message(store, young, p=20200101)], info())
+        return found
+
+    monkeypatch.setattr(partitions, "expired_partitions", looked)
+    now = datetime(2024, 6, 1, 12)
+    if strategy == "values-time":
+        assert len(partitions.expire_partitions(store, now, "u", table.publisher)) == 1
+        assert live_files(store, latest_snapshot(store)) == {}
+        return
+    with pytest.raises(CommitConflictError):
+        partitions.expire_partitions(store, now, "u", table.publisher)
+    assert len(live_files(store, latest_snapshot(store))) == 2
 
 
 def test_commits_expire_partitions_where_asked(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +14,10 @@ pytest.importorskip("IPython")
 
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 
-from paimon_sql.notebook.answer import Answer, Done, SqlError  # noqa: E402
+from paimon_core.escapes import visible  # noqa: E402
+from paimon_sql.notebook.answer import MAX_CELL, Answer, Done, SqlError  # noqa: E402
 from paimon_sql.notebook.magics import Cell, SqlMagics, read_cell, run_cell  # noqa: E402
+from tests.support.hostile_names import HOSTILE_NAMES  # noqa: E402
 from tests.unit.shell.fakes import FakeFrame, FakeSession  # noqa: E402
 
 
@@ -137,3 +140,32 @@ def test_the_magics_in_ipython() -> None:
     assert shell.run_line_magic("sql", "SELECT 1").result.rows == [(1,)]
     shell.run_cell_magic("paimon", "", "SELECT t$files, $k, {k}")
     assert session.ran[-1].startswith("SELECT t$files, $k, :_cell_") and list(session.arguments[-1].values()) == [7]
+
+
+class _Tags(HTMLParser):
+    """The elements and texts of what a cell shows."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found, self.texts = set[str](), list[str]()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        assert {a for a, _ in attrs} <= {"style"}, attrs
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.mark.parametrize("extra", ["", "</td><img src=x onerror=alert(1)>", "<!--", "]]>", "&lt;script&gt;"])
+def test_names_and_values_are_no_elements(extra: str) -> None:
+    for name in HOSTILE_NAMES:
+        text = name + extra
+        answer = run_cell(Cell("SELECT 1"), Session({"SELECT 1": FakeFrame({text: "string"}, (text,), (None,))}), str)
+        tags = _Tags(answer._repr_html_())
+        assert tags.found <= {"table", "thead", "tbody", "tr", "th", "td", "br", "span", "p"}, name
+        shown = visible(text)
+        assert not text or [
+            t for t in tags.texts if t == (shown if len(shown) <= MAX_CELL else f"{shown[:MAX_CELL]}…")
+        ], name

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from paimon_sql.shell.escapes import visible
+from paimon_core.escapes import visible
 from paimon_sql.shell.render import FORMATS
 from paimon_sql.shell.runner import FOR_PEOPLE, Options, Shell
 from tests.support.hostile_names import HOSTILE_NAMES
