@@ -120,6 +120,8 @@ class Trial:
         old, new = (all(seen.get(p) == side.get(p) for p in parts) for side in (self.before, self.after))
         if failed is None and not (self.statement.counts and answer != self.answer):
             assert new, f"done, but {_difference(seen, self.after, parts)}"
+        elif self.statement.mends:
+            assert self._is_whole(seen), f"neither the old table nor the new one is whole: {seen}"
         elif self.statement.steps:
             wrong = [p for p in parts if not self._is_between(p, seen.get(p))]
             assert not wrong, f"neither before nor after: {[(p, seen.get(p)) for p in wrong]}"
@@ -129,6 +131,14 @@ class Trial:
                 kinds = CommitUnknownError if self.statement.commits else (StorageError, CommitUnknownError)
                 assert isinstance(failed, kinds), f"visible, but {failed!r}"
                 assert not isinstance(failed, StorageRefusedError), f"refused, but visible: {failed!r}"
+
+    def _is_whole(self, seen: Sight) -> bool:
+        """Whether what is taken over is as it was, beside whatever, or some table has its rows."""
+        others = [p for p in self.before if p[1] not in ("snapshots", "done")]
+        if all(seen.get(p) == self.before[p] for p in others):
+            return True
+        rows = [value for part, value in self.after.items() if part[1] == "rows" and value]
+        return bool(rows) and rows[0] in [value for part, value in seen.items() if part[1] == "rows"]
 
     def _is_between(self, part: Part, value: Any) -> bool:
         """Whether a part is as before, as after, or as that of a table that is empty; it may have some of the versions
@@ -152,7 +162,8 @@ class Trial:
             self.statement.run(Place(self.work))
         except PaimonError as error:
             assert seen != self.before, f"cannot be run again: {error!r}"
-            return False
+            assert was_done or not self.statement.mends, f"is not ended by a second call: {error!r}"
+            return self.statement.mends
         return self.statement.repeatable or not was_done
 
 

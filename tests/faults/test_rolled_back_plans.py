@@ -30,7 +30,7 @@ from tests.support.tables import data_file, info, message, new_store
 def keyed() -> TableStore:
     """Rows (1), their deletes (2), and the compaction that dropped both but for one (3)."""
     options = {"primary-key": "k", "bucket": "1", "write-only": "true", "commit.min-retry-wait": "0 ms"}
-    store = new_store(Path("/w"), MemoryIO(), **options)
+    store: TableStore = new_store(Path("/w"), MemoryIO(), **options)
     rows, deletes, rest = numbered(store, 0), numbered(store, 5), numbered(store, 0, level=5)
     publisher = storage_publisher(store)
     commit(store, [message(store, rows)], info(), publisher)
