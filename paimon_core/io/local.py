@@ -67,6 +67,9 @@ class LocalFileIO:
                 os.replace(temporary, path)
             _sync_dir(os.path.dirname(path))
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.write_bytes(path, data)  # which renames, too
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         with storage_errors("create", path):
             temporary = _write_temporary(path, data)

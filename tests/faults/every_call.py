@@ -123,7 +123,7 @@ class Trial:
         elif self.statement.mends:
             assert self._is_whole(seen), f"neither the old table nor the new one is whole: {seen}"
         elif self.statement.steps:
-            wrong = [p for p in parts if not self._is_between(p, seen.get(p))]
+            wrong = [p for p in parts if not self._is_between(p, seen)]
             assert not wrong, f"neither before nor after: {[(p, seen.get(p)) for p in wrong]}"
         else:
             assert old or new, f"neither before nor after: {_difference(seen, self.before, parts)}"
@@ -140,12 +140,17 @@ class Trial:
         rows = [value for part, value in self.after.items() if part[1] == "rows" and value]
         return bool(rows) and rows[0] in [value for part, value in seen.items() if part[1] == "rows"]
 
-    def _is_between(self, part: Part, value: Any) -> bool:
+    def _is_between(self, part: Part, seen: Sight) -> bool:
         """Whether a part is as before, as after, or as that of a table that is empty; it may have some of the versions
         of before and after."""
-        either = [self.before.get(part), self.after.get(part)]
+        value, either = seen.get(part), [self.before.get(part), self.after.get(part)]
         if part[1] == "snapshots" and value:
             return all(any(v == (e or {}).get(number) for e in either) for number, v in value.items())
+        if self.statement.cuts and part[1] in ("rows", "files"):
+            versions = seen.get((part[0], "snapshots")) or {0: (None, [])}
+            number = max(versions)
+            if number not in (max(side[part[0], "snapshots"]) for side in (self.before, self.after)):
+                return part[1] == "files" or value == versions[number][1]  # versions are looked at by themselves
         return value in either or value == EMPTY.get(part[1])
 
     def _check_litter(self, failed: Outcome, mode: Fault) -> None:

@@ -207,7 +207,7 @@ CALLS = [
     call("create_branch", KEPT, "empty", branch="b"),
     call("rename_branch", BRANCHED, from_branch="b", to_branch="c", traits=STEPS),
     call("delete_branch", BRANCHED, branch="b", traits=STEPS),
-    call("fast_forward", BRANCHED, branch="b", traits=STEPS),
+    call("fast_forward", BRANCHED, branch="b", traits=STEPS | {"cuts": True}),
     call("fast_forward", branch_that_grew, "longer", branch="b", traits=STEPS),
     call("merge_branch", branch_that_grew, source_branch="b", traits=COMMIT),
     call("rollback", TAGGED, version="2", traits=STEPS),
