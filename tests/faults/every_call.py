@@ -76,7 +76,7 @@ class Trial:
         io = FaultyIO(LocalFileIO(), k, mode)
         opened = open_files()
         failed, answer = self._attempt(io)
-        assert mode is Fault.CRASH or open_files() <= opened, "files are left open"
+        assert mode is Fault.CRASH or open_files() <= opened, f"files are left open: {open_files() - opened}"
         io.settle()
         seen = look(self.work, self.memory)
         if isinstance(failed, PaimonError):
