@@ -52,6 +52,10 @@ class FarIO(LocalFileIO):
         time.sleep(self.latency)
         LocalFileIO.write_bytes(self, path, data)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        time.sleep(self.latency)
+        LocalFileIO.write_bytes(self, path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         time.sleep(self.latency)
         return LocalFileIO.create_exclusive(self, path, data)

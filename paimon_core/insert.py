@@ -79,9 +79,10 @@ def commit_rows(
     if not postponed or not assigns_at_once(table.store):
         table.commit(written, info, overwrite)
         return written
-    moves = table.bucket_moves(executor, f"give rows of {table.name} their buckets")
+    now = table.for_write()
+    moves = now.bucket_moves(executor, f"give rows of {table.name} their buckets")
     assigned = moves.assign(postponed, overwrites=overwrite is not None)
-    table.commit_or_abort(assigned, info, overwrite)
+    now.commit_or_abort(assigned, info, overwrite)
     table.abort(postponed)
     return assigned
 

@@ -16,6 +16,7 @@ from paimon_core.commit.commit import abort, check_table, commit_statistics
 from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.commit.indexed import commit_indexed
 from paimon_core.commit.once import check_not_made
+from paimon_core.commit.planned import Planned
 from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate
@@ -76,10 +77,12 @@ class Table:
     """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call.
 
     Its catalog gives the store an identifier, and `publishing`: what makes the publisher of its schemas and snapshots.
+    `planned` is the version that a write is planned on (`for_write`): commits have to be built on it.
     """
 
     store: TableStore
     publishing: Callable[[TableStore], Publisher] = storage_publisher
+    planned: Planned | None = None
 
     @property
     def identifier(self) -> Identifier:
@@ -139,9 +142,20 @@ class Table:
         """Rows, files, bytes and the last file's time of the partitions of a version that satisfy a predicate."""
         return partition_counts(self.store, snapshot, predicate)
 
+    def for_write(self) -> Table:
+        """The table for a write of rows that is planned now: where a rollback removes the version that is the latest
+        one now, its commit is a conflict."""
+        return replace(self, planned=Planned(latest_snapshot(self.store)))
+
     def max_sequence_number(self) -> int:
-        """The largest sequence number of the live files, -1 for none: a writer's rows come after it."""
-        return max_sequence_number(self.store, latest_snapshot(self.store))
+        """The largest sequence number of the live files, -1 for none: a writer's rows come after it.
+
+        Of the version that a write is planned on, where this is one's table.
+        """
+        return max_sequence_number(self.store, self._version())
+
+    def _version(self) -> Snapshot | None:
+        return latest_snapshot(self.store) if self.planned is None else self.planned.snapshot
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
         """By what the tasks of a write assign dynamic buckets; None where buckets are not dynamic."""
@@ -162,7 +176,7 @@ class Table:
     def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
         """Moves rows of the latest version into other buckets; `description` is what the jobs are called."""
         start = self.max_sequence_number() + 1
-        return BucketMoves(self.store, latest_snapshot(self.store), start, partial(self.run, executor), description)
+        return BucketMoves(self.store, self._version(), start, partial(self.run, executor), description)
 
     def hides_rows(self) -> bool:
         """Whether the latest version has rows that queries see only when they are compacted."""
@@ -223,6 +237,8 @@ class Table:
         Raises as `commit_indexed`; `CommitUnknownError`, too, where the files are visible and `drop_outdated` fails.
         """
         publisher = self.publisher
+        if self.planned is not None:
+            info = replace(info, planned_on=self.planned.snapshot)
         made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:
             drop_outdated(self.store, made, publisher)

@@ -45,7 +45,7 @@ def compact_chain_table(
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:
         return [(False,)]
-    full = replace(target, store=full_branch(target.store))
+    full = replace(target, store=full_branch(target.store)).for_write()  # before its rows are numbered
     messages = full.run(context.executor, fill_job(target.store, splits))
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
     due = full.due_compactions(messages)

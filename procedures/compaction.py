@@ -64,6 +64,8 @@ def compact(
             f"Table {target.name} has enabled incremental clustering, which sorts: leave order_strategy out."
         )
     target.check_writable()
+    if target.store.options[BUCKET] == POSTPONED:
+        target = target.for_write()  # rows get numbers
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
     chosen = lasting_partitions(target, snapshot, chosen)
@@ -203,6 +205,7 @@ def rescale(
         )
     if buckets < 1:
         raise InvalidOptionError(f"bucket_num cannot be {buckets}: it is 1 or more.")
+    target = target.for_write()
     snapshot = target.latest_snapshot()
     if snapshot is None:
         raise InvalidOptionError(f"Table {target.name} has no snapshot: there is nothing to rescale.")

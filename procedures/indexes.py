@@ -68,6 +68,7 @@ def create_global_index(
     _check_type(kind, fields)
     if options:
         target = target.with_options(table_options(options))
+    target = target.for_write()
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     if snapshot is None:

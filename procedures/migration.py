@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
+    AlreadyCommittedError,
     DatabaseNotFoundError,
     InvalidOptionError,
     InvalidSchemaError,
+    PaimonError,
     TableNotFoundError,
 )
-from paimon_core.format_table.iceberg import read_iceberg_table
+from paimon_core.format_table.iceberg import IcebergTable, read_iceberg_table, read_metadata_file
 from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, schemas_of
-from paimon_core.format_table.migration import ADOPTED, Adoption, adopt, give_back, import_job, plan_adoption
+from paimon_core.format_table.migration import (
+    ADOPTED,
+    Adoption,
+    import_job,
+    plan_adoption,
+    taken_files,
+    without,
+)
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
-from paimon_core.io.transfer import Copy
+from paimon_core.io.transfer import take_files
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME, PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.schemas import create_schema
-from paimon_core.store.snapshots import list_snapshots
+from paimon_core.store.schemas import create_schema, read_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.listing import of_each, tables_of
 from paimon_sql.procedures.arguments import check_parallelism, table_options
 from paimon_sql.procedures.file_tasks import copying
+from paimon_sql.procedures.migration_runs import (
+    Runs,
+    base_of,
+    delete_iceberg,
+    delete_quietly,
+    delete_source_files,
+    drop_unused,
+    is_swapping,
+    new_name,
+    swap,
+)
 from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure, quoted
 
 Rows = Sequence[tuple[Any, ...]]
 _ICEBERG = "iceberg"
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
-_SUFFIX = "_paimon_"
 _MANY = 100  # splits
 _NAMELESS = "A folder has no name for a table: say target_table, too."
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
@@ -88,6 +107,10 @@ def migrate_table(
             raise InvalidOptionError(_NAMELESS)
         _migrate_iceberg(context, table, context.identifier(target_table), chosen, delete_origin=delete_origin)
         return [(True,)]
+    name = context.named(table)[1] if target_table is None and "/" not in table else None
+    if name is not None and delete_origin and is_swapping(context.catalog, name):
+        swap(context.catalog, name)
+        return [(True,)]
     source = _find_source(context, source_type.strip().lower(), table, chosen)
     _migrate(context, source, _target_name(context, source, table, target_table), chosen, delete_origin=delete_origin)
     return [(True,)]
@@ -117,7 +140,11 @@ def migrate_database(
     exists = catalog.database_exists(database)
     ours = catalog.list_tables(database) if exists else []
     chosen_tables = tables_of(catalog, database, formats=True) if exists else []
-    chosen_tables += [Identifier(database, n) for n in foreign or () if n not in ours]
+    chosen_tables = [base_of(t) if is_swapping(catalog, base_of(t)) else t for t in chosen_tables]
+    for name in foreign or ():
+        table = Identifier(database, name)
+        if name not in ours or (table not in chosen_tables and _is_stopped(context, table)):
+            chosen_tables.append(table)
 
     def migrate(table: Identifier) -> Rows:
         return migrate_table.call(context, {"source_type": source_type, "table": quoted(table), "options_map": chosen})
@@ -135,14 +162,24 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
     catalog, identifier = context.named(name)
     if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
         table = context.catalog.load_table(identifier)
-        if not is_format_table(table.schema.options):
+        if is_format_table(table.schema.options):
+            return _Source(FormatTable.of(table.store), partial(context.catalog.drop_table, identifier), identifier)
+        if not _is_stopped(context, identifier):
             raise InvalidOptionError(f"Table {identifier} is a Paimon table already: there is nothing to migrate.")
-        return _Source(FormatTable.of(table.store), partial(context.catalog.drop_table, identifier), identifier)
     foreign = context.executor.foreign_table(identifier.database, identifier.table)
     if foreign is None:
         raise TableNotFoundError(f"Neither this catalog nor Spark's session catalog has a table {identifier}.")
     drop = partial(context.executor.drop_foreign_table, identifier.database, identifier.table)
     return _of_foreign(context, foreign, drop, identifier)
+
+
+def _is_stopped(context: ProcedureContext, identifier: Identifier) -> bool:
+    """Whether a table has no rows but those of the table of Spark's session catalog that has the same name."""
+    foreign = context.executor.foreign_table(identifier.database, identifier.table)
+    if foreign is None:
+        return False
+    source = _of_foreign(context, foreign, lambda: None)
+    return Runs.of(source.files, source.files.plan()).has_begun(context.catalog.load_table(identifier).store)
 
 
 def _of_foreign(
@@ -158,7 +195,7 @@ def _target_name(context: ProcedureContext, source: _Source, table: str, target:
     if target is not None:
         return context.identifier(target)
     if source.identifier is not None:
-        return replace(source.identifier, table=source.identifier.table + _SUFFIX)
+        return new_name(source.identifier)
     if "/" in table:
         raise InvalidOptionError(_NAMELESS)
     return context.named(table)[1]
@@ -167,30 +204,35 @@ def _target_name(context: ProcedureContext, source: _Source, table: str, target:
 def _migrate(
     context: ProcedureContext, source: _Source, name: Identifier, options: Mapping[str, str], *, delete_origin: bool
 ) -> None:
-    catalog, splits = context.catalog, source.files.plan()
+    catalog, own, splits = context.catalog, source.identifier, source.files.plan()
+    replaces = own is not None and name == new_name(own)
+    runs = Runs.of(source.files, splits) if own is None else Runs.of_table(own, source.files, splits)
     catalog.create_database(name.database, ignore_if_exists=True)
+    if replaces and _is_outdated(catalog, name, runs):
+        catalog.drop_table(name)
     made = not catalog.table_exists(name)
     if made:
         _create(context, source.files, name, options)
     target = catalog.load_table(name)
-    replaces = source.identifier is not None and name.table == source.identifier.table + _SUFFIX
-    user = _user_of(splits) if replaces else target.new_commit_user()
-    drop = on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError)
+    drop = on_certain_failure(lambda: drop_unused(catalog, name), FileNotFoundError)
     with drop if made else nullcontext():
         _check_fits(source.files, target)
-        # a run that died may have left the table of that name with these rows
-        if made or all(s.commit_user != user for s in list_snapshots(target.store)):
-            _import_rows(context, source.files, splits, target, user, move=delete_origin)
-    if delete_origin:
-        source.drop()
-        if replaces and source.identifier is not None:
-            catalog.rename_table(name, source.identifier)
+        taken = _import_rows(context, source.files, splits, target, runs if delete_origin else None)
+    if not delete_origin:
+        return
+    if replaces and own is not None:
+        swap(catalog, own)
+        return
+    delete_source_files(source.files.store.io, taken)
+    source.drop()
 
 
-def _user_of(splits: Sequence[FormatSplit]) -> str:
-    """Who commits the rows of these files, whichever run does."""
-    paths = sorted(path for split in splits for path in split.paths)
-    return f"migrate_{uuid.uuid5(uuid.NAMESPACE_URL, chr(10).join(paths))}"
+def _is_outdated(catalog: SupportsDatabases, name: Identifier, runs: Runs) -> bool:
+    """Whether a run left the table with rows of other files than the format table has now."""
+    if not has_table(catalog, name):
+        return False
+    left = catalog.load_table(name)
+    return left.latest_snapshot() is not None and runs.has_begun(left.store) and not runs.is_done(left)
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
@@ -212,20 +254,22 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 
 
 def _import_rows(
-    context: ProcedureContext,
-    source: FormatTable,
-    splits: Sequence[FormatSplit],
-    target: Table,
-    user: str,
-    *,
-    move: bool,
-) -> None:
+    context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, runs: Runs | None
+) -> list[str]:
+    """Commit the rows, unless one of the `runs` of this migration did (None: always); the files that were taken over,
+    which are to be deleted then."""
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
-    info = CommitInfo(user=user)
-    if adoption is None:
-        target.commit(target.run(context.executor, import_job(source.store, splits, target.store)), info)
-        return
-    _commit_adopted(source.store.io, target, adoption, info, copying(context), move=move)
+    if adoption is not None:
+        _commit_adopted(context, source.store.io, target, adoption, runs)
+        return [path for path, _ in adoption.paths]
+    if runs is None:
+        info = CommitInfo(user=target.new_commit_user())
+        target.commit_or_abort(target.run(context.executor, import_job(source.store, splits, target.store)), info)
+    elif not runs.is_done(target):
+        written = target.run(context.executor, import_job(source.store, splits, target.store))
+        with suppress(AlreadyCommittedError):  # by another run, meanwhile
+            target.commit_or_abort(written, runs.info())
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,31 +286,71 @@ def _migrate_iceberg(
     context: ProcedureContext, location: str, name: Identifier, options: Mapping[str, str], *, delete_origin: bool
 ) -> None:
     """Make a table of the current snapshot of the Iceberg table at a path, with all its schemas. With `delete_origin`
-    its files are moved and its metadata is deleted, else they are copied."""
+    its files and its metadata are deleted then."""
     location, catalog = normalize(location), context.catalog
     storage = load_file_io(location, catalog.options)
-    source = read_iceberg_table(storage, location)
-    first, *later = schemas_of(source, {**options, BUCKET.key: "-1"})
+    path, content = read_metadata_file(storage, location)
+    runs = Runs.of_iceberg(path, content)
+    exists = has_table(catalog, name)
+    if delete_origin and exists and runs.is_done(catalog.load_table(name)):
+        delete_iceberg(storage, path, _what_is_left(storage, path))
+        return
+    source = read_iceberg_table(storage, path)
+    schemas = schemas_of(source, {**options, BUCKET.key: "-1"})
     catalog.create_database(name.database, ignore_if_exists=True)
-    catalog.create_table(name, first)
-    with on_certain_failure(lambda: catalog.drop_table(name), FileNotFoundError):
+    if not (delete_origin and exists and _has_begun(catalog.load_table(name), schemas)):
+        exists = False
+        catalog.create_table(name, schemas[0])
+    with on_certain_failure(lambda: drop_unused(catalog, name), FileNotFoundError) if not exists else nullcontext():
         made = catalog.load_table(name)
-        for schema in later:
+        for schema in schemas:
             create_schema(made.store.io, made.store.root, schema)
         target = catalog.load_table(name)
         target.check_writable()
-        adoption = plan_iceberg_adoption(storage, source, (first, *later), target.store)
+        adoption = plan_iceberg_adoption(storage, source, schemas, target.store)
         if adoption.messages:
-            info = CommitInfo(user=target.new_commit_user())
-            _commit_adopted(storage, target, adoption, info, copying(context), move=delete_origin)
+            _commit_adopted(context, storage, target, adoption, runs if delete_origin else None)
     if delete_origin:
-        storage.delete_dir(source.metadata)
+        delete_iceberg(storage, path, source)
+
+
+def _what_is_left(storage: FileIO, path: str) -> IcebergTable | None:
+    try:
+        return read_iceberg_table(storage, path)
+    except PaimonError:  # its manifests are deleted, which is done after its files
+        return None
+
+
+def _has_begun(target: Table, schemas: Sequence[TableSchema]) -> bool:
+    """Whether a run may have made this table and stopped: it has some of the schemas, and no rows yet."""
+    found = [read_schema(target.store, number) for number in schema_ids(target.store.io, target.store.root)]
+    same = all(
+        (f.fields, f.partition_keys, f.primary_keys) == (s.fields, s.partition_keys, ())
+        and s.options.items() <= f.options.items()
+        for f in found
+        for s in schemas[f.id : f.id + 1]
+    )
+    return same and found[-1].id < len(schemas) and target.latest_snapshot() is None
 
 
 def _commit_adopted(
-    source: FileIO, target: Table, adoption: Adoption, info: CommitInfo, copy: Copy, *, move: bool
+    context: ProcedureContext, source: FileIO, target: Table, adoption: Adoption, runs: Runs | None
 ) -> None:
-    """Move files to a table, or copy them by `copy`, and commit them; where that fails, they are where they were."""
-    adopt(source, target.store.io, adoption.paths, move=move, copy=copy)
-    with on_certain_failure(lambda: give_back(source, target.store.io, adoption.paths, moved=move), FileNotFoundError):
+    """Give files a path in a table and commit them, those that one of the `runs` of this migration did not; None: copy
+    all. Where that fails for certain, what was made is deleted."""
+    copy = copying(context)
+    if runs is not None:
+        adoption = without(adoption, taken_files(target.store))
+    if not adoption.messages:
+        return
+    taken = [path for _, path in adoption.paths]
+    info = CommitInfo(user=target.new_commit_user()) if runs is None else runs.info()
+    with (
+        suppress(AlreadyCommittedError),  # by another run, meanwhile
+        on_certain_failure(lambda: delete_quietly(target.store.io, taken), FileNotFoundError),
+    ):
+        if runs is None:
+            copy(source, target.store.io, adoption.paths)
+        else:
+            take_files(source, target.store.io, adoption.paths, copy)
         target.commit(adoption.messages, info)

@@ -44,6 +44,7 @@ from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes
 from paimon_core.commit.once import OnceGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
+from paimon_core.commit.planned import check_planned
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
@@ -238,6 +239,8 @@ def _try(
         latest = latest_snapshot(store)
     if attempts.guard is not None:
         attempts.guard.check(latest)
+    if store.has_primary_key or change.rows_base is not None:
+        check_planned(store, latest, info.planned_on)
     try:
         draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
     except CorruptFileError:

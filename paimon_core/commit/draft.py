@@ -35,7 +35,7 @@ class Once(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo:
     """Who commits, and what for (None: for the table's upkeep); `watermark` in ms. With `once`, the commit of `user`
-    and `identifier` is made once."""
+    and `identifier` is made once. `planned_on` is the snapshot whose numbers the rows come behind; see `planned.py`."""
 
     user: str
     identifier: int = BATCH_COMMIT_IDENTIFIER
@@ -43,6 +43,7 @@ class CommitInfo:
     properties: dict[str, str] | None = None
     watermark: int | None = None
     once: Once | None = None
+    planned_on: Snapshot | None = None
 
     def __post_init__(self) -> None:
         if self.operation is not None:

@@ -71,17 +71,22 @@ class IcebergTable:
 def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
     """The table in a folder, or of a metadata file. Raises `TableNotFoundError`, `CorruptFileError`,
     `UnsupportedFeatureError`."""
-    is_file = location.endswith((".metadata.json", ".metadata.json.gz"))
-    path = location if is_file else _latest_metadata(storage, location)
-    try:
-        data = storage.read_bytes(path)
-    except FileNotFoundError:
-        raise TableNotFoundError(f"There is no Iceberg metadata file {path}.") from None
+    path, data = read_metadata_file(storage, location)
     try:
         node = decode_json_object(path, _unpacked(data) if data[:2] == b"\x1f\x8b" else data)
         return _decode(storage, path, node)
     except (TypeError, KeyError, ValueError, OSError, EOFError, zlib.error) as e:
         raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e})") from e
+
+
+def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
+    """The file that says what the table is, and its content. Raises `TableNotFoundError`, `CorruptFileError`."""
+    is_file = location.endswith((".metadata.json", ".metadata.json.gz"))
+    path = location if is_file else _latest_metadata(storage, location)
+    try:
+        return path, storage.read_bytes(path)
+    except FileNotFoundError:
+        raise TableNotFoundError(f"There is no Iceberg metadata file {path}.") from None
 
 
 def _unpacked(data: bytes) -> bytes:

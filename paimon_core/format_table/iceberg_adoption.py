@@ -7,7 +7,6 @@ it has, by which other readers do.
 from __future__ import annotations
 
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema, field_id
 from paimon_core.errors import DataFileMissingError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.iceberg import IcebergFile, IcebergTable
-from paimon_core.format_table.migration import ADOPTED, Adoption, imported_meta
+from paimon_core.format_table.migration import ADOPTED, Adoption, adopted_name, imported_meta
 from paimon_core.formats.reading import read_errors
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.binary_row import EMPTY_ROW
@@ -73,7 +72,7 @@ def plan_iceberg_adoption(
     for file, found in zip(source.files, columns, strict=True):
         schema = _schema_of(file, found, schemas)
         partition = _partition(target, file)
-        name = f"import-{uuid.uuid4()}-0.{file.file_format}"
+        name = adopted_name(storage, file.path, file.file_format)
         paths.append((file.path, f"{target.bucket_dir(partition, UNAWARE_BUCKET)}/{name}"))
         messages[partition].append(replace(imported_meta(target, name, file.size, file.rows), schema_id=schema.id))
     return Adoption(

@@ -6,9 +6,10 @@ field ids were written for another table, whose ids mean nothing in this one.
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -17,25 +18,27 @@ import pyarrow.parquet as pq
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import field_id
-from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.format_table.folders import Folder, partition_batch
 from paimon_core.format_table.scan import FORMAT_SPLIT, FormatSplit, read_format_split
 from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import write_format
-from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.transfer import FILE_COPY, Copy, FileCopies, FileCopy, Pairs, copy_files, for_each, move_file
+from paimon_core.io.transfer import FILE_COPY, FileCopies, FileCopy
 from paimon_core.jobs import Executor, Job
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
 from paimon_core.spec.message import COMMIT_MESSAGE, WRITE_RESULT, CommitMessage, WriteResult
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.stats import EMPTY_STATS
+from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import metadata_now
 from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")
+MIGRATION = "migrate_"  # what the names of commit users of migrations begin with
+_ADOPTED_NAME = re.compile(r"import-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9a-f]{8}-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,55 +104,46 @@ def _adopted(source: TableStore, target: TableStore, split: FormatSplit) -> Adop
         rows = _own_rows(source.io, path, extension)
         if rows is None:
             return AdoptedFiles()
-        name = f"import-{uuid.uuid4()}-0.{extension}"
+        name = adopted_name(source.io, path, extension)
         copies.append(FileCopy(path, f"{folder}/{name}"))
         files.append(imported_meta(target, name, source.io.status(path).size, rows))
     message = CommitMessage(partition=partition, bucket=UNAWARE_BUCKET, total_buckets=-1, new_files=tuple(files))
     return AdoptedFiles(tuple(copies), message)
 
 
-def adopt(source: FileIO, target: FileIO, paths: Pairs, *, move: bool, copy: Copy = copy_files) -> None:
-    """Move files to their new paths, or copy them by `copy`; where one fails, all are where they were.
-
-    Raises `StorageError`, `FileNotFoundError`.
-    """
-    begun: list[tuple[str, str]] = []  # one that fails may have been moved nevertheless
-
-    def move_one(pair: tuple[str, str]) -> None:
-        begun.append(pair)
-        move_file(source, target, *pair)
-
-    with on_failure(lambda: give_back(source, target, begun if move else paths, moved=move)):
-        if move:
-            for_each(paths, move_one)
-        else:
-            copy(source, target, paths)
+def without(adoption: Adoption, taken: Collection[str]) -> Adoption:
+    """An adoption of the files that are not among those `taken` (`taken_files`)."""
+    if not taken:
+        return adoption
+    new = {path.rpartition("/")[2] for _, path in adoption.paths if identity_of(path.rpartition("/")[2]) not in taken}
+    messages = [replace(m, new_files=tuple(f for f in m.new_files if f.file_name in new)) for m in adoption.messages]
+    paths = tuple(pair for pair in adoption.paths if pair[1].rpartition("/")[2] in new)
+    return Adoption(paths, tuple(m for m in messages if m.new_files))
 
 
-def give_back(source: FileIO, target: FileIO, paths: Pairs, *, moved: bool) -> None:
-    """Undo `adopt`, of files that were not committed.
+def taken_files(store: TableStore) -> frozenset[str]:
+    """The identities of files that a table was given, as far as it still has or shows them."""
+    latest = latest_snapshot(store)
+    names = {e.file.file_name for e in live_files(store, latest).values()}
+    for snapshot in list_snapshots(store):
+        if snapshot.commit_user.startswith(MIGRATION):
+            delta = read_manifest_list(store, snapshot.delta_manifest_list)
+            names.update(e.file.file_name for e in read_entries(store, delta))
+    return frozenset(i for n in names if (i := identity_of(n)) is not None)
 
-    Raises `CommitUnknownError` where moved files cannot be moved back: they are nowhere else, so the target must stay.
-    """
-    if not moved:
-        for _, new_path in paths:
-            target.delete(new_path)
-        return
-    failed: list[tuple[str, Exception]] = []
-    for path, new_path in paths:
-        try:
-            if source.exists(path):
-                target.delete(new_path)  # a copy, or nothing
-            else:
-                move_file(target, source, new_path, path)
-        except (PaimonError, OSError) as error:
-            failed.append((f"{new_path} to {path}", error))
-    if failed:
-        example, cause = failed[0]
-        raise CommitUnknownError(
-            f"The migration failed, and {len(failed)} of its files could not be moved back: {example}: {cause}. The "
-            "new table is not dropped, as they are in its folder. Move them back before you try again."
-        ) from cause
+
+def adopted_name(source: FileIO, path: str, extension: str) -> str:
+    """The name of a file in its new table. It says which file this was, and, as two migrations may take it at once and
+    one of them fails, which migration took it."""
+    found = source.status(path)
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{path}\n{found.size}\n{found.modified}")
+    return f"import-{identity}-{uuid.uuid4().hex[:8]}-0.{extension}"
+
+
+def identity_of(name: str) -> str | None:
+    """Which file one of a table was before; None for others."""
+    match = _ADOPTED_NAME.match(name)
+    return None if match is None else match[1]
 
 
 def import_job(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Job[FormatSplit, WriteResult]:

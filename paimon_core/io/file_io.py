@@ -86,6 +86,9 @@ class FileIO(Protocol):
     def write_bytes(self, path: str, data: bytes) -> None:
         """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        """Create or replace a small file that others read: whatever fails, it has its old content or all of the new."""
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file that must not exist. False where it exists."""
 

@@ -81,6 +81,23 @@ class FsspecFileIO:
             self._make_parent(fs, path)
             fs.pipe_file(path, data)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        if self.scheme in _BASE_CLASS:  # they put whole objects
+            self.write_bytes(path, data)
+            return
+        folder, _, name = path.rpartition("/")
+        temporary = f"{folder}/{temporary_name(name)}"
+        self.write_bytes(temporary, data)
+        with self._errors("replace", path):
+            fs = self._fs()
+            try:
+                fs.mv(temporary, path)
+            except (FileExistsError, OSError):  # HDFS renames over nothing: there is no file for a moment then
+                if not fs.exists(path):
+                    raise
+                fs.rm_file(path)
+                fs.mv(temporary, path)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not self.atomic_create:
             raise self._unsafe(path, f"{self.scheme}:// storage has no atomic create")

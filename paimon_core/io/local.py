@@ -67,6 +67,9 @@ class LocalFileIO:
                 os.replace(temporary, path)
             _sync_dir(os.path.dirname(path))
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.write_bytes(path, data)  # which renames, too
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         with storage_errors("create", path):
             temporary = _write_temporary(path, data)
@@ -161,6 +164,18 @@ class LocalFileIO:
 
     def arrow_path(self, path: str) -> str:
         return path
+
+    def link(self, path: str, other: str) -> bool:
+        """Give a file a second path; False where that cannot be done, and it is to be copied."""
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):  # a link to a relative path means another file elsewhere
+                return False
+            os.link(path, other)
+        except FileNotFoundError:
+            raise
+        except OSError:  # another disk, no hard links, or somebody else's file
+            return False
+        return True
 
     def sync(self, path: str) -> None:
         with storage_errors("sync", path):

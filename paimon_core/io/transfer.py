@@ -1,4 +1,4 @@
-"""Files copied and moved, within a storage and from one to another."""
+"""Files copied and given a second path, within a storage and from one to another."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 
 from paimon_core.errors import StorageError
 from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.local import LocalFileIO
 from paimon_core.jobs import DONE, Done, Job
 from paimon_core.spec.records import Column, Record
 
@@ -29,20 +30,31 @@ def copy_file(source: FileIO, target: FileIO, path: str, target_path: str) -> No
         while chunk := reader.read(_CHUNK):
             writer.write(chunk)
     target.sync(target_path)
+    _check_same_size(source, target, path, target_path)
+
+
+def take_files(source: FileIO, target: FileIO, pairs: Pairs, copy: Copy) -> None:
+    """Give files that never change a second path, before the first one is deleted: by a hard link on a local disk,
+    within another storage by a copy that it makes itself, else by `copy`. Raises as `copy_file`; some are there then.
+    """
+    if source == target:
+        for_each(pairs, lambda pair: _take_file(source, *pair))
+    else:
+        copy(source, target, pairs)
+
+
+def _take_file(io: FileIO, path: str, target_path: str) -> None:
+    io.make_dirs(target_path.rpartition("/")[0])
+    if not (isinstance(io, LocalFileIO) and io.link(path, target_path)):
+        with storage_errors(f"copy {path} to", target_path):
+            io.arrow().copy_file(io.arrow_path(path), io.arrow_path(target_path))
+    io.sync(target_path)
+    _check_same_size(io, io, path, target_path)
+
+
+def _check_same_size(source: FileIO, target: FileIO, path: str, target_path: str) -> None:
     if target.status(target_path).size != source.status(path).size:
         raise StorageError(f"{path} changed while it was copied: run the statement again.")
-
-
-def move_file(source: FileIO, target: FileIO, path: str, target_path: str) -> None:
-    """Move a file. Raises `StorageError`, `FileNotFoundError`."""
-    if source == target:
-        target.make_dirs(target_path.rpartition("/")[0])
-        with storage_errors(f"rename {path} to", target_path):
-            source.arrow().move(source.arrow_path(path), target.arrow_path(target_path))
-        target.sync(target_path)
-        return
-    copy_file(source, target, path, target_path)
-    source.delete(path)
 
 
 def copy_files(source: FileIO, target: FileIO, pairs: Pairs) -> None:

@@ -18,7 +18,8 @@ Invariants: a run has each key once, in key order (else `InvalidDataError`); run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,12 +95,13 @@ def merge_runs(
     Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
     A run has each key once. The first runs, `whole` of them, hold whole rows: of these the last of a key counts.
     """
-    cursors = [_Cursor(run, spec.key_names, i < whole) for i, run in enumerate(runs)]
-    while cursors := [c for c in cursors if c.batch is not None]:
-        if len(cursors) == 1:
-            yield from _non_empty(_pass_through(cursors[0], spec))
-        else:
-            yield from _non_empty(_merge_window(cursors, spec))
+    with _closed(runs):
+        cursors = [_Cursor(run, spec.key_names, i < whole) for i, run in enumerate(runs)]
+        while cursors := [c for c in cursors if c.batch is not None]:
+            if len(cursors) == 1:
+                yield from _non_empty(_pass_through(cursors[0], spec))
+            else:
+                yield from _non_empty(_merge_window(cursors, spec))
 
 
 def key_windows(
@@ -107,15 +109,28 @@ def key_windows(
 ) -> Iterator[list[tuple[int, pa.RecordBatch]]]:
     """The rows of all runs by ranges of keys, in key order: a window has the index of each run with rows in the range,
     and these rows; no key is in two windows. A run has each key once. Raises `InvalidDataError`."""
-    cursors = [(i, _Cursor(run, key_names)) for i, run in enumerate(runs)]
-    while cursors := [(i, c) for i, c in cursors if c.batch is not None]:
-        columns = widths([c.key for _, c in cursors])
-        words = [c.words(columns) for _, c in cursors]
-        bound = min(map(last_row, words))
-        counts = [upper_bound(w, bound) for w in words]
-        if not any(counts):
-            raise InvalidDataError(_NOT_SORTED)
-        yield [(i, c.take(n)) for (i, c), n in zip(cursors, counts, strict=True) if n]
+    with _closed(runs):
+        cursors = [(i, _Cursor(run, key_names)) for i, run in enumerate(runs)]
+        while cursors := [(i, c) for i, c in cursors if c.batch is not None]:
+            columns = widths([c.key for _, c in cursors])
+            words = [c.words(columns) for _, c in cursors]
+            bound = min(map(last_row, words))
+            counts = [upper_bound(w, bound) for w in words]
+            if not any(counts):
+                raise InvalidDataError(_NOT_SORTED)
+            yield [(i, c.take(n)) for (i, c), n in zip(cursors, counts, strict=True) if n]
+
+
+@contextmanager
+def _closed(runs: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[None]:
+    """Close the files of all runs in the end: where reading one fails, Arrow's reader may keep the error, and that
+    with its traceback the readers of the others."""
+    try:
+        yield
+    finally:
+        for run in runs:
+            if isinstance(run, Generator):
+                run.close()
 
 
 def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 from paimon_core.errors import (
     BranchExistsError,
+    CommitUnknownError,
+    CorruptFileError,
     InvalidDataError,
     InvalidNameError,
     InvalidOptionError,
@@ -65,23 +67,33 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if start is not None:
             _start_at(branch, start)
         publish_schemas(branch, list_schemas(held), store.schema.id if start is None else start.snapshot.schema_id)
-        if start is not None and read_tag(held, start.name) != start:  # its files may be deleted: it kept them
+        if start is not None and not _is_still(held, start, name):  # its files may be deleted: it kept them
             branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(
                 f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was made."
             )
 
 
+def _is_still(store: TableStore, tag: Tag, branch: str) -> bool:
+    try:
+        return read_tag(store, tag.name) == tag
+    except CorruptFileError as error:
+        raise CommitUnknownError(
+            f"Branch {branch!r} of table {store.name} is made, but whether its tag was deleted meanwhile could not be "
+            f"established: {error} Read the branch, or delete it and make it anew."
+        ) from error
+
+
 def _start_at(branch: TableStore, tag: Tag) -> None:
-    branch.io.write_bytes(branch.paths.tag(tag.name), encode_tag(tag))
-    branch.io.write_bytes(branch.paths.snapshot(tag.snapshot.id), encode_snapshot(tag.snapshot))
+    branch.io.replace_file(branch.paths.tag(tag.name), encode_tag(tag))
+    branch.io.replace_file(branch.paths.snapshot(tag.snapshot.id), encode_snapshot(tag.snapshot))
     reset_hints(branch, tag.snapshot.id, tag.snapshot.id)
 
 
 def publish_schemas(branch: TableStore, schemas: Iterable[TableSchema], last: int) -> None:
     """Write the schemas up to `last`, that one first: there is a branch from then on."""
     for schema in sorted((s for s in schemas if s.id <= last), key=lambda s: s.id, reverse=True):
-        branch.io.write_bytes(branch.paths.schema(schema.id), encode_schema(schema))
+        branch.io.replace_file(branch.paths.schema(schema.id), encode_schema(schema))
 
 
 def branch_exists(store: TableStore, name: str) -> bool:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import BranchNotFoundError, SnapshotNotFoundError, TagExistsError, TagNotFoundError
+from paimon_core.errors import (
+    BranchNotFoundError,
+    CommitUnknownError,
+    CorruptFileError,
+    SnapshotNotFoundError,
+    TagExistsError,
+    TagNotFoundError,
+)
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
@@ -42,7 +49,14 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
             f"Tag {name!r} of table {store.name} already exists, for snapshot {old.snapshot.id}: "
             "delete it, or call replace_tag."
         )
-    if not is_kept(store, tag):
+    try:
+        kept = is_kept(store, tag)
+    except CorruptFileError as error:
+        raise CommitUnknownError(
+            f"Tag {name!r} of table {store.name} is made, but whether its snapshot has expired meanwhile could not be "
+            f"established: {error} Read the tag, or delete it and make it anew."
+        ) from error
+    if not kept:
         store.delete(path)
         raise _expired(store, snapshot)
     if store.branch and not schema_ids(store.io, store.paths.version_root):
@@ -66,7 +80,7 @@ def replace_tag(
             if new.snapshot != old.snapshot and not is_kept(held, new):
                 raise _expired(store, new.snapshot)
             held.check_turn()
-            held.io.write_bytes(held.paths.tag(name), encode_tag(new))
+            held.io.replace_file(held.paths.tag(name), encode_tag(new))
 
     release(Versions(store, (old.snapshot,)), overwrite)
     _write_success(store, name)

@@ -27,7 +27,7 @@ def list_consumers(store: TableStore) -> dict[str, int]:
 
 def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> None:
     """Say what a consumer reads next. Raises `InvalidNameError`."""
-    store.io.write_bytes(store.paths.consumer(check_name("consumer", consumer_id)), encode_consumer(next_snapshot))
+    store.io.replace_file(store.paths.consumer(check_name("consumer", consumer_id)), encode_consumer(next_snapshot))
 
 
 def delete_consumer(store: TableStore, consumer_id: str) -> None:

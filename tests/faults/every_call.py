@@ -76,7 +76,7 @@ class Trial:
         io = FaultyIO(LocalFileIO(), k, mode)
         opened = open_files()
         failed, answer = self._attempt(io)
-        assert mode is Fault.CRASH or open_files() <= opened, "files are left open"
+        assert mode is Fault.CRASH or open_files() <= opened, f"files are left open: {open_files() - opened}"
         io.settle()
         seen = look(self.work, self.memory)
         if isinstance(failed, PaimonError):
@@ -120,8 +120,10 @@ class Trial:
         old, new = (all(seen.get(p) == side.get(p) for p in parts) for side in (self.before, self.after))
         if failed is None and not (self.statement.counts and answer != self.answer):
             assert new, f"done, but {_difference(seen, self.after, parts)}"
+        elif self.statement.mends:
+            assert self._is_whole(seen), f"neither the old table nor the new one is whole: {seen}"
         elif self.statement.steps:
-            wrong = [p for p in parts if not self._is_between(p, seen.get(p))]
+            wrong = [p for p in parts if not self._is_between(p, seen)]
             assert not wrong, f"neither before nor after: {[(p, seen.get(p)) for p in wrong]}"
         else:
             assert old or new, f"neither before nor after: {_difference(seen, self.before, parts)}"
@@ -130,12 +132,25 @@ class Trial:
                 assert isinstance(failed, kinds), f"visible, but {failed!r}"
                 assert not isinstance(failed, StorageRefusedError), f"refused, but visible: {failed!r}"
 
-    def _is_between(self, part: Part, value: Any) -> bool:
+    def _is_whole(self, seen: Sight) -> bool:
+        """Whether what is taken over is as it was, beside whatever, or some table has its rows."""
+        others = [p for p in self.before if p[1] not in ("snapshots", "done")]
+        if all(seen.get(p) == self.before[p] for p in others):
+            return True
+        rows = [value for part, value in self.after.items() if part[1] == "rows" and value]
+        return bool(rows) and rows[0] in [value for part, value in seen.items() if part[1] == "rows"]
+
+    def _is_between(self, part: Part, seen: Sight) -> bool:
         """Whether a part is as before, as after, or as that of a table that is empty; it may have some of the versions
         of before and after."""
-        either = [self.before.get(part), self.after.get(part)]
+        value, either = seen.get(part), [self.before.get(part), self.after.get(part)]
         if part[1] == "snapshots" and value:
             return all(any(v == (e or {}).get(number) for e in either) for number, v in value.items())
+        if self.statement.cuts and part[1] in ("rows", "files"):
+            versions = seen.get((part[0], "snapshots")) or {0: (None, [])}
+            number = max(versions)
+            if number not in (max(side[part[0], "snapshots"]) for side in (self.before, self.after)):
+                return part[1] == "files" or value == versions[number][1]  # versions are looked at by themselves
         return value in either or value == EMPTY.get(part[1])
 
     def _check_litter(self, failed: Outcome, mode: Fault) -> None:
@@ -152,7 +167,8 @@ class Trial:
             self.statement.run(Place(self.work))
         except PaimonError as error:
             assert seen != self.before, f"cannot be run again: {error!r}"
-            return False
+            assert was_done or not self.statement.mends, f"is not ended by a second call: {error!r}"
+            return self.statement.mends
         return self.statement.repeatable or not was_done
 
 

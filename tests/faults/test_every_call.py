@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,18 +15,9 @@ from tests.support.statements import CALLS, READS, REFUSED, STATEMENTS, Statemen
 
 ALL = os.environ.get("PAIMON_SQL_FAULTS") == "all"
 EACH = 2
-STOPPED = "a migration that stops while it moves files, or renames, is not gone on with: docs/reliability.md"
-KNOWN = dict.fromkeys(
-    ("CALL migrate_table, format table", "CALL migrate_table, iceberg", "CALL migrate_database"), STOPPED
-)
 
 
-def _case(statement: Statement) -> Any:
-    marks = [pytest.mark.xfail(reason=KNOWN[statement.name])] if statement.name in KNOWN else []
-    return pytest.param(statement, id=statement.name, marks=marks)
-
-
-@pytest.mark.parametrize("statement", [_case(s) for s in (*STATEMENTS, *READS)])
+@pytest.mark.parametrize("statement", [*STATEMENTS, *READS], ids=lambda s: s.name)
 def test_what_is_true_when_a_call_fails(tmp_path: Path, statement: Statement) -> None:
     with quick():
         trial = Trial(statement, tmp_path)

@@ -30,7 +30,7 @@ from tests.support.interleaving import MemoryIO
 from tests.support.tables import data_file, info, message, new_store
 
 Act = Callable[[], object]
-_CHANGES = ("write_bytes", "create_exclusive", "delete", "delete_below", "delete_many_below")
+_CHANGES = ("write_bytes", "replace_file", "create_exclusive", "delete", "delete_below", "delete_many_below")
 
 
 @dataclass

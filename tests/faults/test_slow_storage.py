@@ -33,6 +33,10 @@ class SlowIO(LocalFileIO):
         time.sleep(LATENCY)
         LocalFileIO.write_bytes(self, path, data)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        time.sleep(LATENCY)
+        LocalFileIO.write_bytes(self, path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         time.sleep(LATENCY)
         return LocalFileIO.create_exclusive(self, path, data)

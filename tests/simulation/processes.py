@@ -180,6 +180,9 @@ class SimulatedIO:
     def write_bytes(self, path: str, data: bytes) -> None:
         self.process.call("write", path, lambda: self.disk.put(path, data), changes=True)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.write_bytes(path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not self.atomic_create:
             raise UnsafeStorageError(f"Cannot create {path}: this storage has no atomic create.")

@@ -115,6 +115,7 @@ class Session:
         tasks = 1 if len(rows) < 2 else 2
         base = table.assignment_base(tasks, overwrite)
         store = table.write_store(overwrites=overwrite is not None)
+        table = table.for_write()
         start = table.max_sequence_number() + 1
         messages: list[CommitMessage] = []
         try:
@@ -156,6 +157,7 @@ class Session:
             **{n: pa.array([p[i] for p in places], _POSITION_TYPES[n]) for i, n in enumerate(positions)},
             **{c: pa.array([v[i] for v in values], _type(c)) for i, c in enumerate(COLUMNS + added)},
         }
+        table = table.for_write()
         start, base = table.max_sequence_number() + 1, table.assignment_base(1)
         store = changes_store(table.store, rules)
         batches = [pa.RecordBatch.from_pydict(columns)]

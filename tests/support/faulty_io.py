@@ -80,6 +80,9 @@ class FaultyIO:
 
         self.call(path, lambda: self.inner.write_bytes(path, data), tear, writes=True)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.call(path, lambda: self.inner.replace_file(path, data), writes=True)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self.call(path, lambda: self.inner.create_exclusive(path, data), writes=True)
 

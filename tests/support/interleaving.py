@@ -39,6 +39,9 @@ class MemoryIO:
         self.writes += 1
         self.files[path] = data, self.writes
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.write_bytes(path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if path in self.files:
             return False

@@ -115,6 +115,7 @@ class Place:
             _insert_files(FormatTable.of(table.store), rows, overwrite)
             return
         table.check_writable()
+        table = table.for_write()
         messages = self.write(table, rows, overwrite)
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
         info = CommitInfo(user=table.new_commit_user(), operation=operation)

@@ -219,6 +219,7 @@ class PaimonBatchWrite(WorkerBatchWrite):
         overwritten = self.builder.overwritten
         base = self.table.assignment_base(info.numPartitions(), overwritten)
         store = self.table.write_store(overwrites=overwritten is not None)
+        self.table = self.table.for_write()
         return self._function(store, self.table.max_sequence_number() + 1, base)
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:

@@ -54,6 +54,7 @@ def after(prepare: Run, *calls: tuple[str, dict[str, Any]]) -> Run:
 
 
 COMMIT, STEPS, COUNTS = {"commits": True}, {"steps": True}, {"steps": True, "counts": True}
+MENDS = {"mends": True}
 KEPT = table_of(*THREE, **KEYED, write_only="true")
 APPENDED = table_of(*THREE, write_only="true")
 TAGGED = after(KEPT, ("create_tag", {"tag": "one", "snapshot": 1}))
@@ -180,6 +181,12 @@ def format_table(place: Place) -> None:
     place.insert(OLD)
 
 
+def parquet_table(place: Place) -> None:
+    place.create(type="format-table", file__format="parquet")
+    place.insert(OLD)
+    place.insert(NEW)
+
+
 ONE_TAG = {"tag": "one", "snapshot": 1}
 CALLS = [
     *compactions(),
@@ -200,7 +207,7 @@ CALLS = [
     call("create_branch", KEPT, "empty", branch="b"),
     call("rename_branch", BRANCHED, from_branch="b", to_branch="c", traits=STEPS),
     call("delete_branch", BRANCHED, branch="b", traits=STEPS),
-    call("fast_forward", BRANCHED, branch="b", traits=STEPS),
+    call("fast_forward", BRANCHED, branch="b", traits=STEPS | {"cuts": True}),
     call("fast_forward", branch_that_grew, "longer", branch="b", traits=STEPS),
     call("merge_branch", branch_that_grew, source_branch="b", traits=COMMIT),
     call("rollback", TAGGED, version="2", traits=STEPS),
@@ -241,22 +248,28 @@ CALLS = [
     call("clone", KEPT, database="default", table="t", target_database="d", target_table="u", traits=STEPS),
     call("clone", database_of_two, "database", database="d", target_database="e", traits=COUNTS),
     call("compact_chain_table", chain_table, partition="p='20250811'", traits={"commits": True, "upkeep": LAYOUT}),
-    call("migrate_table", foreign_files, source_type="hive", table="files", traits=STEPS),
+    call("migrate_table", foreign_files, source_type="hive", table="files", traits=MENDS),
     call(
         "migrate_table", foreign_files, "copied", source_type="hive", table="files", delete_origin=False, traits=STEPS
     ),
     call(
         "migrate_table",
-        format_table,
-        "format table",
-        source_type="hive",
-        table="t",
-        traits=STEPS | {"leaves": "default.t_paimon_ .*"},
+        foreign_files,
+        "folder",
+        source_type="parquet",
+        table="/x/files",
+        target_table="t",
+        traits=MENDS,
     ),
+    call("migrate_table", format_table, "format table", source_type="hive", table="t", traits=MENDS),
+    call("migrate_table", parquet_table, "Parquet table", source_type="hive", table="t", traits=MENDS),
     call(
-        "migrate_table", iceberg, "iceberg", source_type="iceberg", table="{root}/files", target_table="t", traits=STEPS
+        "migrate_table", iceberg, "iceberg", source_type="iceberg", table="{root}/files", target_table="t", traits=MENDS
     ),
-    call("migrate_database", foreign_files, source_type="hive", database="default", traits=COUNTS),
+    call("migrate_database", foreign_files, source_type="hive", database="default", traits=MENDS | COUNTS),
+    call(
+        "migrate_database", format_table, "format table", source_type="hive", database="default", traits=MENDS | COUNTS
+    ),
 ]
 REFUSED = (
     "create_function",

@@ -22,6 +22,8 @@ class Statement:
     - `steps`: it changes several things one after the other, each of which is as before or as after.
     - `upkeep`: what follows the commit and does not let it fail, or may stop half-way: see `Sight` for the parts.
     - `leaves`: what may stay where it fails, a regular expression of table and part.
+    - `cuts`: it removes the latest versions one by one, so the table may be at any of them where it stops.
+    - `mends`: it takes a table over. Where it fails, the old one or the new one is whole, and a second call ends it.
     - `counts`: of several tables those that cannot be changed are counted in its answer, and it does not fail.
     - `unseen`: faults that nobody can see.
     - `repeatable`: run again after it had its effect, it changes nothing more.
@@ -32,6 +34,8 @@ class Statement:
     run: Run
     commits: bool = True
     steps: bool = False
+    cuts: bool = False
+    mends: bool = False
     counts: bool = False
     upkeep: frozenset[str] = field(default_factory=frozenset)
     leaves: str = ""

@@ -73,6 +73,14 @@ def test_write_creates_parents_and_replaces(storage: Storage) -> None:
     assert names(io, f"{root}/a/b") == ["file"], "nothing else was written"
 
 
+def test_a_file_is_replaced_whole(storage: Storage) -> None:
+    io, root = storage
+    for content in (b"one", b"", b"\x00two"):
+        io.replace_file(f"{root}/a/file", content)
+        assert io.read_bytes(f"{root}/a/file") == content
+    assert names(io, f"{root}/a") == ["file"]
+
+
 def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
     io, root = storage
     path = f"{root}/snapshot/snapshot-1"

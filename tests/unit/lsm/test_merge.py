@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +67,24 @@ def test_merge_equals_a_dictionary(
 
 def test_among_equal_sequence_numbers_the_later_run_wins() -> None:
     assert merged([[(1, "a", 7, 0, 1)], [(1, "a", 7, 0, 2)]], 10, spec()) == [(1, "a", 7, 0, 2)]
+
+
+def test_runs_are_closed_where_one_cannot_be_read() -> None:
+    """Also while the error, whose traceback has all of them, is still held."""
+    closed: list[int] = []
+
+    def run(number: int) -> Iterator[pa.RecordBatch]:
+        try:
+            if number == 1:
+                raise OSError("cannot be read")
+            yield from batches([(k, "a", 0, 0, 0) for k in range(4)], 1)
+        finally:
+            closed.append(number)
+
+    with pytest.raises(OSError, match="cannot be read") as held:
+        list(merge_runs([run(0), run(1)], spec()))
+    assert held.value is not None and sorted(closed) == [0, 1]
+    first = merge_runs([run(0), run(2)], spec())
+    next(first)
+    first.close()
+    assert sorted(closed) == [0, 0, 1, 2]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 
 from paimon_core.errors import (
     CommitConflictError,
-    CommitUnknownError,
     InvalidOptionError,
     InvalidSchemaError,
     PaimonError,
@@ -24,7 +23,7 @@ from paimon_core.errors import (
 from paimon_core.expressions.predicate import IsNull, Predicate
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
-from paimon_core.io.transfer import move_file
+from paimon_core.io.local import LocalFileIO
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
@@ -132,24 +131,86 @@ def test_files_are_copied_where_the_old_table_stays(
         call("migrate_table", source_type="parquet", table=str(folder))
 
 
-def test_files_that_cannot_be_moved_back_keep_the_new_table(
+def test_files_that_cannot_be_committed_stay_where_they_are(
     warehouse: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moves = count(1)
-
-    def move(*arguments: Any) -> None:
-        if next(moves) > 2:
-            raise StorageError("the storage refuses")
-        move_file(*arguments)
-
     def refuse(*_: object) -> None:
         raise CommitConflictError("somebody else")
 
-    monkeypatch.setattr("paimon_core.format_table.migration.move_file", move)
-    monkeypatch.setattr(Table, "commit", refuse)
-    with pytest.raises(CommitUnknownError, match="2 of its files could not be moved back: .*the storage refuses"):
-        call("migrate_table", source_type="hive", table="files")
-    assert not list(folder.rglob("*.parquet")) and len(list(Path(warehouse).rglob("import-*.parquet"))) == 2
+    with monkeypatch.context() as patched:
+        patched.setattr(Table, "commit", refuse)
+        with pytest.raises(CommitConflictError):
+            call("migrate_table", source_type="hive", table="files")
+    assert len(list(folder.rglob("*.parquet"))) == 2 and not list(Path(warehouse).rglob("import-*"))
+    call("migrate_table", source_type="hive", table="files")
+    assert read(table(warehouse, "files")) == ROWS
+
+
+def test_files_that_could_not_be_deleted_are_not_added_again(
+    warehouse: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two is deleted, then the storage refuses; a third one has come when it is run again."""
+    deleted: list[str] = []
+
+    def delete(io: LocalFileIO, path: str) -> None:
+        if "/files/" in path and deleted:
+            raise StorageError("the storage refuses")
+        deleted.append(path)
+        Path(path).unlink()
+
+    arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t"}
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalFileIO, "delete", delete)
+        patched.setattr("paimon_sql.procedures.migration_runs.for_each", lambda pairs, act: list(map(act, pairs)))
+        with pytest.raises(StorageError, match="refuses"):
+            call("migrate_table", **arguments)
+    assert read(table(warehouse, "t")) == ROWS and len(list(folder.rglob("*.parquet"))) == 1
+    path = folder / "p=7" / "part-0.snappy.parquet"  # a name that was there before
+    more = pa.table({"k": pa.array([4], pa.int32()), "v": ["d"]})
+    path.unlink(missing_ok=True)
+    pq.write_table(more, path)
+    (folder / "p=7" / "part-1.parquet").write_bytes(path.read_bytes())
+    call("migrate_table", **arguments)
+    assert [r[0] for r in read(table(warehouse, "t"))] == [1, 2, 3, 4, 4] and not list(folder.rglob("*.parquet"))
+
+
+def test_rewritten_rows_are_added_once(warehouse: str, tmp_path: Path, executor: Foreign, call: Call) -> None:
+    root = tmp_path / "text"
+    root.mkdir()
+    (root / "a.csv").write_text("1,a\n")
+    executor.tables["text"] = ForeignTable(format="csv", location=str(root), fields=fields(k=INT, v=STRING))
+    arguments = {"source_type": "csv", "table": str(root), "target_table": "default.t"}
+    call("migrate_table", **arguments)
+    call("migrate_table", **arguments)
+    assert read(table(warehouse, "t")) == [(1, "a")]
+    (root / "a.csv").write_text("2,b\n")
+    os.utime(root / "a.csv", (1, 1))
+    call("migrate_table", **arguments)
+    assert read(table(warehouse, "t")) == [(1, "a"), (2, "b")]
+
+
+def test_rows_of_files_that_came_while_a_migration_had_stopped(
+    warehouse: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, name = load_catalog({"warehouse": warehouse}), Identifier("default", "old")
+    options = {"type": "format-table", "file.format": "csv"}
+    catalog.create_table(name, new_table_schema(fields(k=INT, v=STRING), options=options))
+
+    def add(k: int) -> None:
+        writer = FormatTableWriter(table(warehouse, "old").store)
+        writer.write(pa.RecordBatch.from_pydict({"k": pa.array([k], pa.int32()), "v": ["a"]}))
+        FormatTable.of(table(warehouse, "old").store).commit(writer.finish())
+
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    add(1)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(type(catalog), "rename_table", dies)
+        call("migrate_table", source_type="hive", table="old")
+    add(2)
+    call("migrate_table", source_type="hive", table="old")
+    assert catalog.list_tables("default") == ["old"] and read(table(warehouse, "old")) == [(1, "a"), (2, "a")]
 
 
 def test_a_format_table_becomes_a_table_of_its_name(warehouse: str, call: Call) -> None:
@@ -188,7 +249,7 @@ def test_a_migration_that_died_behind_its_commit_is_ended_by_the_next_one(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(type(catalog), "drop_table", dies)
         call("migrate_table", source_type="hive", table="old")
-    assert read(table(warehouse, "old_paimon_")) == [(1, "a")]
+    assert read(table(warehouse, "old")) == [(1, "a")] and catalog.list_tables("default") == ["old", "old_migrated_"]
     call("migrate_table", source_type="hive", table="old")
     assert catalog.list_tables("default") == ["old"] and read(table(warehouse, "old")) == [(1, "a")]
 

@@ -1,0 +1,166 @@
+"""Migrations that stop at any call, and are run again.
+
+A migration leaves the old table as it is until its rows are committed to the new one, and only then deletes:
+
+    files get second paths in the new table (links, copies), or their rows are written there
+    commit, by a user whose name stands for the old table and its files, made once (`commit/once.py`)
+    the old files are deleted, or a format table is replaced:  t -> t_migrated_,  t_paimon_ -> t,  drop t_migrated_
+
+So the rows are whole in one of the two at any moment. Run again, a migration finds what was done by the commit's user
+and by the names of files, and does the rest. What it left in the new table before the commit is orphaned.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from paimon_core.commit.draft import CommitInfo, Once
+from paimon_core.errors import AlreadyCommittedError, PaimonError
+from paimon_core.format_table.iceberg import IcebergTable
+from paimon_core.format_table.migration import MIGRATION
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.scan import FormatSplit
+from paimon_core.format_table.table import FormatTable
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.transfer import for_each
+from paimon_core.spec.identifier import Identifier
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.procedures.registry import has_table
+
+_NEW, _OLD = "_paimon_", "_migrated_"
+
+
+def new_name(identifier: Identifier) -> Identifier:
+    """What a table is called that is to take the place of a format table."""
+    return replace(identifier, table=identifier.table + _NEW)
+
+
+def old_name(identifier: Identifier) -> Identifier:
+    """What a format table is called whose place was taken."""
+    return replace(identifier, table=identifier.table + _OLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All runs of one migration: `source` stands for the table, `files` for what is migrated of it."""
+
+    source: str
+    files: str
+
+    @staticmethod
+    def of(files: FormatTable, splits: Sequence[FormatSplit]) -> Runs:
+        """Of files of others, to which others may be added under names that were there before."""
+        io, found = files.store.io, dict[str, str]()
+        paths = [p for split in splits for p in split.paths]
+
+        def look(pair: tuple[str, str]) -> None:
+            status = io.status(pair[0])
+            found[pair[0]] = f"{pair[0]} {status.size} {status.modified}"
+
+        for_each([(p, "") for p in paths], look)
+        return Runs(_digest(files.store.root), _digest(*sorted(found.values())))
+
+    @staticmethod
+    def of_table(identifier: Identifier, files: FormatTable, splits: Sequence[FormatSplit]) -> Runs:
+        """Of a format table: its files are known by where they are in its folder, which may be renamed."""
+        root, made = files.store.root, files.schema.time_millis
+        paths = sorted(p.removeprefix(root) for split in splits for p in split.paths)
+        return Runs(_digest(str(identifier), str(made)), _digest(*paths, str(sum(s.size for s in splits))))
+
+    @staticmethod
+    def of_iceberg(path: str, content: bytes) -> Runs:
+        """Of an Iceberg table whose metadata file is this one."""
+        return Runs(_digest(path.rpartition("/")[0]), _digest(path, content.hex()))
+
+    def info(self) -> CommitInfo:
+        """The commit of its rows, which is made once."""
+        return CommitInfo(user=f"{MIGRATION}{self.source}_{self.files}", identifier=0, once=Once.FREE)
+
+    def is_done(self, target: Table) -> bool:
+        """Whether a run has committed the rows."""
+        try:
+            target.check_not_made(self.info())
+        except AlreadyCommittedError:
+            return True
+        return False
+
+    def shows(self, store: TableStore) -> bool:
+        """Whether a table shows rows of this source, be it with other files."""
+        return any(s.commit_user.startswith(f"{MIGRATION}{self.source}_") for s in list_snapshots(store))
+
+    def has_begun(self, store: TableStore) -> bool:
+        """Whether a table has nothing but rows of this source, or no rows yet."""
+        return all(s.commit_user.startswith(f"{MIGRATION}{self.source}_") for s in list_snapshots(store))
+
+
+def _digest(*parts: str) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(parts)).hex
+
+
+def drop_unused(catalog: SupportsDatabases, identifier: Identifier) -> None:
+    """Drop a table that this run made, unless another run has committed to it."""
+    if latest_snapshot(catalog.load_table(identifier).store) is None:
+        catalog.drop_table(identifier)
+
+
+def swap(catalog: SupportsDatabases, identifier: Identifier) -> None:
+    """Give the new table the name of the old one, and drop that; also where a run stopped between two of the steps."""
+    if has_table(catalog, new_name(identifier)):
+        if has_table(catalog, identifier):
+            catalog.rename_table(identifier, old_name(identifier))
+        catalog.rename_table(new_name(identifier), identifier)
+    catalog.drop_table(old_name(identifier), ignore_if_not_exists=True)
+
+
+def is_swapping(catalog: SupportsDatabases, identifier: Identifier) -> bool:
+    """Whether a run stopped after it had renamed a format table: its rows are then in the new one."""
+    old = old_name(identifier)
+    if not has_table(catalog, old):
+        return False
+    source = catalog.load_table(old)
+    if not is_format_table(source.schema.options):
+        return False
+    new = new_name(identifier) if not has_table(catalog, identifier) else identifier
+    if not has_table(catalog, new):
+        return False
+    target, files = catalog.load_table(new), FormatTable.of(source.store)
+    if is_format_table(target.schema.options):
+        return False
+    runs = Runs.of_table(identifier, files, files.plan())
+    return runs.is_done(target) or runs.shows(target.store)  # some of its files may be deleted
+
+
+def base_of(identifier: Identifier) -> Identifier:
+    """The table that one with the name of an old table was; others are their own."""
+    return replace(identifier, table=identifier.table.removesuffix(_OLD))
+
+
+def delete_source_files(storage: FileIO, paths: Iterable[str]) -> None:
+    """Delete files whose rows are committed elsewhere. Raises `StorageError`."""
+    for_each([(path, "") for path in paths], lambda pair: storage.delete(pair[0]))
+
+
+def delete_quietly(storage: FileIO, paths: Iterable[str]) -> None:
+    """Delete files that nothing names, as far as that is possible: the rest are orphans."""
+    for path in paths:
+        with suppress(PaimonError, OSError):
+            storage.delete(path)
+
+
+def delete_iceberg(storage: FileIO, source: str, table: IcebergTable | None) -> None:
+    """Delete what was migrated of an Iceberg table, and its metadata: last the file `source`, which says what it was.
+    `table` is None where a run deleted its files before. Raises `StorageError`."""
+    folder, _, _ = source.rpartition("/")
+    if table is not None:
+        delete_source_files(storage, (f.path for f in table.files))
+    found = [f for f in storage.list(folder) if not f.is_dir and f.path != source]
+    for file in sorted(found, key=lambda f: f.name == "version-hint.text"):
+        storage.delete(file.path)
+    storage.delete(source)
+    storage.delete_dir(folder)
