@@ -122,6 +122,7 @@ def measure(versions: Sequence[str], rounds: int, rows: int) -> dict[str, dict[s
     found: dict[str, dict[str, list[float]]] = {line: {v: [] for v in versions} for line in LINES}
     try:
         for number in range(rounds + 1):
+            print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
             for line in LINES:
                 turn = versions[number % len(versions) :] + versions[: number % len(versions)]
                 for version in turn:

@@ -25,7 +25,7 @@ ATOMS = (
 )
 QUOTED = said_by({(4, 0): r"'it\'s'", (4, 1): "'it''s'"})
 DEFAULTS = {"INT": "7", "STRING": QUOTED, "DECIMAL(9, 2)": "1.50", "BOOLEAN": "true"}
-CHARACTERS = said_by({(4, 0): "ab'\"\n;ü$ -", (4, 1): "ab'\\\"\n;ü$ -"})  # 4.0 prints a backslash as it is
+CHARACTERS = said_by({(4, 0): "ab'\"\n;ü$ -", (4, 3): "ab'\\\"\n;ü$ -"})  # older: a backslash as it is
 NAMES = ("a", "B", "select", "a b", "ü", "x`y", "p.q")
 
 
