@@ -124,7 +124,7 @@ def measure(versions: Sequence[str], rounds: int, rows: int) -> dict[str, dict[s
         for number in range(rounds + 1):
             print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
             for line in LINES:
-                turn = versions[number % len(versions) :] + versions[: number % len(versions)]
+                turn = [*versions[number % len(versions) :], *versions[: number % len(versions)]]
                 for version in turn:
                     took = sessions[version].seconds(number, line)
                     if number:
