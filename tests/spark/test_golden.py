@@ -6,7 +6,7 @@ refused and are strict both ways: a refusal that is not listed fails, and so doe
 What the system tables of all tables hold tests/unit/system_tables compares without Spark; the commonest are asked for
 through Spark of some tables only.
 
-PAIMON_SQL_TENTH=0 … 9, which chooses conformance cases, chooses a third of the tables: the gate runs it with 0, 1 and 2,
+PAIMON_SQL_TENTH=0 … 9, which chooses conformance cases, chooses a third of the tables: the gate runs it with 0, 1, 2,
 each on another Spark.
 """
 
