@@ -1,7 +1,7 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
 # make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest, SPARK=4.1
 #              runs them on another Spark, which is kept in ~/.cache/paimon-sql
-# make test-versions   hooks, quickstart, golden tables and some of the conformance cases on each of SPARKS (4.0 4.1 4.2)
+# make test-versions   hooks, quickstart, some of the golden tables and of the conformance cases on each of SPARKS (4.0 4.1 4.2)
 # make test-all-versions   every test on each of 4.0 4.1 4.2 4.3 (hours)
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
 # make test-dbt    dbt-paimon: its tests and those of dbt's suites that the gate runs; ARGS as above. dbt is kept in
@@ -55,17 +55,15 @@ PYTHON_OF_TESTS = $(if $(SPARK),$(shell scripts/spark_env $(SPARK)),.venv)/bin/p
 test: .venv/dev.installed
 	$(PYTHON_OF_TESTS) -m slipcover -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
 
-# a tenth of the conformance cases, another one for each version
+# a tenth of the conformance cases and a third of the golden tables, others for each version; one process with one JVM a version: -j 2 for two at a time
 SPARKS ?= 4.0 4.1 4.2
 VERSION_TESTS ?= tests/spark/test_hooks.py tests/conformance tests/spark/test_golden.py tests/spark/test_versions.py 'tests/sql/test_examples.py::test_example[quickstart.sql]'
-test-versions: .venv/dev.installed
-	@tenth=0; for spark in $(SPARKS); do \
-	  echo "== Spark $$spark"; \
-	  python=$$(scripts/spark_env $$spark)/bin/python || exit 1; \
-	  PAIMON_SQL_TENTH=$$tenth $$python -m pytest -q -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder \
-	    $(VERSION_TESTS) $(ARGS) || exit 1; \
-	  tenth=$$((tenth + 1)); \
-	done
+test-versions: $(SPARKS:%=test-spark-%)
+
+test-spark-%: .venv/dev.installed
+	@echo "== Spark $*"
+	@python=$$(scripts/spark_env $*)/bin/python && \
+	  PAIMON_SQL_TENTH=$(lastword $(subst ., ,$*)) $$python -m pytest -q -p no:cacheprovider $(VERSION_TESTS) $(ARGS)
 
 test-all-versions:
 	for spark in 4.0 4.1 4.2 4.3; do $(MAKE) test SPARK=$$spark || exit 1; done

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
-from paimon_sql.spark.jvm.older.syntax import INSERT_EVOLUTION, UPDATE_OPTIONS
+from paimon_sql.spark.jvm.older.syntax import CHANGES, INSERT_EVOLUTION, LISTED_PROCEDURES, STREAMS, UPDATE_OPTIONS
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minors whose hooks have been tried
 
@@ -19,13 +19,15 @@ VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minors whose hooks have been trie
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Something that Spark can from `since` on, when it has the member `needs`; `statement` recognizes the statements
-    that ask for it, None where there is nothing to refuse."""
+    that ask for it, None where there is nothing to refuse. `is_misread` says that Spark may read something else in
+    them."""
 
     what: str
     since: str
     needs: Member
     instead: str
     statement: re.Pattern[str] | None = None
+    is_misread: bool = False
 
     def refusal(self, version: str) -> str:
         """What to say to a statement that asks for it."""
@@ -46,6 +48,28 @@ GAPS = (
         UPDATE_OPTIONS,
         "leave them out, or write a hint, /*+ OPTIONS(…) */: an UPDATE does not look at options",
         re.compile(r"\s*update\s+[^\s(]+\s+with\s*\(", re.IGNORECASE),
+    ),
+    Gap(
+        "CHANGES of a table",
+        "4.2",
+        CHANGES,
+        "query paimon_incremental_query('t', 1, 2) or t$audit_log",
+        re.compile(r".*\bchanges\s+from\s+(?:version|timestamp)\b", re.IGNORECASE | re.DOTALL),
+    ),
+    Gap(
+        "STREAM t in SQL",
+        "4.1",
+        STREAMS,
+        "spark.readStream.table('t')",
+        re.compile(r".*\b(?:from|join)\s+stream\b", re.IGNORECASE | re.DOTALL),
+    ),
+    Gap(
+        "SHOW PROCEDURES and DESCRIBE PROCEDURE",
+        "4.1",
+        LISTED_PROCEDURES,
+        "CALL of a name that is none lists them",
+        re.compile(r"\s*(?:show\s+procedures\b|desc(?:ribe)?\s+procedure\s+(?:extended\s+)?\S+\.)", re.IGNORECASE),
+        is_misread=True,
     ),
     Gap(
         "a quote doubled in a string, 'it''s'",
@@ -73,9 +97,10 @@ def gaps_of(has: Callable[[Member], bool]) -> tuple[Gap, ...]:
     return tuple(gap for gap in GAPS if not has(gap.needs))
 
 
-def refused(text: str, version: str, has: Callable[[Member], bool]) -> str | None:
-    """What to say to a statement that Spark does not parse; None where it is no gap's."""
-    asked = (gap for gap in GAPS if gap.statement is not None and gap.statement.match(text))
+def refused(text: str, version: str, has: Callable[[Member], bool], *, is_parsed: bool = False) -> str | None:
+    """What to say to a statement that Spark does not parse, or `is_parsed` as another; None where it is no gap's."""
+    gaps = (gap for gap in GAPS if gap.is_misread) if is_parsed else GAPS
+    asked = (gap for gap in gaps if gap.statement is not None and gap.statement.match(text))
     return next((gap.refusal(version) for gap in asked if not has(gap.needs)), None)
 
 

@@ -22,6 +22,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 
 import paimon_sql
+from tests.support.spark_versions import said_by
 
 pytestmark = pytest.mark.spark
 
@@ -342,7 +343,9 @@ def test_bad_tables_are_listed_with_the_others(spark: Any, table: Path, warehous
     assert [r[1] for r in rows(spark, "SHOW TABLES")] == [*sorted(bad), "t"]
     told = {r[1]: r[3] for r in rows(spark, "SHOW TABLE EXTENDED LIKE '*'")}
     assert told.keys() == {*bad, "t"} and "Schema: root\n |-- k: integer" in told["t"]
-    assert "schema-0 is corrupt: it is no JSON" in told["no_schema"] and "Cannot list" in told["no_folder"]
+    why = {"no_schema": "schema-0 is corrupt: it is no JSON", "no_folder": "Cannot list"}
+    spelled = said_by({(4, 0): ", ".join, (4, 3): str})  # older ones take a text of properties for a list of them
+    assert all(spelled(words) in told[name] for name, words in why.items())
     types = dict(rows(spark, "SELECT table_name, table_type FROM sys.tables"))
     assert types["t"] == "table" and {n: types[n].startswith("unreadable: ") for n in bad} == dict.fromkeys(bad, True)
     named = "SELECT partition_name FROM sys.partitions WHERE partition_name NOT LIKE 'unreadable: %' ORDER BY 1"
@@ -363,7 +366,8 @@ def test_bad_tables_are_described_renamed_and_dropped(spark: Any, warehouse: str
     ((name, kind, why),) = rows(spark, "DESCRIBE no_schema")
     assert (name, kind) == ("# error", "void") and "schema-0 is corrupt" in why
     assert ("k", "int", None) in rows(spark, "DESCRIBE EXTENDED no_snapshot")
-    assert ("Table", "no_schema", "") in rows(spark, "DESCRIBE EXTENDED no_schema")
+    known = said_by({(4, 0): ("Name", "paimon.default.no_schema", ""), (4, 2): ("Table", "no_schema", "")})
+    assert known in rows(spark, "DESCRIBE EXTENDED no_schema")
     for statement in (
         "SELECT * FROM no_schema",
         "SELECT k FROM no_schema",

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-pytestmark = pytest.mark.spark
+from tests.support.spark_versions import since
+
+pytestmark = [pytest.mark.spark, since(4, 2, "CHANGES is no syntax before")]
 
 LOOKUP = "'primary-key' = 'k', 'bucket' = '2', 'changelog-producer' = 'lookup'"
 COLUMNS = "_change_type, _commit_version, k, v"

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.spark_versions import is_before
+
 pytestmark = pytest.mark.spark
 
 ROWS = (
@@ -82,7 +84,8 @@ def test_system_tables(spark: Any) -> None:
     spark.sql("CREATE TABLE t (a INT, pt STRING) PARTITIONED BY (pt)")
     for number in range(3):
         spark.sql(f"INSERT INTO t VALUES ({number}, 'x'), ({number}, 'y')")
-    spark.table("`t$files`").toPandas().pipe(spark.createDataFrame).createOrReplaceTempView("plain")
+    schema = spark.table("`t$files`").schema
+    spark.createDataFrame(spark.table("`t$files`").collect(), schema).createOrReplaceTempView("plain")
     for query, jobs in {
         "SELECT count(*), max(schema_id), min(file_path), count(min_key), max(creation_time) FROM {t}": False,
         "SELECT partition, max(record_count) AS m FROM {t} GROUP BY partition ORDER BY partition": True,
@@ -215,7 +218,10 @@ def test_tables_of_equal_buckets_are_joined_without_a_shuffle(spark: Any) -> Non
         for enabled in ("true", "false"):
             spark.conf.set("spark.sql.sources.v2.bucketing.enabled", enabled)
             answers.append(sorted(map(str, spark.sql(query).collect())))
-        spark.conf.unset("spark.sql.sources.v2.bucketing.enabled")
+        if is_before(4, 1):
+            spark.conf.set("spark.sql.sources.v2.bucketing.enabled", "true")
+        else:
+            spark.conf.unset("spark.sql.sources.v2.bucketing.enabled")  # the default
         assert answers[0] == answers[1] != []
         return "Exchange" not in scan(spark, query)
 

@@ -268,5 +268,5 @@ def test_merge_with_schema_evolution(spark: Any) -> None:
         (3, 33, None, 30, 7, "m"),
     ]
     plan = spark.sql("EXPLAIN UPDATE t SET d = 0 WHERE id = 1").collect()[0][0]
-    assert "AppendData default.t" in plan and "PaimonScan" in plan
+    assert "AppendData" in plan and "PaimonScan" in plan
     assert rows(spark, "SELECT count(*) FROM `t$snapshots`") == [(2,)]

@@ -22,7 +22,7 @@ REFUSED = {
     "ALTER TABLE t RENAME COLUMN p TO q": "'p' cannot be renamed: it is in the partition key",
     "ALTER TABLE t ALTER COLUMN k TYPE BIGINT": "'k' cannot be given another type",
     "ALTER TABLE t ALTER COLUMN k DROP NOT NULL": "'k' cannot be made nullable",
-    "ALTER TABLE t ALTER COLUMN v SET DEFAULT rand()": "default",
+    "ALTER TABLE t ALTER COLUMN v SET DEFAULT rand()": "(?i)default",
     "ALTER TABLE t SET TBLPROPERTIES ('merge-engine' = 'aggregation')": "'merge-engine' cannot be changed",
     "ALTER TABLE t SET TBLPROPERTIES ('primary-key' = 'v')": "'primary-key' cannot be changed",
     "ALTER TABLE t ALTER COLUMN k FIRST": "'k' cannot be moved to the front",
@@ -81,7 +81,7 @@ def test_refused_statements_say_why(refusing: Any, statement: str) -> None:
 
 def test_a_table_made_of_its_own_description_is_equal(table: Any) -> None:
     table.sql(
-        "ALTER TABLE t ADD COLUMNS (n STRUCT<a: INT, b: ARRAY<STRING>> COMMENT 'it''s', c CHAR(3), d DECIMAL(9, 2))"
+        "ALTER TABLE t ADD COLUMNS (n STRUCT<a: INT, b: ARRAY<STRING>> COMMENT 'it\\'s', c CHAR(3), d DECIMAL(9, 2))"
     )
     table.sql("ALTER TABLE t ALTER COLUMN d SET DEFAULT 1.5")
     statement = table.sql("SHOW CREATE TABLE t").collect()[0][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from paimon_sql.spark.streams.source import PaimonMicroBatchStream
+from tests.support.spark_versions import is_before, since
 
 pytestmark = pytest.mark.spark
 
@@ -221,7 +223,12 @@ def test_starts(spark: Any, follow: Any) -> None:
     create(spark)
     for number in (1, 2, 3):
         insert(spark, (number, "x"))
-    times = [t for (t,) in spark.sql("SELECT unix_millis(commit_time) FROM t$snapshots ORDER BY snapshot_id").collect()]
+    times = [
+        t
+        for (t,) in spark.sql(
+            "SELECT unix_millis(CAST(commit_time AS TIMESTAMP)) FROM t$snapshots ORDER BY snapshot_id"
+        ).collect()
+    ]
     starts: list[tuple[dict[str, str], list[int]]] = [
         ({"scan.mode": "latest-full"}, [1, 2, 3, 4]),
         ({"scan.mode": "latest"}, [4]),
@@ -320,7 +327,8 @@ def test_offsets_are_those_of_javas_connector(spark: Any, follow: Any) -> None:
     insert(spark, (1, "a"))
     query = follow()
     query.run()
-    offset = json.loads(query.progress[-1].endOffset)
+    told = query.progress[-1].endOffset
+    offset = literal_eval(told) if is_before(4, 2) else json.loads(told)  # older: as Python writes it
     assert {k: offset[k] for k in ("snapshotId", "index", "scanSnapshot", "totalSplits")} == {
         "snapshotId": 1,
         "index": 0,
@@ -563,6 +571,7 @@ def test_a_bounded_watermark_and_a_delay(spark: Any, follow: Any) -> None:
     assert follow(**{"scan.snapshot-id": "1", "scan.bounded.watermark": "0"}).run() == [(1, "a")]
 
 
+@since(4, 1, "FROM STREAM t is a table called STREAM before")
 def test_a_stream_in_sql(spark: Any, tmp_path: Path) -> None:
     create(spark)
     insert(spark, (1, "a"))

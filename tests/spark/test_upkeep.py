@@ -18,6 +18,7 @@ from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_sql.procedures import PROCEDURES, file_tasks
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.executor import SparkExecutor
+from tests.support.spark_versions import is_before
 
 pytestmark = pytest.mark.spark
 
@@ -27,8 +28,15 @@ def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_procedures_are_listed_and_described(spark: Any) -> None:
-    listed = {r[-1] for r in rows(spark, "SHOW PROCEDURES IN sys")}
-    assert listed == set(PROCEDURES)
+    if is_before(4, 1):
+        for statement in ("SHOW PROCEDURES IN sys", "DESCRIBE PROCEDURE sys.create_tag"):
+            with pytest.raises(PySparkException, match="PROCEDURE needs Spark 4.1"):
+                spark.sql(statement)
+        with pytest.raises(PySparkException, match="There is no procedure") as listing:
+            spark.sql("CALL sys.none()")
+        assert all(f"sys.{name}" in str(listing.value) for name in PROCEDURES)
+        return
+    assert {r[-1] for r in rows(spark, "SHOW PROCEDURES IN sys")} == set(PROCEDURES)
     text = "\n".join(str(r[0]) for r in rows(spark, "DESCRIBE PROCEDURE sys.create_tag"))
     assert "create_tag" in text and "time_retained" in text
 

@@ -1,6 +1,7 @@
 """The pages of docs/ and README.md are true: their code runs in order, on an empty warehouse per page.
 
-A block marked by an HTML comment on the line above it, `<!-- fails: TEXT -->`, raises an error with that text;
+A block marked by an HTML comment on the line above it, `<!-- fails: TEXT -->`, raises an error with that text, and so
+does one marked `<!-- since: 4.2 TEXT -->` on an older Spark;
 `<!-- not run: REASON -->` keeps a block from being run. A `text` block right below a `sql` block is what the shell
 prints for its last statement.
 """
@@ -21,12 +22,13 @@ from paimon_sql.preprocess import split_statements
 from paimon_sql.shell.runner import Options, Shell
 from tests.support.hive_server import HiveServer, start_hive
 from tests.support.rest_server import RestServer
+from tests.support.spark_versions import is_before
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>not run|fails): (?P<why>[^\n]+) -->\n)?^```(?P<language>sql|python)\n(?P<code>.*?)^```\n"
+    r"(?:^<!-- (?P<mark>not run|fails|since): (?P<why>[^\n]+) -->\n)?^```(?P<language>sql|python)\n(?P<code>.*?)^```\n"
     r"(?:\n```text\n(?P<output>.*?)^```\n)?",
     re.M | re.S,
 )
@@ -112,8 +114,9 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         where = f"{page.name}:{block.line}"
         if block.mark == "not run":
             continue
-        if block.mark == "fails":
-            with pytest.raises(Exception, match=re.escape(str(block.why))):
+        since, _, why = str(block.why).partition(" ") if block.mark == "since" else ("4.0", "", str(block.why))
+        if block.mark == "fails" or is_before(*map(int, since.split("."))):
+            with pytest.raises(Exception, match=re.escape(why)):
                 _run(spark, block, names)
             continue
         try:

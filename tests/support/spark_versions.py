@@ -20,7 +20,12 @@ def spark_minor() -> Minor:
 
 def since(major: int, minor: int, reason: str) -> pytest.MarkDecorator:
     """Marks a test of what an older Spark does not do, which has to fail there."""
-    return pytest.mark.xfail(spark_minor() < (major, minor), reason=reason, strict=True)
+    return pytest.mark.xfail(is_before(major, minor), reason=reason, strict=True)
+
+
+def is_before(major: int, minor: int) -> bool:
+    """Whether this Spark is older than a version."""
+    return spark_minor() < (major, minor)
 
 
 def said_by(words: Mapping[Minor, _T]) -> _T:

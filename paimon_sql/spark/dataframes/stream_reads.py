@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql.streaming import DataStreamReader
 
+from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.changelog_option import (
     is_in_catalog_of_ours,
@@ -16,6 +17,7 @@ from paimon_sql.spark.dataframes.changelog_option import (
     log_of,
     without_changelog,
 )
+from paimon_sql.spark.dataframes.named_branches import named_branch
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
@@ -26,6 +28,7 @@ from paimon_sql.spark.jvm.streams.sources import (
     stream_reader_options,
     stream_reader_source,
 )
+from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.path_names import LOCATORS
@@ -68,4 +71,8 @@ def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
 def _stream(reader: Any, name: str, options: dict[str, str]) -> Any:
     session = reader._spark
     install_stream_columns(jvm_of(session.sparkContext), java_session(session))
+    registry = registry_of(session)
+    branch = None if registry is None else named_branch(registry, name, options)
+    if branch is not None:
+        name, options = branch, {k: v for k, v in options.items() if k != BRANCH_OPTION}
     return read_stream(reader, name, options | {IS_STREAM: "true"})

@@ -30,7 +30,7 @@ from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.evolved_table import latest_table, relation
 from paimon_sql.spark.tables.path_names import LOCATORS, table_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
-from paimon_sql.spark.write.store_assignment import as_stored, with_null_fields
+from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_null_fields
 
 _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # beginnings of options of reads
 
@@ -156,5 +156,6 @@ def _rows(
             table = catalog.catalog.load_table(identifier)
         rows = with_null_fields(bridge, table, rows)
     rows = as_stored(registry.jvm, bridge, table, rows, rows.columns, by_name=True)
+    rows = whole_rows(bridge, table, rows, rows.columns) or rows
     target = relation(catalog, identifier, latest_table(catalog, identifier, table), {})
     return sinks.rows_by_name(registry.jvm, registry.session, target, analyzed(rows))

@@ -16,15 +16,14 @@ from pyspark.sql.merge import MergeIntoWriter
 
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
-from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
+from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
-from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.dataframes.named_branches import named_branch
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm import frame_io
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, with_query
 from paimon_sql.spark.jvm.frames import analyzed, run
 from paimon_sql.spark.jvm.hooks import hook, python
-from paimon_sql.spark.jvm.older.state_options import travels_in_name
 from paimon_sql.spark.jvm.plans import FrameWrite, read_head, read_statement
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
@@ -96,7 +95,7 @@ def _save_as_table(
     if format is not None:
         writer.format(format)
     _drop_provider(registry, writer, name)
-    if (branch := _named_branch(registry, writer, name)) is not None:
+    if (branch := named_branch(registry, name, frame_io.writer_options(writer))) is not None:
         with frame_io.without_options(writer, [BRANCH_OPTION]):
             writer.saveAsTable(branch)
         return True
@@ -122,7 +121,7 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
     if overwrite is not None:
         writer.mode("overwrite" if overwrite else "append")
     _drop_provider(registry, writer, tableName)
-    if (branch := _named_branch(registry, writer, tableName)) is not None:
+    if (branch := named_branch(registry, tableName, frame_io.writer_options(writer))) is not None:
         with frame_io.without_options(writer, [BRANCH_OPTION]):
             writer.insertInto(branch)
         return True
@@ -131,16 +130,6 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
         return False
     dynamic = _overwrites_partitions(registry, table)
     return _written(registry, writer, lambda: frame_io.insert_command(registry.jvm, writer, tableName, dynamic=dynamic))
-
-
-def _named_branch(registry: CatalogRegistry, writer: Any, name: str) -> str | None:
-    """The name of the branch that a writer's option names, where Spark hands options of writers to no table."""
-    branch = frame_io.writer_options(writer).get(BRANCH_OPTION, MAIN_BRANCH)
-    found = registry.find_name(name) if branch != MAIN_BRANCH and travels_in_name(registry.jvm) else None
-    if found is None:
-        return None
-    catalog, table = found
-    return ".".join(map(quoted_name, (catalog.catalog_name, table.database, table.on_branch(branch).name)))
 
 
 def _overwrites_partitions(registry: CatalogRegistry, table: Table) -> bool:

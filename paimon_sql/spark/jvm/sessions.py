@@ -114,8 +114,15 @@ def is_catalog(session: JavaObject, name: str) -> bool:
     return bool(session.sessionState().catalogManager().isCatalogRegistered(name))
 
 
-def is_temporary_view(session: JavaObject, name: str) -> bool:
-    return bool(session_catalog(session).getTempView(name).isDefined())
+def is_temporary_view(session: JavaObject, *parts: str) -> bool:
+    """Whether a name is that of a temporary view of the session, or of a global one with the database of these."""
+    catalog = session_catalog(session)
+    match parts:
+        case (name,):
+            return bool(catalog.getTempView(name).isDefined())
+        case (database, name) if database.lower() == str(catalog.globalTempDatabase()).lower():
+            return bool(catalog.getGlobalTempView(name).isDefined())
+    return False
 
 
 @hook(

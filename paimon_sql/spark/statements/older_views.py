@@ -88,7 +88,7 @@ class OlderViews:
         if not statement.of_view:
             found = self.registry.find_name(".".join(map(quoted_name, parts)))
             return found if found is not None and found[1] == found[1].base else None
-        if statement.kind != "create" and len(parts) == 1 and is_temporary_view(self.registry.session, parts[0]):
+        if statement.kind != "create" and is_temporary_view(self.registry.session, *parts):
             return None
         found = self.registry.find_table(parts)
         if found is not None:

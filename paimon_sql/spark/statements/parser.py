@@ -109,11 +109,15 @@ class PaimonParser(Proxy):
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
-            if reason := refused(statement.text, spark_version(self.jvm), self.jvm.has):
-                lacking = PreprocessError(reason, 1, 1)
-                raise Py4JJavaError(reason, contradiction(self.jvm, lacking, statement.text)) from e
+            self._refuse_gap(statement.text, is_parsed=False)
             raise of_parser(self.jvm, e, statement) from e
+        self._refuse_gap(statement.text, is_parsed=True)
         return with_written_origins(self.jvm, plan, statement)
+
+    def _refuse_gap(self, text: str, *, is_parsed: bool) -> None:
+        """Say what this Spark lacks, where a statement asks for that."""
+        if reason := refused(text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed):
+            raise Py4JJavaError(reason, contradiction(self.jvm, PreprocessError(reason, 1, 1), text))
 
     def _preprocessed(self, text: str) -> Rewriting | PaimonStatement:
         try:
