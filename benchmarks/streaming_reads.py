@@ -1,37 +1,32 @@
-"""Streams that read what there is (AvailableNow) into nothing: ours and Java's connector, one after the other.
+"""Streams that read what there is (AvailableNow) into nothing: ours and Java's connector, in turn.
 
-    streaming_reads.py [--rows 2000000] [--commits 4]
+    streaming_reads.py [--rows 2000000] [--commits 4] [--rounds 15] [--warm-up 5]
 
-An append table, and the changelog of a table with `lookup`, both written by us. Prints rows per second of each, best of
-three, and the ratio to Java's; without Java's connector (../shared/oracles) only ours.
+An append table, and the changelog of a table with `lookup`, both written by us. Each side is one process that runs on;
+in each round both read the table once, one behind the other, in turn the one or the other first. Prints rows per second
+of each by the median of the rounds, and the median and the quartiles of the rounds' ratios to Java's: what else is on
+the machine meets both sides of a round alike. Without Java's connector (../shared/oracles) only ours.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.java_oracle import find_oracles, run_streams  # noqa: E402
+from tests.support.java_oracle import StreamRuns, find_oracles, java_streams  # noqa: E402
+from tests.support.java_stream import serve  # noqa: E402
+from tests.support.like_java import session  # noqa: E402
+from tests.support.paired_rounds import paired_rounds, told_ratio, told_speed  # noqa: E402
 
 FROM_THE_START = {"scan.snapshot-id": "1"}
 KEYED = "'primary-key' = 'k', 'bucket' = '2', 'changelog-producer' = 'lookup'"
 TABLES = {"append": "", "lookup": f"TBLPROPERTIES ({KEYED})"}
-RUNS = 3
-
-
-def session(warehouse: str) -> Any:
-    import paimon_sql  # noqa: PLC0415  Java's Python does not have it
-
-    return paimon_sql.connect(warehouse, **{"spark.master": "local[2]", "spark.ui.showConsoleProgress": "false"})
 
 
 def make_tables(warehouse: str, rows: int, commits: int) -> None:
@@ -44,57 +39,48 @@ def make_tables(warehouse: str, rows: int, commits: int) -> None:
     spark.stop()
 
 
-def ours(warehouse: str, table: str, folder: str) -> None:
-    """Best of some runs, as JSON."""
-    spark = session(warehouse)
-    spark.range(1000).write.format("noop").mode("overwrite").save()
-    found = []
-    for number in range(RUNS):
-        started = time.perf_counter()
-        stream = spark.readStream.options(**FROM_THE_START).table(table).writeStream.format("noop")
-        stream = stream.option("checkpointLocation", f"{folder}/ours{table}{number}").trigger(availableNow=True)
-        query = stream.start()
-        query.awaitTermination()
-        seconds = time.perf_counter() - started
-        found.append((seconds, sum(p.numInputRows for p in query.recentProgress)))
-    print(json.dumps(dict(zip(("seconds", "count"), min(found), strict=True))))
+def compare(sides: list[StreamRuns], folder: str, table: str, rounds: int, warm_up: int) -> None:
+    """Read a table in rounds, and print what came of it."""
+    number = 0
 
+    def read(side: StreamRuns) -> dict[str, Any]:
+        nonlocal number
+        number += 1
+        query = {"table": f"paimon.default.{table}", "options": FROM_THE_START, "noop": True}
+        answer: dict[str, Any] = side.run(query | {"checkpoint": f"{folder}/checkpoints/{table}{number}"})
+        return answer
 
-def of_java(warehouse: str, table: str, folder: str) -> dict[str, float] | None:
-    if find_oracles() is None:
-        return None
-    query = {"table": f"paimon.default.{table}", "options": FROM_THE_START, "noop": True}
-    queries = [query | {"checkpoint": f"{folder}/java{table}{number}"} for number in range(RUNS)]
-    return min(run_streams(warehouse, queries, quick=False), key=lambda run: run["seconds"])  # type: ignore[no-any-return]
-
-
-def _last_line(done: subprocess.CompletedProcess[str]) -> dict[str, float]:
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    found = paired_rounds(read, sides, rounds, warm_up)
+    (count,) = {run["count"] for pair in found for run in pair}  # all have read the same
+    seconds = [tuple(run["seconds"] for run in pair) for pair in found]
+    names = ("ours", "Java")[: len(sides)]
+    speeds = "  ".join(f"{name} {told_speed(count, [s[i] for s in seconds])}" for i, name in enumerate(names))
+    print(f"{table:8} {count:9} rows  {speeds}  {told_ratio(seconds)}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--commits", type=int, default=4)
-    parser.add_argument("--ours", nargs=3, help=argparse.SUPPRESS)  # a run in a process of its own
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--warm-up", type=int, default=5, help="rounds before those that count")
+    parser.add_argument("--only", nargs="*", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--ours", help=argparse.SUPPRESS)  # the process that is our side
     arguments = parser.parse_args()
     if arguments.ours:
-        ours(*arguments.ours)
+        serve(session(arguments.ours))
         return
     with tempfile.TemporaryDirectory() as folder:
         warehouse = f"{folder}/warehouse"
         make_tables(warehouse, arguments.rows, arguments.commits)
-        for table in TABLES:
-            command = [sys.executable, __file__, "--ours", warehouse, table, folder]
-            mine = _last_line(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True))
-            line = f"{table:8} {mine['count']:9.0f} rows  ours {mine['count'] / mine['seconds']:9.0f} rows/s"
-            java = of_java(warehouse, table, folder)
-            if java is not None:
-                assert java["count"] == mine["count"], f"Java reads {java['count']} rows of {table}"
-                speed, ratio = java["count"] / java["seconds"], java["seconds"] / mine["seconds"]
-                line += f"  Java {speed:9.0f} rows/s  {ratio:.2f}x"
-            print(line)
+        sides = [StreamRuns([sys.executable, __file__, "--ours", warehouse])]
+        sides += [java_streams(warehouse)] if find_oracles() is not None else []
+        try:
+            for table in arguments.only:
+                compare(sides, folder, table, arguments.rounds, arguments.warm_up)
+        finally:
+            for side in sides:
+                side.close()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """A stream of epochs of 1,000 rows into a keyed table: files and runs of buckets, and what driver and workers hold.
 
-    streaming_soak.py [--minutes 60] [--epochs 25]
+    streaming_soak.py [--minutes 60] [--batches 60] [--each 1]
 
-One query runs all the time, as fast as it can. After each round of epochs it is waited for, and looked at: nothing of
-what is held may grow, a bucket may have but so many files, and fewer runs at level 0 than start a compaction. Ends with
-the number of things that are not so.
+One query runs all the time. Rows arrive each second, and an epoch takes what has arrived, or with `--each 0` as fast as
+it can, 1,000 in an epoch. After each round it is waited for, and looked at: nothing of what is held may grow, a bucket
+may have but so many files, and fewer runs at level 0 than start a compaction. Ends with the number of things that are
+not so.
 """
 
 from __future__ import annotations
@@ -92,38 +93,45 @@ class Buckets:
         return found
 
 
-def feed(source: Path, epochs: int, dice: np.random.Generator) -> None:
-    """Files of rows, each an epoch."""
-    for _ in range(epochs):
+def feed(source: Path, batches: int, each: float, dice: np.random.Generator) -> None:
+    """Files of rows, each so many seconds after the one before."""
+    started = time.monotonic()
+    for number in range(batches):
+        time.sleep(max(0.0, started + number * each - time.monotonic()))
         k = dice.integers(0, KEYS, ROWS)
         hidden = source / f"_{time.time_ns()}"
         pq.write_table(pa.table({"k": k, "v": pa.array(k.astype(str))}), hidden)
         hidden.rename(source / f"{hidden.name[1:]}.parquet")
 
 
-def run(folder: Path, minutes: float, epochs: int) -> int:
+def run(folder: Path, minutes: float, batches: int, each: float) -> int:
     """What is not as it should be, and how much that is; each round is printed."""
     (source := folder / "source").mkdir()
     warehouse, spark = str(folder / "warehouse"), session_below(folder)
     spark.sql(TABLE)
-    rows = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).option("cleanSource", "delete")
+    rows = spark.readStream.schema(COLUMNS).option("cleanSource", "delete")
+    rows = rows if each else rows.option("maxFilesPerTrigger", 1)
     writer = rows.parquet(str(source)).writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-    query = writer.trigger(processingTime="0 seconds").toTable("t")
+    query = writer.trigger(processingTime=f"{each} seconds").toTable("t")
     buckets, dice, samples, until = (
         Buckets(warehouse),
         np.random.default_rng(7),
         list[Held](),
         time.time() + minutes * 60,
     )
+    began = time.time()
     while time.time() < until or len(samples) < 6:
         started = time.perf_counter()
         with buckets.watched():
-            feed(source, epochs, dice)
+            feed(source, batches, each, dice)
+            fed = time.perf_counter()
             query.processAllAvailable()
-        seconds = time.perf_counter() - started
+        ended = time.perf_counter()
         samples.append(held(spark, folder))
         print(
-            f"{len(samples) * epochs} epochs, {seconds / epochs:.2f} s each; most of a bucket: {buckets.files} files, "
+            f"minute {(time.time() - began) / 60:.1f}, {len(samples) * batches} times {ROWS} rows in "
+            f"{query.lastProgress['batchId'] + 1} epochs, {(ended - started) / batches:.2f} s each, the last "
+            f"{ended - fed:.1f} s behind its rows; most of a bucket: {buckets.files} files, "
             f"{buckets.runs} runs at level 0 (at any moment {buckets.most_files}, {buckets.most_runs}); {samples[-1]}",
             flush=True,
         )
@@ -138,10 +146,11 @@ def run(folder: Path, minutes: float, epochs: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--epochs", type=int, default=25, help="of a round")
+    parser.add_argument("--batches", type=int, default=60, help="of 1,000 rows, of a round")
+    parser.add_argument("--each", type=float, default=1, help="seconds from one to the next")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        sys.exit(run(Path(folder), asked.minutes, asked.epochs))
+        sys.exit(run(Path(folder), asked.minutes, asked.batches, asked.each))
 
 
 if __name__ == "__main__":

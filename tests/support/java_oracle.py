@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,20 +40,54 @@ def find_oracles() -> Path | None:
     return next((p for p in folders if (p / _SCRIPT).exists()), None)
 
 
-def run_streams(warehouse: str, queries: list[dict[str, Any]], *, quick: bool = True) -> list[dict[str, Any]]:
-    """Streaming queries, one after the other in a process of its own, see `java_stream.py`; `quick`: with a JVM that
-    is for short statements. Raises `JavaError` where one fails."""
+def run_streams(warehouse: str, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Streaming queries, one after the other in a process of its own, see `java_stream.py`. Raises `JavaError`."""
+    runs = java_streams(warehouse, quick=True)
+    try:
+        return [runs.run(query) for query in queries]
+    finally:
+        runs.close()
+
+
+def java_streams(warehouse: str, *, quick: bool = False) -> StreamRuns:
+    """A process of the connector for streaming queries; `quick`: with a JVM that is for short statements."""
     oracles = find_oracles()
     assert oracles is not None
     script = Path(__file__).with_name("java_stream.py")
     env = _environment("1g", QUICK_JVM) if quick else _environment("4g")
-    command = [_python(oracles), script, oracles, warehouse, json.dumps(queries)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
-    answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    failed = next((a["error"] for a in answers if "error" in a), None)
-    if failed is not None:
-        raise JavaError(failed)
-    return answers
+    return StreamRuns([_python(oracles), str(script), str(oracles), warehouse], env)
+
+
+class StreamRuns:
+    """A process that runs streaming queries, one after the other: `java_stream.py`, or what calls its `serve`."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=env, text=True, encoding="utf-8")
+        assert self._read() == {"ready": True}
+
+    def run(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Run one query. Raises `JavaError` where it fails."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(query) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        if "error" in answer:
+            raise JavaError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                answer: dict[str, Any] = json.loads(line)
+                return answer
+        raise JavaError("The process that runs streams ended.")
 
 
 def _python(oracles: Path) -> str:

@@ -1,16 +1,16 @@
 """Streaming queries of Paimon's Java connector, run one after the other by its own Python.
 
-    java_stream.py ORACLES WAREHOUSE QUERIES
+    java_stream.py ORACLES WAREHOUSE
 
-QUERIES is a JSON list; each query reads what there is (AvailableNow) and ends:
+Each line of its input is a query as JSON, which reads what there is (AvailableNow) and ends:
 
     {"table": NAME, "checkpoint": FOLDER, "options": {…}}     reads a table: its rows
     {… "folder": FOLDER, "columns": DDL}                      reads Parquet files instead of a table, one in each epoch
     {… "noop": true}                                          counts the rows only
     {… "into": PATH, "mode": "append"}                        writes them to the table there
 
-Prints as the last line a JSON list: of each query {"rows": […], "count": …, "seconds": …, "epochs": [seconds of each]},
-or {"error": …}.
+Prints {"ready": true}, and a line of JSON for each query: {"rows": […], "count": …, "seconds": …, "epochs": [seconds of
+each]}, or {"error": …}. `serve` does the same with any session, ours as well.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 
-def run(spark: Any, query: dict[str, Any]) -> dict[str, Any]:
+def run(spark: Any, query: dict[str, Any], settle: Callable[[], None]) -> dict[str, Any]:
     rows: list[Any] = []
     started = time.perf_counter()
     writer = _read(spark, query).writeStream.outputMode(query.get("mode", "append"))
@@ -34,6 +35,7 @@ def run(spark: Any, query: dict[str, Any]) -> dict[str, Any]:
         else:
             running = writer.foreachBatch(lambda batch, _: rows.extend(map(list, batch.collect()))).start()
         running.awaitTermination()
+        settle()
     except Exception as e:  # noqa: BLE001  every failure of a query is an answer
         return {"error": str(e)[:2000]}
     seconds, progress = time.perf_counter() - started, [p for p in running.recentProgress if p.numInputRows]
@@ -48,13 +50,19 @@ def _read(spark: Any, query: dict[str, Any]) -> Any:
     return reader.table(query["table"])
 
 
-def main(oracles: str, warehouse: str, queries: str) -> None:
+def serve(spark: Any, settle: Callable[[], None] = lambda: None) -> None:
+    """Answer the queries of the standard input; `settle` waits for what they leave to be done, as part of each."""
+    spark.range(1000).write.format("noop").mode("overwrite").save()  # classes are loaded, workers run
+    print(json.dumps({"ready": True}), flush=True)  # noqa: T201  what the parent reads
+    for line in sys.stdin:
+        print(json.dumps(run(spark, json.loads(line), settle)), flush=True)  # noqa: T201
+
+
+def main(oracles: str, warehouse: str) -> None:
     sys.path.insert(0, oracles)
     from java_sql import session  # noqa: PLC0415  beside the connector
 
-    spark = session(warehouse, [])
-    spark.range(1000).write.format("noop").mode("overwrite").save()  # classes are loaded, workers run
-    print(json.dumps([run(spark, q) for q in json.loads(queries)]))  # noqa: T201  what the parent reads
+    serve(session(warehouse, []))
 
 
 if __name__ == "__main__":

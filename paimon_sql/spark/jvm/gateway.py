@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from py4j.java_collections import JavaArray
-from py4j.java_gateway import JavaClass, JavaObject, is_instance_of
+from py4j.java_gateway import JavaClass, JavaObject
 from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.types import DataType, StructType
@@ -78,7 +78,7 @@ class Jvm:
 
     def is_instance(self, value: JavaObject, class_name: str) -> bool:
         """Whether a Java object is of a class."""
-        return bool(is_instance_of(self.gateway, value, class_name))
+        return bool(self.constant("py4j.reflection.TypeUtil", "isInstanceOf")(class_name, value))
 
     @hook(
         "Janino, with which Spark compiles the code it generates",

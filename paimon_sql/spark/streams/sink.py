@@ -66,6 +66,8 @@ class SinkWrite(PaimonWrite):
 class EpochWrites(Proxy):
     """The writes of the epochs of a query."""
 
+    CACHED = frozenset(("hashCode", "toString", "useCommitCoordinator"))
+
     def __init__(self, builder: SinkBuilder) -> None:
         super().__init__(builder.jvm)
         self.builder, self.write = builder, EpochWrite(builder)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from paimon_core.expressions.predicate import Predicate
@@ -24,8 +26,28 @@ from paimon_sql.spark.session_bridge import SessionBridge
 _log = logging.getLogger("paimon_sql.streams")
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """What one batch reads, from a position to another: Spark asks for it twice, and each time has a file index made
+    and its configuration sent to executors."""
+
+    start: Position
+    end: Position
+    batch: Any
+
+    @cached_property
+    def partitions(self) -> Any:
+        return self.batch.planInputPartitions()
+
+    @cached_property
+    def factory(self) -> Any:
+        return self.batch.createReaderFactory()
+
+
 class PaimonMicroBatchStream(Proxy):
     """One stream of a table, or of its log. Its offsets are `Position`s as JSON."""
+
+    CACHED = frozenset(("getDefaultReadLimit", "hashCode", "toString"))
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest) -> None:
         super().__init__(jvm)
@@ -36,13 +58,7 @@ class PaimonMicroBatchStream(Proxy):
         self.stream = TableStream(self.table.store, zone, warn=_log.warning, by_snapshot=by_snapshot)
         self.pruning: Predicate | None = None  # rows that it is not true for are not needed
         self._name = f"{self.describe()}@{id(self):x}"
-        self._scan: RawScan | MergeScan | None = None
-
-    def narrowed(self, request: PushedRequest, pruning: Predicate | None) -> PaimonMicroBatchStream:
-        """The same stream, as one batch reads it: equal to this one, which Spark counts its rows for."""
-        narrow = copy(self)
-        narrow.request, narrow.pruning, narrow._scan = request, pruning, None
-        return narrow
+        self.planned: _Planned | None = None
 
     # -- SparkDataStream ----------------------------------------------------------------------------------------------
     def initialOffset(self) -> Any:
@@ -55,7 +71,7 @@ class PaimonMicroBatchStream(Proxy):
         self.stream.committed(_position(end))
 
     def stop(self) -> None:
-        self._scan = None
+        self.planned = None
 
     # -- SupportsTriggerAvailableNow ----------------------------------------------------------------------------------
     def getDefaultReadLimit(self) -> Any:
@@ -69,7 +85,7 @@ class PaimonMicroBatchStream(Proxy):
         """(start, limit); Spark calls it without arguments for sources without admission control only."""
         position = self.stream.initial() if start is None else _position(start)
         # without a bound Spark cannot tell our wait for rows from Trigger.Once, which does not wait either
-        is_once = limit is None or (sources.is_all_available(self.jvm, limit) and self.limits.has_bound)
+        is_once = limit is None or (self.limits.has_bound and sources.is_all_available(self.jvm, limit))
         return self._offset(self.stream.latest(position, ReadLimits() if is_once else self.limits))
 
     def reportLatestOffset(self) -> Any:
@@ -78,12 +94,16 @@ class PaimonMicroBatchStream(Proxy):
 
     # -- MicroBatchStream ---------------------------------------------------------------------------------------------
     def planInputPartitions(self, start: Any, end: Any) -> Any:
-        self._scan = self._scan_of(self.stream.plan(_position(start), _position(end)))
-        return self._scan.toBatch().planInputPartitions()
+        first, last = _position(start), _position(end)
+        if self.planned is None or (self.planned.start, self.planned.end) != (first, last):
+            self.planned = _Planned(first, last, self._scan_of(self.stream.plan(first, last)).toBatch())
+        return self.planned.partitions
 
     def createReaderFactory(self) -> Any:
-        scan = self._scan or self._scan_of(Plan(table=self.table.name, snapshot=None, splits=()))
-        return scan.toBatch().createReaderFactory()
+        if self.planned is None:
+            empty = Plan(table=self.table.name, snapshot=None, splits=())
+            return self._scan_of(empty).toBatch().createReaderFactory()
+        return self.planned.factory
 
     def _scan_of(self, whole: Plan) -> RawScan | MergeScan:
         store, columns = self.table.store, tuple(self.request.required.fieldNames())
@@ -120,6 +140,15 @@ class PaimonMicroBatchStream(Proxy):
             sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
             sources.REPORTS_SOURCE_METRICS,
         ]
+
+
+def narrowed(
+    stream: PaimonMicroBatchStream, request: PushedRequest, pruning: Predicate | None
+) -> PaimonMicroBatchStream:
+    """The same stream, as one batch reads it: equal to the other one, which Spark counts its rows for."""
+    narrow = copy(stream)
+    narrow.request, narrow.pruning, narrow.planned = request, pruning, None
+    return narrow
 
 
 def _position(offset: Any) -> Position:

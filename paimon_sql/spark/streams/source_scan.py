@@ -29,7 +29,7 @@ from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan import PushedRequest
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.streams.source import PaimonMicroBatchStream
+from paimon_sql.spark.streams.source import PaimonMicroBatchStream, narrowed
 
 IS_STREAM = "read.stream"  # set by our own readers, so that the columns are those of the latest version
 _WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG, DerivedTable.CHANGES))
@@ -78,7 +78,9 @@ class SourceScanBuilder(PaimonScanBuilder):
 class _StreamScan(WithoutMetrics):
     """A table as a stream."""
 
-    CACHED = frozenset(("columnarSupportMode", "readSchema", "supportedCustomMetrics"))
+    CACHED = frozenset(
+        ("columnarSupportMode", "description", "hashCode", "readSchema", "supportedCustomMetrics", "toString")
+    )
 
     def __init__(self, jvm: Jvm, source: PaimonMicroBatchStream) -> None:
         super().__init__(jvm)
@@ -125,7 +127,7 @@ class StreamScan(_StreamScan):
         narrow = SourceScanBuilder(self.jvm, builder.session, self.table, lambda: None, builder.derived)
         narrow.pushFilters(filters)
         narrow.required = StructType([f for f in builder.required if f.name in wanted])
-        return NarrowStreamScan(self.jvm, self.source.narrowed(narrow.pushed(self.table), conjunction(narrow.pruning)))
+        return NarrowStreamScan(self.jvm, narrowed(self.source, narrow.pushed(self.table), conjunction(narrow.pruning)))
 
     class Java:
         implements = [classes.SUPPORTS_REPORT_STATISTICS, classes.FUNCTION_2]
