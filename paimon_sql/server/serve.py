@@ -16,6 +16,7 @@ from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import start_health
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
     put_on_class_path,
@@ -92,6 +93,7 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
 
 @contextmanager
 def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
+    install_remote_frames(spark, class_path)
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
     watch_connect_sessions(jvm, class_path, _limits(settings))

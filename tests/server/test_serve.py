@@ -21,6 +21,7 @@ from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
 from tests.support.served import PATIENCE, Server, answer, served
+from tests.support.spark_versions import spark_minor
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -90,8 +91,9 @@ def test_trees_of_tables_and_columns(server: Server) -> None:
         answer(cursor, "CREATE CATALOG second WITH ('type' = 'paimon', 'warehouse' = 'second')")
         answer(cursor, "CREATE TABLE second.default.elsewhere (x STRING)")
         tree = Tree(client)
-        assert {"paimon", "second"} <= {row[0] for row in tree.catalogs()}
-        assert ("tree", "paimon") in tree.schemas("paimon")
+        if spark_minor() >= (4, 3):
+            assert {"paimon", "second"} <= {row[0] for row in tree.catalogs()}
+            assert ("tree", "paimon") in tree.schemas("paimon")
         assert tree.tables("paimon", "tree", "%") == [
             ("paimon", "tree", "orders", "TABLE"),
             ("paimon", "tree", "other", "TABLE"),

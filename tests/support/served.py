@@ -20,7 +20,7 @@ from paimon_sql.server.passwords import set_password
 from tests.support.ports import free_port
 
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-PATIENCE = 180  # seconds
+PATIENCE = 600  # seconds
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
 
 

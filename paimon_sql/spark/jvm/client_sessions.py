@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -94,17 +95,43 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
     return True
 
 
+@hook(
+    "`SparkSessionExtensions.injectHintResolutionRule` of a running session, `MergeIntoTable`",
+    "`df.mergeInto` of clients of Spark Connect",
+    method(classes.SESSION_EXTENSIONS, "injectHintResolutionRule", 1),
+    method(classes.MERGE_INTO_TABLE, "targetTable", 0),
+)
+def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
+    """Have merges of DataFrames, in the sessions that are made from one, pass a function of a session and a plan."""
+    jvm.compiled("MergeRewrites").install(session.extensions(), rewrite)
+
+
+@hook(
+    "`DefaultSource` of the package that `format` names, `SupportsCatalogOptions`",
+    '`format("paimon")` of clients of Spark Connect',
+    java_type(classes.SOURCE_IN_CATALOG),
+)
+def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
+    """Have Spark find the format `paimon`, whose tables a function finds: of options, it gives the parts of a name
+    between NULs. `folder` is on the driver's class path. Raises as `put_on_class_path`."""
+    put_on_class_path(jvm, folder, "DefaultSource")
+    jvm.java_class("paimon.DefaultSource").locateWith(function)
+
+
 def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
     """Have Java find a class of ours by its name: its code is put into a folder that is on the driver's class path.
     Raises `UnsupportedFeatureError` where the JVM was started without it."""
-    for found, code in jvm.compiled_code(name).items():
-        folder.joinpath(f"{found}.class").write_bytes(code)
+    found = jvm.compiled_code(name)
+    for full, code in found.items():
+        file = folder.joinpath(*full.split(".")).with_suffix(".class")
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(code)
     try:
-        jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass(name)
+        for full in found:
+            jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass(full)
     except Py4JJavaError:
         raise UnsupportedFeatureError(
-            "A server needs a driver's JVM that paimon-sql starts; here it ran before. That is so for passwords in a "
-            "file, and for limits of Spark Connect."
+            f"A server needs a driver's JVM that paimon-sql starts, as {name} is not found in one that ran before."
         ) from None
 
 
