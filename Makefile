@@ -21,8 +21,9 @@
 # make fuzz-statements   mutated statements, put to the preprocessor; ARGS="--count 10000"
 # make nightly   all of these campaigns at their full sizes (hours)
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
+# make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
+.PHONY: docs help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -87,6 +88,9 @@ fuzz: .venv/dev.installed
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
+
+docs: .venv/docs.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(SERVE),serve,build --strict)
 
 simulate: .venv/dev.installed
 	$(BIN)/python -m tests.simulation run --seeds $(SEEDS) --first $(FIRST) --processes $(WORKERS)

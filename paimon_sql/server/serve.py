@@ -16,10 +16,19 @@ from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import start_health
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
+from paimon_sql.spark.jvm.client_sessions import (
+    SessionLimits,
+    put_on_class_path,
+    refuse_writes,
+    rows_of,
+    watch_connect_sessions,
+    watch_thrift_sessions,
+)
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.servers import (
+    EndedStatement,
     ended_statements,
-    let_find_passwords,
     open_sessions,
     running_statements,
     start_connect_server,
@@ -43,12 +52,14 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
+    if settings.read_only:
+        refuse_writes(jvm, java_session(spark))
     with ExitStack() as servers:
         if settings.thrift is not None:
             servers.enter_context(_thrift(jvm, spark, settings, class_path))
             say(f"JDBC: jdbc:hive2://{settings.host}:{settings.thrift}{';ssl=true' if settings.keystore else ''}")
         if settings.connect is not None:
-            servers.enter_context(_connect(jvm, spark, settings))
+            servers.enter_context(_connect(jvm, spark, settings, class_path))
             say(f"Spark Connect: sc://{settings.host}:{settings.connect}")
         if settings.health is not None:
             servers.enter_context(_health(jvm, settings, stop))
@@ -57,7 +68,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
             _log(jvm, log, say)
         say("Stopping: waiting for statements that run.")
         drained = _drain(jvm, settings.drain)
-        _log(jvm, log, say)
+        _log(jvm, log, say, fetched=False)
     return drained
 
 
@@ -70,19 +81,22 @@ def _of_clients(spark: SparkSession) -> dict[str, str]:
 @contextmanager
 def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
     if settings.users:
-        let_find_passwords(jvm, class_path)
+        put_on_class_path(jvm, class_path, "PasswordFile")
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
+        watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
         server.stop()
 
 
 @contextmanager
-def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> Iterator[None]:
+def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
+    install_remote_frames(spark, class_path)
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
+    watch_connect_sessions(jvm, class_path, _limits(settings))
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     try:
@@ -129,6 +143,13 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
     return True
 
 
-def _log(jvm: Jvm, log: StatementLog, say: Say) -> None:
-    for line in log.new_lines(ended_statements(jvm)):
+def _limits(settings: ServerSettings) -> SessionLimits:
+    return SessionLimits(settings.session_statements, settings.result_rows, settings.statement_timeout)
+
+
+def _log(jvm: Jvm, log: StatementLog, say: Say, *, fetched: bool = True) -> None:
+    def rows(one: EndedStatement) -> int | None:
+        return rows_of(jvm, one.server, one.id)
+
+    for line in log.new_lines(ended_statements(jvm, fetched=fetched), rows):
         say(line)

@@ -17,7 +17,8 @@ _CONNECT = "spark.connect.grpc.binding."
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """Ports are None for what is not served. `insecure` lets a server listen beyond this machine without a password or
-    without TLS. `statement_timeout` and `drain` are in seconds; a timeout of 0 is none."""
+    without TLS. `read_only` refuses statements that may write. Of each session, `session_statements` may run side by
+    side, and an answer may have `result_rows`. `statement_timeout` and `drain` are in seconds. A limit of 0 is none."""
 
     host: str = "127.0.0.1"
     thrift: int | None = None
@@ -34,6 +35,9 @@ class ServerSettings:
     tls_certificate: Path | None = None  # of --rest
     tls_key: Path | None = None
     insecure: bool = False
+    read_only: bool = False
+    session_statements: int = 0
+    result_rows: int = 0
     statement_timeout: int = 0
     drain: int = 30
 

@@ -93,13 +93,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--tls-certificate", metavar="FILE", type=Path, help="TLS for --rest: its certificate chain, PEM")
     add("--tls-key", metavar="FILE", type=Path, help="and its key, PEM")
     add("--insecure", action="store_true", help="listen beyond this machine without passwords or TLS")
-    add(
-        "--statement-timeout",
-        metavar="SECONDS",
-        type=int,
-        default=0,
-        help="end statements of --thrift that take longer",
-    )
+    add("--read-only", action="store_true", help="refuse statements that may write")
+    add("--session-statements", metavar="N", type=_count, default=0, help="how many a session runs at the same time")
+    add("--result-rows", metavar="N", type=_count, default=0, help="refuse answers with more rows")
+    add("--statement-timeout", metavar="SECONDS", type=_count, default=0, help="end statements that take longer")
     add(
         "--drain",
         metavar="SECONDS",
@@ -118,6 +115,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
 def _settings(arguments: argparse.Namespace) -> ServerSettings:
     token = arguments.token_file.read_text("utf-8").strip() if arguments.token_file else ""
     same = (
@@ -133,6 +136,9 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
         "ldap",
         "ldap_base",
         "insecure",
+        "read_only",
+        "session_statements",
+        "result_rows",
         "statement_timeout",
         "drain",
     )

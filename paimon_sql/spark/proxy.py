@@ -18,7 +18,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InternalError, PaimonError
 from paimon_sql.spark.errors.java import java_exception
-from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 
 
@@ -96,3 +96,24 @@ class TableProxy(WithoutMetrics):
 
     def constraints(self) -> Any:
         return connector.no_constraints(self.jvm)
+
+
+class Function1(Proxy):
+    """A `scala.Function1` of a Python function."""
+
+    def __init__(self, jvm: Jvm, function: Callable[..., Any]) -> None:
+        super().__init__(jvm)
+        self.function = function
+
+    def apply(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    class Java:
+        implements = [classes.FUNCTION_1]
+
+
+class Function2(Function1):
+    """A `scala.Function2` of a Python function."""
+
+    class Java:
+        implements = [classes.FUNCTION_2]

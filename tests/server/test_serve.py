@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +17,14 @@ import pyspark
 import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
+from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
-from paimon_sql.server.passwords import set_password
-from tests.support.ports import free_port
+from tests.support.served import PATIENCE, Server, answer, served
+from tests.support.spark_versions import spark_minor
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-PATIENCE = 180  # seconds
 CONNECT_CLIENT = """
 import sys
 from pyspark.sql import SparkSession
@@ -49,50 +45,10 @@ spark.stop()
 """
 
 
-@dataclass(frozen=True)
-class Server:
-    process: subprocess.Popen[str]
-    thrift: int
-    connect: int
-    health: int
-    log: Path
-
-    def client(self, password: str = "right", database: str = "default") -> Any:
-        return hive.connect(
-            "127.0.0.1", self.thrift, username="ann", password=password, database=database, auth="CUSTOM"
-        )
-
-    def health_now(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=10) as answer:
-            return dict(json.load(answer))
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server")
-    set_password(folder / "users", "ann", "right")
-    (folder / "token").write_text("a-token\n")
-    thrift, connect, health = free_port(), free_port(), free_port()
-    words = ["--thrift", thrift, "--users", folder / "users", "--connect", connect, "--token-file", folder / "token"]
-    words += ["--health", health, "--master", "local[2]", "--driver-memory", "1g"]  # the catalog is in ./warehouse
-    words += ["-c", f"spark.driver.extraJavaOptions={JVM}", "-c", "spark.sql.shuffle.partitions=2"]
-    log = folder / "log"
-    with log.open("w") as output:
-        command = [sys.executable, "-m", "paimon_sql", "serve", *map(str, words)]
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, text=True)
-    found = Server(process, thrift, connect, health, log)
-    until = time.monotonic() + PATIENCE
-    while "Health:" not in log.read_text():
-        assert process.poll() is None and time.monotonic() < until, log.read_text()
-        time.sleep(0.2)
-    yield found
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
-
-def answer(cursor: Any, statement: str) -> list[Any]:
-    cursor.execute(statement)
-    return list(cursor.fetchall()) if cursor.description else []
+    with served(tmp_path_factory.mktemp("server")) as found:
+        yield found
 
 
 def test_statements_of_a_jdbc_client(server: Server) -> None:
@@ -124,6 +80,64 @@ def test_sessions_have_their_own_state(server: Server) -> None:
         assert answer(second, "SET spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "2")]
         with pytest.raises(OperationalError, match="TABLE_OR_VIEW_NOT_FOUND"):
             answer(second, "SELECT * FROM only_here")
+
+
+def test_trees_of_tables_and_columns(server: Server) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        answer(cursor, "CREATE DATABASE tree")
+        answer(cursor, "CREATE TABLE tree.orders (id INT NOT NULL, total DECIMAL(10, 2), at TIMESTAMP)")
+        answer(cursor, "CREATE TABLE tree.other (id INT)")
+        answer(cursor, "CREATE VIEW tree.recent AS SELECT id FROM paimon.tree.orders")
+        answer(cursor, "CREATE CATALOG second WITH ('type' = 'paimon', 'warehouse' = 'second')")
+        answer(cursor, "CREATE TABLE second.default.elsewhere (x STRING)")
+        tree = Tree(client)
+        if spark_minor() >= (4, 3):
+            assert {"paimon", "second"} <= {row[0] for row in tree.catalogs()}
+            assert ("tree", "paimon") in tree.schemas("paimon")
+        assert tree.tables("paimon", "tree", "%") == [
+            ("paimon", "tree", "orders", "TABLE"),
+            ("paimon", "tree", "other", "TABLE"),
+            ("paimon", "tree", "recent", "VIEW"),
+        ]
+        assert tree.tables(None, "tr_e", "OR%") == [("paimon", "tree", "orders", "TABLE")]
+        assert tree.tables("paimon", "tree", "%", ["VIEW"]) == [("paimon", "tree", "recent", "VIEW")]
+        assert tree.tables("second", "%", "%") == [("second", "default", "elsewhere", "TABLE")]
+        assert tree.tables("nowhere", "%", "%") == tree.tables("paimon", "t\\_ee", "%") == []
+        assert tree.columns("paimon", "tree", "orders", "%") == [
+            ("paimon", "tree", "orders", "id", "INT"),
+            ("paimon", "tree", "orders", "total", "DECIMAL(10,2)"),
+            ("paimon", "tree", "orders", "at", "TIMESTAMP"),
+        ]
+        ids = [("paimon", "tree", table, "id", "INT") for table in ("orders", "other", "recent")]
+        assert tree.columns(None, "tree", "%", "I%") == ids
+
+
+class Tree:
+    """The calls of HiveServer2 with which BI tools fill their trees; PyHive has them as its own client's."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.session = client._client, client._sessionHandle
+
+    def catalogs(self) -> list[tuple[Any, ...]]:
+        return self._rows(self.client.GetCatalogs(ttypes.TGetCatalogsReq(self.session)))
+
+    def schemas(self, catalog: str) -> list[tuple[Any, ...]]:
+        return self._rows(self.client.GetSchemas(ttypes.TGetSchemasReq(self.session, catalog, "%")))
+
+    def tables(self, catalog: str | None, schema: str, table: str, types: list[str] | None = None) -> list[Any]:
+        asked = ttypes.TGetTablesReq(self.session, catalog, schema, table, types)
+        return sorted(row[:4] for row in self._rows(self.client.GetTables(asked)))
+
+    def columns(self, catalog: str | None, schema: str, table: str, column: str) -> list[Any]:
+        asked = ttypes.TGetColumnsReq(self.session, catalog, schema, table, column)
+        return [(*row[:4], row[5]) for row in self._rows(self.client.GetColumns(asked))]
+
+    def _rows(self, done: Any) -> list[tuple[Any, ...]]:
+        assert done.status.statusCode == ttypes.TStatusCode.SUCCESS_STATUS, done.status.errorMessage
+        asked = ttypes.TFetchResultsReq(done.operationHandle, ttypes.TFetchOrientation.FETCH_NEXT, 1000)
+        found = self.client.FetchResults(asked).results
+        columns = [hive._unwrap_column(column) for column in found.columns]
+        return list(zip(*columns, strict=True))
 
 
 def test_clients_at_the_same_time(server: Server) -> None:
@@ -194,17 +208,17 @@ def test_the_log_tells_each_statement_without_secrets(server: Server) -> None:
     with server.client() as client, client.cursor() as cursor:
         answer(cursor, "SELECT 'find me'")
         answer(cursor, "SET spark.sql.catalog.other.s3.secret-key = hush")
-    until = time.monotonic() + 30
-    while "s3.secret-key" not in server.log.read_text() and time.monotonic() < until:
-        time.sleep(0.2)
-    log = server.log.read_text()
-    assert re.search(r"thrift user=ann seconds=\d+\.\d+ (finished|closed): SELECT 'find me'", log), log
+        answer(cursor, "SELECT * FROM range(1500)")
+    server.wait_for("range(1500)")
+    log = server.wait_for("s3.secret-key")
+    assert re.search(r"thrift user=ann seconds=\d+\.\d+ rows=1 closed: SELECT 'find me'", log), log
+    assert re.search(r"thrift user=ann seconds=\d+\.\d+ rows=1500 closed: SELECT \* FROM range", log), log
     assert "s3.secret-key" in log and "hush" not in log
 
 
 def test_cancelling_ends_the_job(server: Server) -> None:
     with server.client() as client, client.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM range(1000000000000) WHERE id * id % 7 = 1", async_=True)
+        cursor.execute("SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 1", async_=True)
         until = time.monotonic() + 60
         while server.health_now()["statements"] == 0 and time.monotonic() < until:
             time.sleep(0.1)

@@ -31,7 +31,7 @@ from paimon_sql.spark.jvm.streams.sources import (
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.tables.path_names import LOCATORS
+from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 
 @hook(

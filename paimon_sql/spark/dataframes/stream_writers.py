@@ -28,8 +28,9 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Locate
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.evolved_table import latest_table, relation
-from paimon_sql.spark.tables.path_names import LOCATORS, table_name
+from paimon_sql.spark.tables.path_names import table_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
+from paimon_sql.spark.tables.session_catalogs import LOCATORS
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_null_fields
 
 _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # beginnings of options of reads

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -55,20 +53,6 @@ def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, 
     for name, value in properties.items():
         system.setProperty(name, value)
     return jvm.java_class(classes.THRIFT_SERVER).startWithSparkSession(java_session(spark), False)
-
-
-def let_find_passwords(jvm: Jvm, folder: Path) -> None:
-    """Have HiveServer2 find the class that knows passwords. It looks for the class by name at each login, so the code
-    is put into a folder that is on the driver's class path. Raises `UnsupportedFeatureError` where the JVM was started
-    without it."""
-    for name, code in jvm.compiled_code("PasswordFile").items():
-        folder.joinpath(f"{name}.class").write_bytes(code)
-    try:
-        jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass("PasswordFile")
-    except Py4JJavaError:
-        raise UnsupportedFeatureError(
-            "Passwords in a file can be asked for only where paimon-sql starts the driver's JVM; here it ran before."
-        ) from None
 
 
 @hook(
@@ -115,11 +99,12 @@ def takes_tokens(jvm: Jvm) -> bool:
     ),
     Variant.of(_NONE),
 )
-def ended_statements(jvm: Jvm) -> list[EndedStatement]:
-    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not tell."""
+def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
+    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not tell. With
+    `fetched` not those whose clients may still fetch rows."""
     if not _tells(jvm):
         return []
-    found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc())))
+    found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc(), fetched)))
     return [EndedStatement(**one) for one in found]
 
 

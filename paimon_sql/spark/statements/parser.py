@@ -35,7 +35,7 @@ from paimon_sql.spark.jvm.sessions import (
     spark_version,
     with_variables,
 )
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.proxy import Function2, Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.listed_views import EXTENDED, with_views
@@ -165,30 +165,14 @@ class PaimonParser(Proxy):
         implements = [classes.PARSER_INTERFACE]
 
 
-class _Function1(Proxy):
-    """A `scala.Function1` of a Python function."""
-
-    def __init__(self, jvm: Jvm, function: Callable[..., Any]) -> None:
-        super().__init__(jvm)
-        self.function = function
-
-    def apply(self, *arguments: Any) -> Any:
-        return self.function(*arguments)
-
-    class Java:
-        implements = [classes.FUNCTION_1]
-
-
-class _Function2(_Function1):
-    """A `scala.Function2` of a Python function."""
-
-    class Java:
-        implements = [classes.FUNCTION_2]
-
-
 def registry_of(spark: SparkSession) -> CatalogRegistry | None:
     """The catalogs of ours in a session, as its parser knows them; None where the hook is not in it."""
-    parser = _PARSERS.get(str(parser_of(java_session(spark)).toString()))
+    return registry_in(java_session(spark))
+
+
+def registry_in(session: JavaObject) -> CatalogRegistry | None:
+    """As `registry_of`, of a session of Java's."""
+    parser = _PARSERS.get(str(parser_of(session).toString()))
     if parser is not None:
         parser.registry.register()
     return None if parser is None else parser.registry
@@ -204,7 +188,7 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     if has_parser(session):
         return
     replace_parser(session, _parser(jvm, session, parser_of(session)))
-    inject_parser(session, _Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
+    inject_parser(session, Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
 
 
 def _parser(jvm: Jvm, session: JavaObject, delegate: JavaObject) -> PaimonParser:

@@ -7,7 +7,8 @@ from paimon_core.errors import InvalidOptionError
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.spark.jvm.plans import TemporaryView
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.tables.path_names import LOCATORS, table_name
+from paimon_sql.spark.tables.path_names import table_name
+from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 
 def view_of_path(view: TemporaryView) -> str | None:

@@ -17,7 +17,7 @@ from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
-from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
+from paimon_core.spec.identifier import BRANCH_OPTION, Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -52,6 +52,7 @@ from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatT
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
+from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.tables.table import (
     SCAN_VERSION,
@@ -415,7 +416,9 @@ class SparkCatalog(SparkViews, WithoutMetrics):
                 f" tables. Leave USING out, write USING paimon, or one of {', '.join(SUPPORTED)} for a format table."
             )
         options = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
-        options |= self._location(identifier, properties)
+        own = {"path": str(identifier)} if isinstance(identifier, PathIdentifier) else {}
+        own |= {"catalog": self.catalog_name, "database": identifier.database, "table": identifier.table}
+        options = without_own_name(options, **own) | self._location(identifier, properties)
         is_format = provider in SUPPORTED and not is_default
         return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
 

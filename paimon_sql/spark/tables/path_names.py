@@ -8,9 +8,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import is_storage_option, normalize
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.tables.session_catalogs import PATHS
-
-LOCATORS = ("path", "catalog", "database", "table")
+from paimon_sql.spark.tables.session_catalogs import LOCATORS, PATHS
 
 
 def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from paimon_core.io.load import normalize
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import PathCatalog
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
 
+LOCATORS = ("path", "catalog", "database", "table")  # options of readers and writers that name a table
 PATHS = "paimon_path"  # the catalog in which a table's name is its path
 
 
@@ -21,3 +25,15 @@ def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
         return path_catalog(session)
     options = session.catalog_options(name)
     return None if options is None else load_catalog(options)
+
+
+def without_own_name(options: Mapping[str, str], **own: str) -> dict[str, str]:
+    """Options without those by which a reader or a writer of `format("paimon")` named this very table: Spark hands
+    them on. `own` are its locators."""
+
+    def names_it(key: str, value: str) -> bool:
+        if key == "path" and key in own:
+            return normalize(value).partition("$")[0] == own[key]
+        return own.get(key) == value
+
+    return {key: value for key, value in options.items() if not names_it(key.lower(), value)}

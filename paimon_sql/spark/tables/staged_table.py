@@ -14,6 +14,7 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
 
@@ -43,7 +44,7 @@ class StagedSparkTable(SparkTable):
 
     def newWriteBuilder(self, info: Any) -> Any:
         """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
-        options = option_map(info.options())
+        options = without_own_name(option_map(info.options()), path=self.table.store.root)
         defining = {k: v for k, v in options.items() if k != "path" and not k.startswith(_OF_WRITES)}
         if defining:
             self.staged = self.stage(defining)

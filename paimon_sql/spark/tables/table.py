@@ -40,6 +40,7 @@ from paimon_sql.spark.streams.source_scan import IS_STREAM, SourceScanBuilder
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
+from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
 
 SCAN_VERSION = "scan.version"
@@ -109,7 +110,7 @@ class _BridgedTable(TableProxy):
 
     def _with_options(self, java_options: Any) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
-        more = option_map(java_options)
+        more = without_own_name(option_map(java_options), path=self.table.store.root)
         if more.pop(BRANCH_OPTION, MAIN_BRANCH) not in (MAIN_BRANCH, self.table.store.branch):
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."

@@ -45,9 +45,12 @@ public class ServerStatements {
     return found;
   }
 
-  /** JSON, an object for each statement that has ended. */
-  public String ended(SparkContext context) throws Exception {
-    return new ObjectMapper().writeValueAsString(statements(context, false));
+  /** JSON, an object for each statement that has ended; of those that have rows, when these have been `fetched`. */
+  public String ended(SparkContext context, boolean fetched) throws Exception {
+    List found = statements(context, false);
+    for (java.util.Iterator each = found.iterator(); fetched && each.hasNext();)
+      if (((Map) each.next()).get("state").equals("FINISHED")) each.remove();
+    return new ObjectMapper().writeValueAsString(found);
   }
 
   /** How many statements are under way. */

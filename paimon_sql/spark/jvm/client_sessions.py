@@ -1,0 +1,146 @@
+"""What the sessions of a server's clients may do: read alone, and so many statements, rows and seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.exceptions import add_conditions
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
+
+READ_ONLY, LIMIT_EXCEEDED = "PAIMON_READ_ONLY", "PAIMON_LIMIT_EXCEEDED"
+STATES = {READ_ONLY: "25006", LIMIT_EXCEEDED: "54000"}  # read-only transaction, program limit exceeded
+_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
+_INTERCEPTED = "ConnectLimits"
+_NONE = "not in this Spark"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """What each session of a client may have: statements side by side, rows of an answer, seconds of a statement; 0
+    for as many as it wants."""
+
+    statements: int = 0
+    rows: int = 0
+    seconds: int = 0
+
+
+@hook(
+    "`SparkSessionExtensions.injectCheckRule` of a running session",
+    "`paimon-sql serve --read-only`",
+    method(classes.SESSION_EXTENSIONS, "injectCheckRule", 1),
+    method(classes.SESSION, "extensions", 0),
+)
+def refuse_writes(jvm: Jvm, session: JavaObject) -> None:
+    """Have the sessions that are made from one refuse each statement that may write."""
+    add_conditions(jvm, STATES)
+    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY)
+
+
+@hook(
+    "the managers of HiveServer2's sessions and operations, private fields of theirs",
+    "limits of `paimon-sql serve --thrift`, the rows in its log, tables and columns in the trees of BI tools",
+    Variant.of(
+        "of Spark's jars",
+        field(classes.THRIFT_SESSIONS, "sparkSqlOperationManager"),
+        field(classes.THRIFT_OPERATIONS, "sessionToContexts"),
+        method(classes.THRIFT_OPERATIONS, "newGetTablesOperation", 5),
+        method(classes.THRIFT_COLUMNS, "addToRowSet", 4),
+    ),
+    Variant.of(_NONE),
+)
+def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -> None:
+    """Hold HiveServer2's sessions to limits, count rows, and answer metadata calls for every catalog. HiveServer2
+    itself ends statements that take too long."""
+    if jvm.variant(watch_thrift_sessions).name != _NONE:
+        condition, state = LIMIT_EXCEEDED, STATES[LIMIT_EXCEEDED]
+        jvm.compiled("ThriftOperations").install(server, limits.statements, limits.rows, condition, state)
+    elif limits.statements or limits.rows:
+        raise UnsupportedFeatureError("This Spark lets nobody limit the sessions of HiveServer2.")
+
+
+@hook(
+    "Spark Connect's interceptors, and its errors for them",
+    "limits of `paimon-sql serve --connect`, the rows in its log",
+    Variant.of(
+        "errors of calls",
+        java_type(classes.CONNECT_INTERCEPTOR),
+        method(classes.CONNECT_ERRORS, "handleError", 4),
+        method(classes.CONNECT_SESSIONS, "getIsolatedSessionIfPresent", 1),
+        method(classes.CONNECT_SESSION, "listActiveOperationIds", 0),
+    ),
+    Variant.of(_NONE),
+)
+def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> bool:
+    """Hold Spark Connect's sessions to limits, and count rows: before its server starts. `folder` is on the driver's
+    class path. Whether it could; raises `UnsupportedFeatureError` where it could not and there are limits."""
+    if jvm.variant(watch_connect_sessions).name == _NONE:
+        if limits != SessionLimits():
+            raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody limit its sessions: Spark 4.1 does.")
+        return False
+    add_conditions(jvm, STATES)
+    put_on_class_path(jvm, folder, _INTERCEPTED)
+    watcher = jvm.java_class(_INTERCEPTED)
+    watcher.limit(limits.statements, limits.rows, limits.seconds, LIMIT_EXCEEDED)
+    conf = jvm.context._jsc.sc().conf()
+    others = str(conf.get(_INTERCEPTORS, ""))
+    conf.set(_INTERCEPTORS, ",".join(filter(None, (others, _INTERCEPTED))))
+    return True
+
+
+@hook(
+    "`SparkSessionExtensions.injectHintResolutionRule` of a running session, `MergeIntoTable`",
+    "`df.mergeInto` of clients of Spark Connect",
+    method(classes.SESSION_EXTENSIONS, "injectHintResolutionRule", 1),
+    method(classes.MERGE_INTO_TABLE, "targetTable", 0),
+)
+def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
+    """Have merges of DataFrames, in the sessions that are made from one, pass a function of a session and a plan."""
+    jvm.compiled("MergeRewrites").install(session.extensions(), rewrite)
+
+
+@hook(
+    "`DefaultSource` of the package that `format` names, `SupportsCatalogOptions`",
+    '`format("paimon")` of clients of Spark Connect',
+    java_type(classes.SOURCE_IN_CATALOG),
+)
+def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
+    """Have Spark find the format `paimon`, whose tables a function finds: of options, it gives the parts of a name
+    between NULs. `folder` is on the driver's class path. Raises as `put_on_class_path`."""
+    put_on_class_path(jvm, folder, "DefaultSource")
+    jvm.java_class("paimon.DefaultSource").locateWith(function)
+
+
+def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
+    """Have Java find a class of ours by its name: its code is put into a folder that is on the driver's class path.
+    Raises `UnsupportedFeatureError` where the JVM was started without it."""
+    found = jvm.compiled_code(name)
+    for full, code in found.items():
+        file = folder.joinpath(*full.split(".")).with_suffix(".class")
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(code)
+    try:
+        for full in found:
+            jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass(full)
+    except Py4JJavaError:
+        raise UnsupportedFeatureError(
+            f"A server needs a driver's JVM that paimon-sql starts, as {name} is not found in one that ran before."
+        ) from None
+
+
+def rows_of(jvm: Jvm, server: str, statement: str) -> int | None:
+    """How many rows a statement of a server's client has given, by its id; None where nobody counted."""
+    if server == "thrift":
+        counted = jvm.variant(watch_thrift_sessions).name != _NONE
+        found = int(jvm.compiled("ThriftOperations").rows(statement)) if counted else -1
+    else:
+        counted = _INTERCEPTED in str(jvm.context._jsc.sc().conf().get(_INTERCEPTORS, ""))
+        found = int(jvm.java_class(_INTERCEPTED).rows(statement)) if counted else -1
+    return None if found < 0 else found

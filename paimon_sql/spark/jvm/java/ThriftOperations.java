@@ -1,0 +1,297 @@
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.*;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import org.apache.hive.service.cli.*;
+import org.apache.hive.service.cli.operation.*;
+import org.apache.hive.service.cli.session.HiveSession;
+import org.apache.hive.service.cli.session.SessionManager;
+import org.apache.hive.service.rpc.thrift.TRowSet;
+import org.apache.hive.service.server.HiveServer2;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.hive.thriftserver.*;
+import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * What HiveServer2 does for its clients, with limits and with the tables of every catalog.
+ *
+ * Spark's manager of operations makes an object per call of a client. This one, in its place, makes those of subclasses:
+ * statements that count the rows they hand out, and answers to metadata calls that have the tables of catalogs that are
+ * not Spark's own, of which Spark tells nothing.
+ */
+public class ThriftOperations {
+  private static final int KEPT = 1000;  // statements whose rows are remembered: more than Spark remembers
+  private static final Map ROWS = Collections.synchronizedMap(new LinkedHashMap() {
+    protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
+  });
+
+  /** How many rows a statement has handed out; -1 where nobody counted. */
+  public static long rows(String statement) {
+    Object found = ROWS.get(statement);
+    return found == null ? -1L : ((AtomicLong) found).get();
+  }
+
+  /** Take the place of a server's manager. Limits of 0 are none. */
+  public void install(HiveServer2 server, int statements, long rows, String condition, String state) throws Exception {
+    CLIService service = (CLIService) field(HiveServer2.class, "cliService").get(server);
+    SessionManager sessions = service.getSessionManager();
+    Object before = field(SessionManager.class, "operationManager").get(sessions);
+    Manager manager = new Manager(statements, rows, condition, state);
+    Field[] shared = new Field[] {field(OperationManager.class, "handleToOperation"),
+      field(SparkSQLOperationManager.class, "handleToOperation"), field(SparkSQLOperationManager.class, "sessionToContexts")};
+    for (int i = 0; i < shared.length; i++) shared[i].set(manager, shared[i].get(before));
+    field(SparkSQLSessionManager.class, "sparkSqlOperationManager").set(sessions, manager);
+    field(SessionManager.class, "operationManager").set(sessions, manager);
+  }
+
+  static Field field(Class owner, String name) throws Exception {
+    Field found = owner.getDeclaredField(name);
+    found.setAccessible(true);
+    return found;
+  }
+
+  static class Manager extends SparkSQLOperationManager {
+    private final int statements;
+    private final long rows;
+    private final String condition, state;
+
+    Manager(int statements, long rows, String condition, String state) {
+      this.statements = statements;
+      this.rows = rows;
+      this.condition = condition;
+      this.state = state;
+    }
+
+    public synchronized ExecuteStatementOperation newExecuteStatementOperation(HiveSession session, String statement,
+        Map overlay, boolean background, long timeout) {
+      if (statements > 0 && underWay(session) >= statements)
+        refuse("A session runs " + statements + " statements at the same time: wait for one to end.");
+      long seconds = timeout;
+      SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
+      Statement made = new Statement(this, spark, session, statement, overlay, background, seconds);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
+
+    private int underWay(HiveSession session) {
+      int found = 0;
+      Object[] all = handleToOperation().values().toArray();
+      for (int i = 0; i < all.length; i++) {
+        if (!(all[i] instanceof ExecuteStatementOperation)) continue;
+        Operation one = (Operation) all[i];
+        if (one.getParentSession() == session && !one.getStatus().getState().isTerminal() && !one.isFinished()) found++;
+      }
+      return found;
+    }
+
+    void check(long given) {
+      if (rows > 0 && given > rows)
+        refuse("The answer has more than the " + rows + " rows that this server gives: ask for fewer, such as with LIMIT.");
+    }
+
+    private void refuse(String message) {
+      Platform.throwException(new HiveSQLException("[" + condition + "] " + message + " SQLSTATE: " + state, state));
+    }
+
+    public synchronized MetadataOperation newGetTablesOperation(HiveSession session, String catalog, String schema,
+        String table, List types) {
+      SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
+      Tables made = new Tables(spark, session, catalog, schema, table, types);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
+
+    public synchronized GetColumnsOperation newGetColumnsOperation(HiveSession session, String catalog, String schema,
+        String table, String column) {
+      SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
+      Columns made = new Columns(spark, session, catalog, schema, table, column);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
+  }
+
+  static class Statement extends SparkExecuteStatementOperation {
+    private final Manager manager;
+    private final AtomicLong given = new AtomicLong();
+
+    Statement(Manager manager, SparkSession spark, HiveSession session, String statement, Map overlay,
+        boolean background, long timeout) {
+      super(spark, session, statement, overlay, background, timeout);
+      this.manager = manager;
+    }
+
+    public TRowSet getNextRowSet(FetchOrientation order, long most) {
+      TRowSet found = super.getNextRowSet(order, most);
+      if (order.equals(FetchOrientation.FETCH_FIRST)) given.set(0);
+      ROWS.put(statementId(), given);
+      manager.check(given.addAndGet(count(found)));
+      return found;
+    }
+
+    private static long count(TRowSet rows) {
+      if (rows.getColumnsSize() == 0) return rows.getRowsSize();
+      Object values = ((org.apache.hive.service.rpc.thrift.TColumn) rows.getColumns().get(0)).getFieldValue();
+      try {
+        return ((List) values.getClass().getMethod("getValues", new Class[0]).invoke(values, new Object[0])).size();
+      } catch (Exception e) {
+        return 0;
+      }
+    }
+  }
+
+  /** The tables of a catalog that is not Spark's own, as `SHOW TABLES` and `SHOW VIEWS` know them. */
+  static class Catalog {
+    private final SparkSession spark;
+    final String name;
+
+    private Catalog(SparkSession spark, String name) {
+      this.spark = spark;
+      this.name = name;
+    }
+
+    /** The catalog that a call names, or the current one; null for Spark's own, and for one that is not there. */
+    static Catalog of(SparkSession spark, String asked) {
+      boolean any = asked == null || asked.isEmpty() || asked.equals("%");
+      String name = any ? first(spark, "SELECT current_catalog()") : asked;
+      if (name.equals("spark_catalog")) return null;
+      return any || !rows(spark, "SHOW CATALOGS LIKE '" + name.replace("'", "") + "'").isEmpty() ? new Catalog(spark, name) : null;
+    }
+
+    /** Lists of schema, name and kind. */
+    List tables(Pattern schema, Pattern table) {
+      List found = new ArrayList();
+      List schemas = rows(spark, "SHOW NAMESPACES IN " + quoted(name));
+      for (int i = 0; i < schemas.size(); i++) {
+        String one = ((Row) schemas.get(i)).getString(0).replace("`", "");
+        if (!schema.matcher(one.toLowerCase(Locale.ROOT)).matches()) continue;
+        Map kinds = new TreeMap();
+        add(kinds, "TABLE", "SHOW TABLES IN " + quoted(name) + "." + quoted(one));
+        add(kinds, "VIEW", "SHOW VIEWS IN " + quoted(name) + "." + quoted(one));
+        for (Iterator each = kinds.entrySet().iterator(); each.hasNext();) {
+          Map.Entry entry = (Map.Entry) each.next();
+          if (table.matcher(((String) entry.getKey()).toLowerCase(Locale.ROOT)).matches())
+            found.add(new String[] {one, (String) entry.getKey(), (String) entry.getValue()});
+        }
+      }
+      return found;
+    }
+
+    /** Columns; null for a table that cannot be read, which is not to hide the others. */
+    StructType columns(String schema, String table) {
+      try {
+        return spark.sql("SELECT * FROM " + quoted(name) + "." + quoted(schema) + "." + quoted(table)).schema();
+      } catch (Exception e) {
+        return null;
+      }
+    }
+
+    private void add(Map kinds, String kind, String statement) {
+      try {
+        List found = rows(spark, statement);
+        for (int i = 0; i < found.size(); i++)
+          if (!((Row) found.get(i)).getBoolean(2)) kinds.put(((Row) found.get(i)).getString(1), kind);
+      } catch (Exception e) {
+        // a database that was dropped since, or a catalog that keeps no views
+      }
+    }
+
+    private static List rows(SparkSession spark, String statement) { return spark.sql(statement).collectAsList(); }
+
+    private static String first(SparkSession spark, String statement) {
+      return ((Row) rows(spark, statement).get(0)).getString(0);
+    }
+
+    private static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
+  }
+
+  /** A pattern of JDBC, as one of Java's over names in lower case. */
+  static Pattern pattern(String asked) {
+    if (asked == null || asked.isEmpty() || asked.equals("*")) return Pattern.compile(".*", Pattern.DOTALL);
+    StringBuilder made = new StringBuilder();
+    String text = asked.toLowerCase(Locale.ROOT);
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      boolean escaped = c == '\\' && i + 1 < text.length();
+      if (escaped) c = text.charAt(++i);
+      if (!escaped && (c == '%' || c == '*')) made.append(".*");
+      else if (!escaped && c == '_') made.append('.');
+      else made.append(Pattern.quote(String.valueOf(c)));
+    }
+    return Pattern.compile(made.toString(), Pattern.DOTALL);
+  }
+
+  static class Tables extends SparkGetTablesOperation {
+    private final String asked, schemas, tables;
+    private final List types;
+
+    Tables(SparkSession spark, HiveSession session, String catalog, String schema, String table, List types) {
+      super(spark, session, catalog, schema, table, types);
+      this.asked = catalog;
+      this.schemas = schema;
+      this.tables = table;
+      this.types = types;
+    }
+
+    public void runInternal() {
+      super.runInternal();
+      Catalog catalog = Catalog.of(session(), asked);
+      if (catalog == null) return;
+      List found = catalog.tables(pattern(schemas), pattern(tables));
+      for (int i = 0; i < found.size(); i++) {
+        String[] one = (String[]) found.get(i);
+        if (types == null || types.isEmpty() || types.contains(one[2]))
+          rowSet.addRow(new Object[] {catalog.name, one[0], one[1], one[2], "", null, null, null, null, null});
+      }
+    }
+  }
+
+  static class Columns extends SparkGetColumnsOperation {
+    private final String asked, schemas, tables, columns;
+
+    Columns(SparkSession spark, HiveSession session, String catalog, String schema, String table, String column) {
+      super(spark, session, catalog, schema, table, column);
+      this.asked = catalog;
+      this.schemas = schema;
+      this.tables = table;
+      this.columns = column;
+    }
+
+    public void runInternal() {
+      super.runInternal();
+      Catalog catalog = Catalog.of(session(), asked);
+      if (catalog == null) return;
+      try {
+        addAll(catalog);
+      } catch (Exception e) {
+        Platform.throwException(new HiveSQLException(e));
+      }
+    }
+
+    /** Spark's own code makes the rows of a table, without the name of a catalog. */
+    private void addAll(Catalog catalog) throws Exception {
+      Method add = SparkGetColumnsOperation.class.getDeclaredMethod("addToRowSet",
+        new Class[] {Pattern.class, String.class, String.class, StructType.class});
+      add.setAccessible(true);
+      Pattern wanted = Pattern.compile(pattern(columns).pattern(), Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+      int known = rowSet.numRows();
+      List found = catalog.tables(pattern(schemas), pattern(tables));
+      for (int i = 0; i < found.size(); i++) {
+        String[] one = (String[]) found.get(i);
+        StructType schema = catalog.columns(one[0], one[1]);
+        if (schema != null) add.invoke(this, new Object[] {wanted, one[0], one[1], schema});
+      }
+      RowSet named = RowSetFactory.create(RESULT_SET_SCHEMA, getProtocolVersion(), false);
+      int at = 0;
+      for (Iterator each = rowSet.iterator(); each.hasNext(); at++) {
+        Object[] row = (Object[]) each.next();
+        if (at >= known) row[0] = catalog.name;
+        named.addRow(row);
+      }
+      field(GetColumnsOperation.class, "rowSet").set(this, named);
+    }
+  }
+}

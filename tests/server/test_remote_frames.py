@@ -1,0 +1,119 @@
+"""`format("paimon")`, `mergeInto` and streams of a client of Spark Connect, whose PySpark knows nothing of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.served import PATIENCE, served
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+CLIENT = """
+import sys
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession, functions as F
+spark, lake = SparkSession.builder.remote(sys.argv[1]).getOrCreate(), sys.argv[2]
+table = lake + "/default.db/c"
+def rows(frame):
+    return sorted(tuple(row) for row in frame.collect())
+def told(name, run):
+    try:
+        answer = run()
+        print(name, answer)
+    except PySparkException as error:
+        print(name, type(error).__name__, error.getCondition())
+def read(**options):
+    return spark.read.format("paimon").options(**options)
+def write(frame, **options):
+    return frame.write.format("paimon").options(**options)
+def stream(made, name):
+    query = made.writeStream.format("memory").queryName(name).trigger(availableNow=True).start()
+    query.awaitTermination(120)
+    return rows(spark.table(name))
+def sink(made, run):
+    query = run(made.writeStream.trigger(availableNow=True).option("checkpointLocation", lake + "/../" + made_name()))
+    query.awaitTermination(120)
+    return query.exception()
+names = iter("abcdef")
+def made_name():
+    return "checkpoint-" + next(names)
+key = {"primary-key": "k", "bucket": "1"}
+one, more = (spark.createDataFrame(r, "k INT, v STRING") for r in ([(3, "c")], [(3, "m"), (4, "n")]))
+spark.sql("CREATE TABLE c (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+spark.sql("INSERT INTO c VALUES (1, 'a'), (2, 'b')")
+told("load", lambda: rows(read().load(table)))
+told("by names", lambda: rows(read(catalog="paimon", database="default", table="c").load()))
+told("snapshots", lambda: read().load(table + "$snapshots").count())
+told("append", lambda: write(one).mode("append").save(table) or rows(read().load(table)))
+told("as it was", lambda: rows(read(**{"scan.snapshot-id": "1"}).load(table)))
+told("changes", lambda: rows(read(**{"read.changelog": "true"}).load(table)))
+told("overwrite", lambda: write(one).mode("overwrite").save(table) or rows(read().load(table)))
+told("new", lambda: write(one, **key).save(lake + "/new") or rows(read().load(lake + "/new")))
+told("its options", lambda: sorted({r[0] for r in read().load(lake + "/new$options").collect()} & {"bucket", "path"}))
+told("again", lambda: write(one).save(lake + "/new"))
+told("ignored", lambda: write(more).mode("ignore").save(lake + "/new") or rows(read().load(lake + "/new")))
+named = {"catalog": "paimon", "database": "default", "table": "named"}
+told("by name", lambda: write(one, **named).save() or rows(spark.table("named")))
+told("partitioned", lambda: write(one).partitionBy("v").save(lake + "/parts") or rows(read().load(lake + "/parts")))
+told("append to none", lambda: write(one).mode("append").save(lake + "/none"))
+told("no table", lambda: rows(read().load(lake + "/none")))
+told("no path", lambda: rows(read().load()))
+told("secret", lambda: rows(read(**{"s3.secret-key": "hush"}).load(table)))
+told("another's path", lambda: rows(spark.sql("SELECT * FROM c WITH ('path' = '/x')")))
+merge = lambda frame, name: frame.alias("s").mergeInto(name, F.expr("c.k = s.k"))
+both = merge(more, "c").whenMatched().updateAll().whenNotMatched().insertAll()
+told("merge", lambda: both.merge() or rows(spark.table("c")))
+told("delete", lambda: merge(one, "paimon.default.c").whenMatched().delete().merge() or rows(spark.table("c")))
+told("merge into none", lambda: merge(one, "none").whenMatched().delete().merge())
+told("stream", lambda: stream(spark.readStream.format("paimon").load(table), "streamed"))
+told("stream of a name", lambda: stream(spark.readStream.table("c"), "named_stream"))
+changes = spark.readStream.option("read.changelog", "true").format("paimon").load(table)
+told("stream of changes", lambda: stream(changes, "changes"))
+spark.sql("CREATE TABLE sink (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+told("sink", lambda: sink(spark.readStream.table("c"), lambda w: w.format("paimon").start(lake + "/default.db/sink")))
+told("its rows", lambda: rows(spark.table("sink")))
+told("sink by name", lambda: sink(spark.readStream.table("sink"), lambda w: w.format("paimon").toTable("new_sink")))
+told("its rows", lambda: rows(spark.table("new_sink")))
+spark.stop()
+"""
+EXPECTED = """
+load [(1, 'a'), (2, 'b')]
+by names [(1, 'a'), (2, 'b')]
+snapshots 1
+append [(1, 'a'), (2, 'b'), (3, 'c')]
+as it was [(1, 'a'), (2, 'b')]
+changes [('+I', 1, 'a'), ('+I', 2, 'b'), ('+I', 3, 'c')]
+overwrite [(3, 'c')]
+new [(3, 'c')]
+its options ['bucket']
+again AnalysisException TABLE_OR_VIEW_ALREADY_EXISTS
+ignored [(3, 'c')]
+by name [(3, 'c')]
+partitioned [(3, 'c')]
+append to none AnalysisException TABLE_OR_VIEW_NOT_FOUND
+no table AnalysisException TABLE_OR_VIEW_NOT_FOUND
+no path IllegalArgumentException PAIMON_INVALID_OPTION
+secret IllegalArgumentException PAIMON_INVALID_OPTION
+another's path IllegalArgumentException PAIMON_INVALID_OPTION
+merge [(3, 'm'), (4, 'n')]
+delete [(4, 'n')]
+merge into none AnalysisException TABLE_OR_VIEW_NOT_FOUND
+stream [(4, 'n')]
+stream of a name [(4, 'n')]
+stream of changes [('+I', 4, 'n'), ('-D', 3, 'm')]
+sink None
+its rows [(4, 'n')]
+sink by name None
+its rows [(4, 'n')]
+"""
+
+
+def test_frames_of_a_remote_client(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        command = [sys.executable, "-c", CLIENT, server.remote, str(tmp_path / "warehouse")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+    assert done.stdout.splitlines() == EXPECTED.strip().splitlines(), done.stderr[-3000:]

@@ -1,0 +1,89 @@
+"""`paimon-sql serve` in a process of its own, for tests of its clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyhive import hive
+
+from paimon_sql.server.passwords import set_password
+from tests.support.ports import free_port
+
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+PATIENCE = 600  # seconds
+USER, PASSWORD, TOKEN = "ann", "right", "a-token"
+
+
+@dataclass(frozen=True)
+class Server:
+    process: subprocess.Popen[str]
+    thrift: int
+    connect: int
+    health: int
+    log: Path
+
+    @property
+    def remote(self) -> str:
+        """The address for Spark Connect's clients; `localhost`, as PySpark sends a token without TLS there only."""
+        return f"sc://localhost:{self.connect}/;token={TOKEN}"
+
+    def client(self, password: str = PASSWORD, database: str = "default") -> Any:
+        return hive.connect(
+            "127.0.0.1", self.thrift, username=USER, password=password, database=database, auth="CUSTOM"
+        )
+
+    def health_now(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=10) as answer:
+            return dict(json.load(answer))
+
+    def wait_for(self, text: str, seconds: float = 30) -> str:
+        """The log, when it has a text."""
+        until = time.monotonic() + seconds
+        while text not in self.log.read_text() and time.monotonic() < until:
+            time.sleep(0.2)
+        return self.log.read_text()
+
+
+@contextmanager
+def served(folder: Path, *options: object, passwords: bool = True, **environment: str) -> Iterator[Server]:
+    """A server of all doors whose catalog is in `folder/warehouse`, with passwords of a file and a token."""
+    (folder / "token").write_text(f"{TOKEN}\n")
+    thrift, connect, health = free_port(), free_port(), free_port()
+    words = ["--thrift", thrift, "--connect", connect, "--token-file", folder / "token", "--health", health]
+    words += ["--master", "local[2]", "--driver-memory", "1g", "-c", f"spark.driver.extraJavaOptions={JVM}"]
+    words += ["-c", "spark.sql.shuffle.partitions=2", *options]
+    if passwords:
+        set_password(folder / "users", USER, PASSWORD)
+        words += ["--users", folder / "users"]
+    log = folder / "log"
+    with log.open("w") as output:
+        command = [sys.executable, "-m", "paimon_sql", "serve", *map(str, words)]
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=output, text=True, env={**os.environ, **environment}
+        )
+    found = Server(process, thrift, connect, health, log)
+    try:
+        until = time.monotonic() + PATIENCE
+        while "Health:" not in log.read_text():
+            assert process.poll() is None and time.monotonic() < until, log.read_text()
+            time.sleep(0.2)
+        yield found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answer(cursor: Any, statement: str) -> list[Any]:
+    """The rows of a statement."""
+    cursor.execute(statement)
+    return list(cursor.fetchall()) if cursor.description else []
