@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -85,6 +85,7 @@ def test_runs_are_closed_where_one_cannot_be_read() -> None:
         list(merge_runs([run(0), run(1)], spec()))
     assert held.value is not None and sorted(closed) == [0, 1]
     first = merge_runs([run(0), run(2)], spec())
+    assert isinstance(first, Generator)
     next(first)
     first.close()
     assert sorted(closed) == [0, 0, 1, 2]
