@@ -106,6 +106,9 @@ class TokenFileIO:
     def write_bytes(self, path: str, data: bytes) -> None:
         self._io().write_bytes(path, data)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self._io().replace_file(path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self._io().create_exclusive(path, data)
 

@@ -92,14 +92,14 @@ class _Following:
         else:
             base = self._base(versions)
             self._publish(base, self._uuid(base or known, versions))
-        store.io.write_bytes(f"{folder}/{HINT}", str(latest.id).encode())
+        store.io.replace_file(f"{folder}/{HINT}", str(latest.id).encode())
         clean(store, folder, latest.id)
 
     def _refresh(self, known: Metadata) -> None:
         """Tags come and go, and snapshots expire, without a new snapshot."""
         node = self._node(known.uuid, self._history(known))
         if node != known.node:
-            self.store.io.write_bytes(version_path(self.folder, self.latest.id), encode_json_object(node))
+            self.store.io.replace_file(version_path(self.folder, self.latest.id), encode_json_object(node))
 
     def _publish(self, base: Metadata | None, table_uuid: str) -> None:
         started, latest = time.monotonic(), self.latest
@@ -116,7 +116,7 @@ class _Following:
         if not create_new(self.store.io, metadata, data):
             there = self._read(latest.id)
             if there is None or there.current.identity != identity_of(latest):  # of a history that was rolled back
-                self.store.io.write_bytes(metadata, data)
+                self.store.io.replace_file(metadata, data)
 
     def _listing(self, base: Metadata | None) -> Listing:
         store, latest = self.store, self.latest

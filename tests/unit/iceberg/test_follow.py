@@ -202,6 +202,10 @@ class Losing(LocalFileIO):
         self._check(path)
         super().write_bytes(path, data)
 
+    def replace_file(self, path: str, data: bytes) -> None:
+        self._check(path)
+        super().replace_file(path, data)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         self._check(path)
         return super().create_exclusive(path, data)
