@@ -55,6 +55,9 @@ class Tasks:
         self.descriptions.append(description)
         return Lost(search)
 
+    def foreign_table(self, database: str, name: str) -> None:
+        """The session catalog has none."""
+
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """Knows `c is not null` and `c > 'text'`."""
         column, compared = condition.split(" ", 1)
