@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -17,7 +19,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.rows import internal_rows
-from paimon_sql.spark.jvm.sessions import current_namespace, name_parts, python_session, settings_of
+from paimon_sql.spark.jvm.sessions import current_namespace, name_parts, python_session, refresh_cached, settings_of
 
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -27,6 +29,7 @@ _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
 _ROWS = 4096
+_LOG = logging.getLogger(__name__)
 
 
 class SessionBridge:
@@ -108,6 +111,13 @@ class SessionBridge:
 
     def current_database(self) -> str:
         return current_namespace(self.session)
+
+    def refresh_cached(self, *parts: str) -> None:
+        """Have what is cached of a changed table read again; the change is made and does not fail where this does."""
+        try:
+            refresh_cached(self.session, *parts)
+        except Py4JJavaError as error:
+            _LOG.warning("What is cached of %s could not be refreshed: %s", ".".join(parts), error.java_exception)
 
     def name_parts(self, text: str) -> list[str]:
         """The parts of a name as SQL spells it."""

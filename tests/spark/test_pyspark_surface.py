@@ -98,12 +98,16 @@ def test_caches(table: Any) -> None:
     catalog.clearCache()
 
 
-@pytest.mark.xfail(reason="Row-level statements do not refresh Spark's caches yet: REFRESH TABLE does", strict=True)
 def test_caches_behind_row_level_statements(table: Any) -> None:
     table.table("t").cache().count()
     try:
         table.sql("DELETE FROM t WHERE k = 1")
         assert rows(table.table("t")) == [(2, "b")]
+        added = "WHEN NOT MATCHED THEN INSERT (k, v) VALUES (3, 'd')"
+        table.sql(f"MERGE INTO t USING (SELECT 3 AS k) s ON t.k = s.k {added}")
+        assert rows(table.table("t")) == [(2, "b"), (3, "d")]
+        table.sql("CALL sys.rollback('t', '1')")
+        assert rows(table.table("t")) == [(1, "a"), (2, "b")]
     finally:
         table.catalog.clearCache()
 

@@ -249,6 +249,7 @@ THREAD = "java.lang.Thread"
 WEAK_REFERENCE = "java.lang.ref.WeakReference"
 
 SHARED_STATE = f"{_SQL}.internal.SharedState"
+CACHE_MANAGER = f"{_SQL}.execution.CacheManager"
 
 # -- servers ----------------------------------------------------------------------------------------------------------
 JAVA_CLASS_LOADER = "java.lang.ClassLoader"

@@ -242,6 +242,18 @@ def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
         getattr(methods, "extraStrategies_$eq")(jvm.seq([*strategies, strategy]))
 
 
+@hook(
+    "`SharedState.cacheManager`",
+    "cached tables are as they were before a DELETE, UPDATE, MERGE INTO or CALL of ours",
+    method(classes.SHARED_STATE, "cacheManager", 0),
+    method(classes.CACHE_MANAGER, "isEmpty", 0),
+)
+def refresh_cached(session: JavaObject, *parts: str) -> None:
+    """Have what is cached of a table read again, as Spark does behind its own statements."""
+    if not session.sharedState().cacheManager().isEmpty():
+        session.catalog().refreshTable(".".join(f"`{part.replace('`', '``')}`" for part in parts))
+
+
 # -- what is under way ------------------------------------------------------------------------------------------------
 @hook(
     "names of methods and classes on the stack",

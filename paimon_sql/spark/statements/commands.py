@@ -91,6 +91,7 @@ class TableCommand(Command):
 
     def _execute(self) -> None:
         self._run(self._load())
+        self.session.refresh_cached(self.catalog.catalog_name, self.identifier.database, self.identifier.name)
 
     def _load(self) -> Table:
         """The table as it is now: settings of the session that name a version are for queries."""

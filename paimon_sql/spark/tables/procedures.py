@@ -71,6 +71,10 @@ class SparkProcedure(Proxy):
             rows = self.procedure.call(context, given)
         except (CapturedException, Py4JJavaError) as e:
             raise unchecked(self.jvm, e) from e
+        if isinstance(table := given.get("table"), str):
+            named = session.name_parts(table)
+            around = (self.catalog_name, context.database)[: max(0, 3 - len(named))]
+            session.refresh_cached(*around, *named)
         return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
 
     def _other_catalog(self, name: str) -> SupportsDatabases | None:
