@@ -129,6 +129,18 @@ def test_a_lost_answer_is_settled(behind: Any, server: RestServer, change: str) 
     proxy.close()
 
 
+def test_a_server_that_is_only_read(behind: Any) -> None:
+    behind.create_table(T, SCHEMA)
+    insert(behind.load_table(T), ROWS)
+    with RestServer.over(behind, read_only=True) as server:
+        catalog: Any = load_catalog(server.options())
+        assert sorted(read(catalog.load_table(T))) == ROWS
+        for change in (lambda: catalog.drop_table(T), lambda: insert(catalog.load_table(T), [(3, "c")])):
+            with pytest.raises(StorageRefusedError, match="403, User .* may only read"):
+                change()
+    assert sorted(read(behind.load_table(T))) == ROWS
+
+
 def test_a_commit_whose_answer_is_lost_is_made_once(behind: Any, server: RestServer) -> None:
     behind.create_table(T, SCHEMA)
     proxy = LossyProxy(server.port, b"/commit ", lose=3)

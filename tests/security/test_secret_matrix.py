@@ -134,7 +134,7 @@ def statement_log(place: Place) -> str:
     statements = [f"CREATE CATALOG c WITH ('{k}' = '{v}')" for k, v in OPTIONS.items()]
     statements += [f"SET spark.sql.catalog.c.{k} = {v}" for k, v in OPTIONS.items()]
     ended = [EndedStatement("thrift", str(i), "ann", s, 1, "FINISHED") for i, s in enumerate(statements)]
-    return "\n".join(StatementLog().new_lines(ended))
+    return "\n".join(StatementLog().new_lines(ended, lambda _: None))
 
 
 def history(place: Place) -> str:

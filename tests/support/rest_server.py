@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.server.rest.app import RestApp
 from paimon_sql.server.rest.run import serving
 from paimon_sql.server.rest.users import Users, add_token
 
@@ -21,12 +22,17 @@ class RestServer:
 
     @staticmethod
     @contextmanager
-    def over(catalog: SupportsDatabases, users: Path | None = None, port: int = 0) -> Iterator[RestServer]:
-        """A server for a catalog while the block runs; with a file of users, `writer` and `reader` have tokens."""
+    def over(
+        catalog: SupportsDatabases, users: Path | None = None, port: int = 0, *, read_only: bool = False
+    ) -> Iterator[RestServer]:
+        """A server for a catalog while the block runs; with a file of users, `writer` and `reader` have tokens.
+
+        With `read_only` nobody may write."""
         tokens = {}
         if users is not None:
             tokens = {name: add_token(users, name, read_only=name == "reader") for name in ("writer", "reader")}
-        with serving(catalog, "127.0.0.1", port, None if users is None else Users(users)) as listening:
+        app = RestApp(catalog, None if users is None else Users(users), read_only=read_only)
+        with serving(app, "127.0.0.1", port) as listening:
             yield RestServer(listening, tokens)
 
     def options(self, user: str | None = None) -> dict[str, str]:

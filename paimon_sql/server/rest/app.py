@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -68,12 +69,18 @@ class _Answered(Exception):
 
 
 class RestApp:
-    """An ASGI application for a catalog. Without `users` anyone may ask for anything."""
+    """An ASGI application for a catalog. Without `users` anyone may ask for anything; `read_only` lets nobody write;
+    `say` is told of each change that is asked for."""
 
     def __init__(
-        self, catalog: SupportsDatabases, users: Users | None = None, say: Callable[[str], None] | None = None
+        self,
+        catalog: SupportsDatabases,
+        users: Users | None = None,
+        say: Callable[[str], None] | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
-        self.catalog, self.users, self.say = catalog, users, say
+        self.catalog, self.users, self.say, self.read_only = catalog, users, say, read_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -89,6 +96,7 @@ class RestApp:
         user: User | None = None
         try:
             user = await run_in_threadpool(self._user, request.headers.get("authorization", ""))
+            user = replace(user, read_only=user.read_only or self.read_only)
             parts = _parts(request.scope)
             parameters = dict(parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True))
             if parts == ("v1", "config") and request.method == "GET":

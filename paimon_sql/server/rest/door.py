@@ -27,9 +27,10 @@ def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) ->
         raise InvalidOptionError("--rest serves a catalog of another kind than rest: that has a server already.")
     assert settings.rest is not None
     users = Users(settings.rest_tokens) if settings.rest_tokens else None
+    rest_app = import_module("paimon_sql.server.rest.app").RestApp
     serving = import_module("paimon_sql.server.rest.run").serving
-    tls = settings.tls_certificate, settings.tls_key
-    with serving(load_catalog(options), settings.host, settings.rest, users, *tls, say=say) as port:
+    app = rest_app(load_catalog(options), users, say, read_only=settings.read_only)
+    with serving(app, settings.host, settings.rest, settings.tls_certificate, settings.tls_key) as port:
         say(f"REST: {'https' if settings.tls_certificate else 'http'}://{settings.host}:{port}")
         yield
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
 from paimon_core.errors import StorageError
-from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.server.rest.app import RestApp
-from paimon_sql.server.rest.users import Users
 
 _WAIT = 20  # seconds for requests under way at the end
 _BACKLOG = 128
@@ -21,19 +19,14 @@ _BACKLOG = 128
 
 @contextmanager
 def serving(
-    catalog: SupportsDatabases,
-    host: str,
-    port: int,
-    users: Users | None = None,
-    certificate: Path | None = None,
-    key: Path | None = None,
-    say: Callable[[str], None] | None = None,
+    app: RestApp, host: str, port: int, certificate: Path | None = None, key: Path | None = None
 ) -> Iterator[int]:
-    """Serve a catalog while the block runs; the port, which 0 leaves to the system. `say` is told of each change that
-    is asked for. Raises `StorageError` where it cannot listen."""
+    """Serve a catalog while the block runs; the port, which 0 leaves to the system.
+
+    Raises `StorageError` where it cannot listen."""
     try:
         config = uvicorn.Config(
-            RestApp(catalog, users, say),
+            app,
             log_config=None,
             access_log=False,
             server_header=False,
