@@ -25,6 +25,7 @@ from tests.support.orphan_tasks import Lost
 
 _NEWEST = 10**6  # where ids are sequence numbers, those of the last rows are larger than all others
 _TWO_DAYS = 2 * 86_400.0
+_TURN = 660.0  # seconds: after ten minutes others may have the turn for upkeep
 
 
 def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler, *, tidies: bool) -> None:
@@ -34,7 +35,7 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
         return
     try:
         rescue_table(session)
-        _finish(session)
+        _finish(session, scheduler)
         problems += _acknowledged(session, results)
         _check_versions(session, hides=session.setting.hides)
         problems += wrong_chain(session) if session.setting.chain else []
@@ -51,10 +52,13 @@ def check_end(session: Session, results: Mapping[int, str], scheduler: Scheduler
         problems.append(f"afterwards, {type(error).__name__}: {error}")
 
 
-def _finish(session: Session) -> None:
+def _finish(session: Session, scheduler: Scheduler) -> None:
     """Run again what stayed half done: a branch whose deletion stopped, a rollback that stopped beside a commit."""
     store = session.table().store
-    for branch in (b for b in branch_names(store) if not branch_exists(store, b)):
+    halves = [b for b in branch_names(store) if not branch_exists(store, b)]
+    if halves:
+        scheduler.wait(_TURN)  # of a process that died
+    for branch in halves:
         session.call("delete_branch", branch=branch)
     ids = snapshot_ids(store)
     gap = next((n for n in ids[1:] if n - 1 not in ids), None)
