@@ -21,7 +21,6 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import split_statements
 from paimon_sql.shell.runner import Options, Shell
 from tests.support.hive_server import HiveServer, start_hive
-from tests.support.rest_server import RestServer
 from tests.support.spark_versions import is_before
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -87,6 +86,8 @@ def metastore() -> Iterator[HiveServer]:
 def rest_server(tmp_path: Path) -> Iterator[None]:
     """The one of the page, at its port."""
     pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
+    from tests.support.rest_server import RestServer  # noqa: PLC0415  needs what may not be installed
+
     behind = load_catalog({"metastore": "jdbc", "warehouse": str(tmp_path / "served")})
     with RestServer.over(behind, port=8765):
         yield
