@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -19,7 +20,14 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.rows import internal_rows
-from paimon_sql.spark.jvm.sessions import current_namespace, name_parts, python_session, refresh_cached, settings_of
+from paimon_sql.spark.jvm.sessions import (
+    current_namespace,
+    has_cached,
+    name_parts,
+    python_session,
+    refresh_cached,
+    settings_of,
+)
 
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -112,12 +120,18 @@ class SessionBridge:
     def current_database(self) -> str:
         return current_namespace(self.session)
 
+    def has_cached(self) -> bool:
+        """Whether anything is cached, in any session of the application."""
+        return has_cached(self.session)
+
     def refresh_cached(self, *parts: str) -> None:
         """Have what is cached of a changed table read again; the change is made and does not fail where this does."""
+        if not self.has_cached():
+            return
         try:
             refresh_cached(self.session, *parts)
-        except Py4JJavaError as error:
-            _LOG.warning("What is cached of %s could not be refreshed: %s", ".".join(parts), error.java_exception)
+        except (CapturedException, Py4JJavaError) as error:
+            _LOG.warning("What is cached of %s could not be refreshed: %s", ".".join(parts), error)
 
     def name_parts(self, text: str) -> list[str]:
         """The parts of a name as SQL spells it."""

@@ -248,10 +248,14 @@ def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
     method(classes.SHARED_STATE, "cacheManager", 0),
     method(classes.CACHE_MANAGER, "isEmpty", 0),
 )
+def has_cached(session: JavaObject) -> bool:
+    """Whether anything is cached, in any session of the application."""
+    return not session.sharedState().cacheManager().isEmpty()
+
+
 def refresh_cached(session: JavaObject, *parts: str) -> None:
     """Have what is cached of a table read again, as Spark does behind its own statements."""
-    if not session.sharedState().cacheManager().isEmpty():
-        session.catalog().refreshTable(".".join(f"`{part.replace('`', '``')}`" for part in parts))
+    session.catalog().refreshTable(".".join(f"`{part.replace('`', '``')}`" for part in parts))
 
 
 # -- what is under way ------------------------------------------------------------------------------------------------

@@ -71,11 +71,17 @@ class SparkProcedure(Proxy):
             rows = self.procedure.call(context, given)
         except (CapturedException, Py4JJavaError) as e:
             raise unchecked(self.jvm, e) from e
-        if isinstance(table := given.get("table"), str):
-            named = session.name_parts(table)
-            around = (self.catalog_name, context.database)[: max(0, 3 - len(named))]
-            session.refresh_cached(*around, *named)
+        if isinstance(table := given.get("table"), str) and session.has_cached():
+            named = self._named(table)
+            session.refresh_cached(*(self.catalog_name, context.database)[: max(0, 3 - len(named))], *named)
         return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
+
+    def _named(self, table: str) -> list[str]:
+        """The parts of a name that a procedure was given; one that is no name of SQL's is the table's as it stands."""
+        try:
+            return self.session.name_parts(table)
+        except (CapturedException, Py4JJavaError):
+            return table.split(".")
 
     def _other_catalog(self, name: str) -> SupportsDatabases | None:
         found = find_catalog(self.session, name)
