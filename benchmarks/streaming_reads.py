@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.java_oracle import StreamRuns, find_oracles, java_streams  # noqa: E402
+from tests.support.java_oracle import StreamRuns, both_sides  # noqa: E402
 from tests.support.java_stream import serve  # noqa: E402
 from tests.support.like_java import session  # noqa: E402
 from tests.support.paired_rounds import paired_rounds, told_ratio, told_speed  # noqa: E402
@@ -73,14 +73,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         warehouse = f"{folder}/warehouse"
         make_tables(warehouse, arguments.rows, arguments.commits)
-        sides = [StreamRuns([sys.executable, __file__, "--ours", warehouse])]
-        sides += [java_streams(warehouse)] if find_oracles() is not None else []
-        try:
+        with both_sides(__file__, warehouse) as sides:
             for table in arguments.only:
                 compare(sides, folder, table, arguments.rounds, arguments.warm_up)
-        finally:
-            for side in sides:
-                side.close()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.java_oracle import StreamRuns, find_oracles, java_streams  # noqa: E402
+from tests.support.java_oracle import StreamRuns, both_sides  # noqa: E402
 from tests.support.java_stream import serve  # noqa: E402
 from tests.support.like_java import session  # noqa: E402
 from tests.support.paired_rounds import paired_rounds, told_ratio  # noqa: E402
@@ -101,14 +101,9 @@ def main() -> None:
         warehouse = f"{folder}/warehouse"
         make_source(Path(folder) / "source", arguments.epochs, arguments.rows, arguments.keys)
         make_tables(warehouse, arguments.only, arguments.rounds + arguments.warm_up)
-        sides = [StreamRuns([sys.executable, __file__, "--ours", warehouse])]
-        sides += [java_streams(warehouse)] if find_oracles() is not None else []
-        try:
+        with both_sides(__file__, warehouse) as sides:
             for table in arguments.only:
                 compare(sides, folder, table, arguments.rounds, arguments.warm_up)
-        finally:
-            for side in sides:
-                side.close()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ not are refused by name. Source: Iceberg's table specification, versions 1 to 3.
 
 from __future__ import annotations
 
-import io
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,16 +17,14 @@ from typing import Any
 
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.formats.avro.codecs import InflatedError, most_content
-from paimon_core.formats.avro.container import ContainerReader
-from paimon_core.formats.avro.records import read_records
-from paimon_core.io.file_io import MOST_HINT, MOST_METADATA, FileIO
+from paimon_core.iceberg.manifests import DELETED, read_avro_records
+from paimon_core.iceberg.metadata import MAIN
+from paimon_core.io.file_io import MOST_HINT, FileIO
 from paimon_core.io.load import normalize
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.types import DataField, parse_field
 
 _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
-_DELETED = 2  # the status of an entry
-_MAIN = "main"
 _TYPES = {
     "boolean": "BOOLEAN",
     "int": "INT",
@@ -134,7 +131,7 @@ def _decode(storage: FileIO, path: str, node: Mapping[str, Any]) -> IcebergTable
 
 
 def _current_snapshot(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    number = node.get("refs", {}).get(_MAIN, {}).get("snapshot-id", node.get("current-snapshot-id"))
+    number = node.get("refs", {}).get(MAIN, {}).get("snapshot-id", node.get("current-snapshot-id"))
     return None if number in (None, -1) else next(s for s in node["snapshots"] if s["snapshot-id"] == number)
 
 
@@ -191,9 +188,9 @@ def _type(node: Any, name: str, required: bool) -> Any:
 def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -> Iterator[IcebergFile]:
     if "manifest-list" not in snapshot:
         raise UnsupportedFeatureError(f"The Iceberg table of {path} names manifests in its metadata: rewrite it first.")
-    for manifest in _records(storage, normalize(snapshot["manifest-list"])):
+    for manifest in read_avro_records(storage, normalize(snapshot["manifest-list"])):
         manifest_path = normalize(manifest["manifest_path"])
-        live = [e for e in _records(storage, manifest_path) if e["status"] != _DELETED]
+        live = [e for e in read_avro_records(storage, manifest_path) if e["status"] != DELETED]
         if live and (manifest.get("content") or any(e["data_file"].get("content") for e in live)):
             raise UnsupportedFeatureError(
                 f"The Iceberg table of {path} cannot be migrated: it has delete files or deletion vectors, which are "
@@ -213,11 +210,3 @@ def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -
                 rows=file["record_count"],
                 partition=tuple(file["partition"].values()),
             )
-
-
-def _records(storage: FileIO, path: str) -> list[dict[str, Any]]:
-    data = storage.read_bytes(path, MOST_METADATA)
-    try:
-        return [r for r in read_records(ContainerReader(io.BytesIO(data))) if isinstance(r, dict)]
-    except Exception as e:  # whatever a decoder says of bytes that are none of its own
-        raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e

@@ -28,6 +28,7 @@ from paimon_core.jobs import Executor, Job
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
 from paimon_core.spec.message import COMMIT_MESSAGE, WRITE_RESULT, CommitMessage, WriteResult
+from paimon_core.spec.paths import UUID
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
@@ -38,7 +39,7 @@ from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")
 MIGRATION = "migrate_"  # what the names of commit users of migrations begin with
-_ADOPTED_NAME = re.compile(r"import-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9a-f]{8}-")
+_ADOPTED_NAME = re.compile(rf"import-({UUID})-[0-9a-f]{{8}}-")
 
 
 @dataclass(frozen=True, slots=True)

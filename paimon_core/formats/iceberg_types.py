@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.binary_row import shortest_bytes, unscaled_of
 from paimon_core.spec.types import (
     ELEMENT_ID_START,
     ELEMENT_IDS_PER_FIELD,
@@ -28,7 +29,6 @@ from paimon_core.spec.types import (
 
 Node = dict[str, Any]
 
-_EXACT = Context(prec=DecimalType.MAX_PRECISION + 2)
 _NAMES = {
     Kind.BOOLEAN: "boolean",
     Kind.TINYINT: "int",
@@ -76,8 +76,7 @@ def single_value(data_type: DataType, value: Any) -> bytes:
 def bound_of(data_type: DataType, value: Any) -> bytes:
     """A value, as `partition_value` gives it, as Iceberg's bounds have it."""
     if isinstance(data_type, DecimalType):
-        unscaled = int.from_bytes(value, "big", signed=True)
-        return unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
+        return shortest_bytes(int.from_bytes(value, "big", signed=True))
     if data_type.kind in _MOST_DIGITS:
         return struct.pack("<q", value)
     if isinstance(value, str):
@@ -165,14 +164,9 @@ def _unknown(place: str, data_type: DataType, more: str = "") -> UnsupportedFeat
     return UnsupportedFeatureError(f"column {place!r} is {data_type.sql()}, which Iceberg 2 has no type for{more}")
 
 
-def _unscaled(data_type: DecimalType, value: Decimal) -> int:
-    return int(value.scaleb(data_type.scale, _EXACT))
-
-
 def _decimal_size(precision: int) -> int:
-    most: int = 10**precision - 1
-    return most.bit_length() // 8 + 1
+    return len(shortest_bytes(10**precision - 1))
 
 
 def _decimal_bytes(data_type: DecimalType, value: Decimal) -> bytes:
-    return _unscaled(data_type, value).to_bytes(_decimal_size(data_type.precision), "big", signed=True)
+    return unscaled_of(data_type, value).to_bytes(_decimal_size(data_type.precision), "big", signed=True)

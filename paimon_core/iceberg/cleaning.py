@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from paimon_core.iceberg.manifests import read_records_of
+from paimon_core.iceberg.manifests import read_own_records
 from paimon_core.iceberg.metadata import identity_of, read_metadata, version_of, version_path
 from paimon_core.io.file_io import FileStatus, delete_each_below
 from paimon_core.io.load import normalize
 from paimon_core.options import ICEBERG_DELETE_AFTER_COMMIT, ICEBERG_PREVIOUS_VERSIONS
+from paimon_core.spec.paths import UUID
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_MANIFEST = re.compile(rf"{_UUID}-m\d+\.avro|snap-\d+-{_UUID}\.avro")
+_MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro")
 _YOUNG = 3_600_000  # milliseconds: another process may be about to name a manifest that nothing names
 
 
@@ -55,5 +55,5 @@ def _remove_manifests(store: TableStore, folder: str, versions: list[int], stale
     named = {normalize(s.manifest_list) for metadata in kept if metadata is not None for s in metadata.snapshots}
     if lists <= named:
         return
-    manifests = {normalize(m["manifest_path"]) for path in named for m in read_records_of(store.io, folder, path)}
+    manifests = {normalize(m["manifest_path"]) for path in named for m in read_own_records(store.io, folder, path)}
     delete_each_below(store.io, folder, sorted(stale - named - manifests))

@@ -32,6 +32,7 @@ from paimon_core.options import DISABLED, ICEBERG_STORAGE
 from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.tag import Tag
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.schemas import list_schemas, read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
@@ -41,7 +42,7 @@ from paimon_core.store.tags import list_tags
 _LOG = logging.getLogger(__name__)
 _LOOKS = 5
 _MOST_DELTAS = 20  # to go on from; listing all files anew takes no longer than more of them
-LONGEST = 1800.0  # seconds that new manifests may wait to be named: cleaning removes older ones without a name
+_LONGEST = 1800.0  # seconds that new manifests may wait to be named: cleaning removes older ones without a name
 
 
 def is_followed(store: TableStore) -> bool:
@@ -108,7 +109,7 @@ class _Following:
         path = write_manifest_list(self.store.io, self.folder, latest.id, parent, list(listing.manifests))
         history = [*self._history(base), snapshot_node(latest, parent, path, listing.summary(latest))]
         data = encode_json_object(self._node(table_uuid, history))
-        if time.monotonic() - started > LONGEST:
+        if time.monotonic() - started > _LONGEST:
             raise CommitConflictError(
                 f"Listing the files of {self.store.name} took so long that others may have removed what was written."
             )
@@ -140,18 +141,22 @@ class _Following:
         return list_schemas(self.store)
 
     @cached_property
+    def _tags(self) -> list[Tag]:
+        return list_tags(self.store)
+
+    @cached_property
     def _layout(self) -> Layout:
         return Layout(self.folder, self._schemas[-1])
 
     def _node(self, table_uuid: str, history: Sequence[Node]) -> Node:
-        refs = tag_refs(history, list_tags(self.store))
+        refs = tag_refs(history, self._tags)
         return metadata_node(self.store, table_uuid, self._layout, self._schemas, history, refs)
 
     def _history(self, base: Metadata | None) -> list[Node]:
         """The snapshots that readers can still go back to."""
         if base is None:
             return []
-        kept = {*snapshot_ids(self.store), *(t.snapshot.id for t in list_tags(self.store))}
+        kept = {*snapshot_ids(self.store), *(t.snapshot.id for t in self._tags)}
         return [s.node for s in base.snapshots if s.id in kept or s.id == base.current.id == self.latest.id]
 
     def _base(self, versions: set[int]) -> Metadata | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.iceberg_types import Node
-from paimon_core.iceberg.manifests import DELETED, EXISTING, Layout, read_records_of, write_manifest
+from paimon_core.iceberg.manifests import DELETED, EXISTING, Layout, read_own_records, write_manifest
 from paimon_core.options import ICEBERG_MAX_MANIFESTS, ICEBERG_MIN_MANIFESTS
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.table_store import TableStore
@@ -54,7 +54,7 @@ def continued(
     try:
         manifests = [
             m
-            for m in read_records_of(store.io, layout.folder, base)
+            for m in read_own_records(store.io, layout.folder, base)
             if m["added_files_count"] + m["existing_files_count"]
         ]
         if any(m["content"] for m in manifests):
@@ -99,7 +99,7 @@ def _merged(store: TableStore, layout: Layout, snapshot_id: int, manifests: Sequ
 def _live(store: TableStore, layout: Layout, manifest: Node) -> list[Node]:
     """The files that a manifest has, as entries of another one."""
     found = []
-    for entry in read_records_of(store.io, layout.folder, manifest["manifest_path"]):
+    for entry in read_own_records(store.io, layout.folder, manifest["manifest_path"]):
         if entry["status"] == DELETED:
             continue
         file = dict(entry["data_file"])

@@ -10,16 +10,14 @@ import io
 import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import fastavro
-
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.container import ContainerReader
-from paimon_core.formats.avro.records import read_records
+from paimon_core.formats.avro.records import read_records, write_records
 from paimon_core.formats.iceberg_types import Node, avro_type, bound_of, iceberg_schema, value_order
 from paimon_core.io.file_io import MOST_METADATA, FileIO
 from paimon_core.io.load import normalize
@@ -139,7 +137,7 @@ def write_manifest(storage: FileIO, layout: Layout, snapshot_id: int, entries: S
         "format-version": "2",
         "content": "data",
     }
-    data = _avro(_entry_schema(layout), entries, about)
+    data = write_records(_entry_schema(layout), entries, _CODEC, about)
     path = f"{layout.folder}/{uuid.uuid4()}-m0.avro"
     storage.write_bytes(path, data)
     live = (e["sequence_number"] for e in entries if e["status"] != DELETED)
@@ -191,11 +189,11 @@ def write_manifest_list(
         "format-version": "2",
     }
     path = f"{folder}/snap-{snapshot_id}-{uuid.uuid4()}.avro"
-    storage.write_bytes(path, _avro(_LIST_SCHEMA, manifests, about))
+    storage.write_bytes(path, write_records(_LIST_SCHEMA, manifests, _CODEC, about))
     return path
 
 
-def read_records_of(storage: FileIO, folder: str, place: str) -> list[Node]:
+def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
     """The records of a manifest list or a manifest of a folder, whose place is a path or a URI.
 
     Raises `CorruptFileError`, also for one that is elsewhere, and `FileNotFoundError`.
@@ -203,19 +201,18 @@ def read_records_of(storage: FileIO, folder: str, place: str) -> list[Node]:
     path = normalize(place)
     if path.rpartition("/")[0] != folder:
         raise CorruptFileError(folder, f"it names {without_secrets(place)!r}, which is in another folder")
+    return read_avro_records(storage, path)
+
+
+def read_avro_records(storage: FileIO, path: str) -> list[Node]:
+    """The records of a manifest list or a manifest. Raises `CorruptFileError`, `FileNotFoundError`."""
     data = storage.read_bytes(path, MOST_METADATA)
     try:
-        return [dict(r) for r in read_records(ContainerReader(io.BytesIO(data))) if isinstance(r, Mapping)]
+        return [r for r in read_records(ContainerReader(io.BytesIO(data))) if isinstance(r, dict)]
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
-        raise CorruptFileError(path, f"it is no manifest of Iceberg ({e})") from e
+        raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e
 
 
 def uri(path: str) -> str:
     """A path as other engines take it."""
     return f"file://{path}" if path.startswith("/") else path
-
-
-def _avro(schema: Node, records: Iterable[Node], about: dict[str, str]) -> bytes:
-    sink = io.BytesIO()
-    fastavro.writer(sink, schema, records, codec=_CODEC, metadata=about)
-    return sink.getvalue()

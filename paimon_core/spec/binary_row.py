@@ -122,13 +122,23 @@ def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, 
     raise UnsupportedFeatureError(f"A value of type {data_type} cannot be a key, a partition or a statistic.")
 
 
+def unscaled_of(data_type: DecimalType, value: Any) -> int:
+    """The digits of a decimal, as many behind the point as its type has."""
+    return int(Decimal(value).scaleb(data_type.scale, _EXACT))
+
+
+def shortest_bytes(number: int) -> bytes:
+    """A number in as few bytes as hold it, big-endian, two's complement."""
+    return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
+
+
 def _encode_decimal(data_type: DecimalType, value: Any, offset: int) -> tuple[bytes, bytes]:
-    unscaled = 0 if value is None else int(Decimal(value).scaleb(data_type.scale, _EXACT))
+    unscaled = 0 if value is None else unscaled_of(data_type, value)
     if data_type.precision <= DecimalType.MAX_COMPACT_PRECISION:
         return struct.pack("<q", unscaled), b""
     if value is None:
         return struct.pack("<ii", 0, offset), bytes(_DECIMAL_SIZE)
-    data = unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
+    data = shortest_bytes(unscaled)
     return struct.pack("<ii", len(data), offset), data.ljust(_DECIMAL_SIZE, b"\0")
 
 

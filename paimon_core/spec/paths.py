@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from paimon_core.errors import CorruptFileError, InvalidNameError
 from paimon_core.spec.manifest import DataFileMeta
 
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # as the names of files have it
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")

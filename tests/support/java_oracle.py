@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,18 @@ def java_streams(warehouse: str, *, quick: bool = False) -> StreamRuns:
     script = Path(__file__).with_name("java_stream.py")
     env = _environment("1g", QUICK_JVM) if quick else _environment("4g")
     return StreamRuns([_python(oracles), str(script), str(oracles), warehouse], env)
+
+
+@contextmanager
+def both_sides(script: str, warehouse: str) -> Iterator[list[StreamRuns]]:
+    """The process of a benchmark's own script with `--ours`, and the connector's where that is available."""
+    sides = [StreamRuns([sys.executable, script, "--ours", warehouse])]
+    sides += [java_streams(warehouse)] if find_oracles() is not None else []
+    try:
+        yield sides
+    finally:
+        for side in sides:
+            side.close()
 
 
 class StreamRuns:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -61,6 +61,7 @@ class ContainerReader:
         metadata = _read_metadata(source)
         self.schema: Any = _read_schema(metadata.get("avro.schema", b""))
         self.codec = metadata.get("avro.codec", b"null").decode()
+        self.about = {k: v for k, v in metadata.items() if not k.startswith("avro.")}
         if self.codec not in CODECS:
             raise ValueError(f"codec {self.codec!r} is none of {', '.join(CODECS)}")
         self._sync = _exactly(source, SYNC_SIZE)
@@ -113,12 +114,14 @@ class ContainerReader:
 
 
 class ContainerWriter:
-    """Writes a container to a sink."""
+    """Writes a container to a sink; `about` is what else its header says."""
 
-    def __init__(self, sink: Any, schema: Any, codec: str, level: int) -> None:
+    def __init__(
+        self, sink: Any, schema: Any, codec: str, level: int, about: Mapping[str, bytes] | None = None
+    ) -> None:
         self._sink, self._codec, self._level, self._sync = sink, codec, level, os.urandom(SYNC_SIZE)
         header = io.BytesIO()
-        metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
+        metadata = {**(about or {}), "avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
         fastavro.schemaless_writer(header, _METADATA, metadata)
         sink.write(MAGIC + header.getvalue() + self._sync)
 
@@ -138,7 +141,7 @@ def recoded(data: bytes, codec: str) -> bytes:
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
-    writer = ContainerWriter(sink, reader.schema, codec, DEFAULT_LEVEL)
+    writer = ContainerWriter(sink, reader.schema, codec, DEFAULT_LEVEL, reader.about)
     for count, content in reader.bounded():
         writer.write(count, content)
     return sink.getvalue()

@@ -7,7 +7,7 @@ and no record costs a call of its own. Source: Avro specification, "Binary Encod
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import fastavro
@@ -52,10 +52,10 @@ class RecordCodec:
         return records
 
 
-def write_records(avro: Any, records: Iterable[Any], codec: str) -> bytes:
-    """A container of records in blocks of about 16 KB."""
+def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[str, str] | None = None) -> bytes:
+    """A container of records in blocks of about 16 KB; `about` is what else its header says."""
     sink = io.BytesIO()
-    fastavro.writer(sink, fastavro.parse_schema(avro), records, codec="null")
+    fastavro.writer(sink, fastavro.parse_schema(avro), records, codec="null", metadata=about)
     # fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
     return recoded(sink.getvalue(), codec)
 

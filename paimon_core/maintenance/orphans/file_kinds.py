@@ -14,13 +14,13 @@ from types import MappingProxyType
 
 from paimon_core.formats.registry import COMPRESSED_ENDINGS, FORMATS
 from paimon_core.io.file_io import is_temporary
+from paimon_core.spec.paths import UUID
 
-_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CODECS = (*COMPRESSED_ENDINGS, "gzip", "lzo", "zstd", "brotli", "br", "none", "uncompressed")
 _FORMATS = (*FORMATS, "blob", "row", "vector", "arrow")  # arrow: column values that an UPDATE is about to apply
 _ENDING = rf"(?:\.(?:{'|'.join((*_CODECS, *_FORMATS))}))+"
-_INDEX = rf"index-{_UUID}-\d+"
-_FILE_INDEX = rf"(?:-\d+|-{_UUID})?\.index"
+_INDEX = rf"index-{UUID}-\d+"
+_FILE_INDEX = rf"(?:-\d+|-{UUID})?\.index"
 _LOOKUP = r"\.\d+(?:\.[\w-]+){2}\.lookup"
 
 
@@ -37,11 +37,11 @@ class FolderKind(StrEnum):
 _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
     {
         FolderKind.METADATA: re.compile(r"(?!)"),
-        FolderKind.MANIFESTS: re.compile(rf"(?:manifest|manifest-list|index-manifest)-{_UUID}-\d+"),
-        FolderKind.INDEXES: re.compile(rf"{_INDEX}|.+-global-index-{_UUID}\.index"),
-        FolderKind.STATISTICS: re.compile(rf"stat-{_UUID}-\d+"),
+        FolderKind.MANIFESTS: re.compile(rf"(?:manifest|manifest-list|index-manifest)-{UUID}-\d+"),
+        FolderKind.INDEXES: re.compile(rf"{_INDEX}|.+-global-index-{UUID}\.index"),
+        FolderKind.STATISTICS: re.compile(rf"stat-{UUID}-\d+"),
         FolderKind.DATA: re.compile(
-            rf".*{_UUID}[^.$]*{_ENDING}(?:{_FILE_INDEX}|\.blobref|{_LOOKUP})?|.*{_UUID}-\d+\.index|{_INDEX}", re.DOTALL
+            rf".*{UUID}[^.$]*{_ENDING}(?:{_FILE_INDEX}|\.blobref|{_LOOKUP})?|.*{UUID}-\d+\.index|{_INDEX}", re.DOTALL
         ),
     }
 )
