@@ -1,7 +1,10 @@
 # make demo    the flights of sql-examples/flights.sql, from a clean machine with Python 3.11
-# make test    every test, with coverage, in WORKERS processes (2); ARGS="-m 'not spark' -x" goes to pytest, SPARK=4.1
-#              runs them on another Spark, which is kept in ~/.cache/paimon-sql
-# make test-versions   hooks, quickstart, some of the golden tables and of the conformance cases on each of SPARKS (4.0 4.1 4.2)
+# make test    the tests of the gate in WORKERS processes (2): of the largest suites (tests/support/shares.py) a share, another
+#              one each day, which SHARE=20416 runs again; ARGS="-m 'not spark' -x" goes to pytest, SPARK=4.1 runs them on
+#              another Spark, which is kept in ~/.cache/paimon-sql
+# make test-all   every test, with coverage; ARGS, WORKERS and SPARK as above
+# make test-versions   hooks, quickstart and a smaller share of the golden tables and of the conformance cases on each of
+#              SPARKS (4.0 4.1 4.2)
 # make test-all-versions   every test on each of 4.0 4.1 4.2 4.3 (hours)
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
 # make test-dbt    dbt-paimon: its tests and those of dbt's suites that the gate runs; ARGS as above. dbt is kept in
@@ -23,7 +26,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo test test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
+.PHONY: docs help demo test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -52,11 +55,17 @@ demo: .venv/demo.installed build/flights.parquet
 # .venv, or with SPARK=4.1 an environment of that version
 PYTHON_OF_TESTS = $(if $(SPARK),$(shell scripts/spark_env $(SPARK)),.venv)/bin/python
 
+# the number of the day; empty: every test
+SHARE ?= $(shell echo $$(($$(date +%s) / 86400)))
+
 # a test that ends its process fails the run at once: pytest-xdist can wait for ever after it starts another one
 test: .venv/dev.installed
-	$(PYTHON_OF_TESTS) -m slipcover -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
+	PAIMON_SQL_SHARE=$(SHARE) $(PYTHON_OF_TESTS) $(if $(SHARE),,-m slipcover) -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
 
-# a tenth of the conformance cases and a third of the golden tables, others for each version; one process with one JVM a version: -j 2 for two at a time
+test-all:
+	$(MAKE) test SHARE=
+
+# three shares a day, each a third as large, one for each version; one process with one JVM a version: -j 2 for two at a time
 SPARKS ?= 4.0 4.1 4.2
 VERSION_TESTS ?= tests/spark/test_hooks.py tests/conformance tests/spark/test_golden.py tests/spark/test_versions.py 'tests/sql/test_examples.py::test_example[quickstart.sql]'
 test-versions: $(SPARKS:%=test-spark-%)
@@ -64,10 +73,10 @@ test-versions: $(SPARKS:%=test-spark-%)
 test-spark-%: .venv/dev.installed
 	@echo "== Spark $*"
 	@python=$$(scripts/spark_env $*)/bin/python && \
-	  PAIMON_SQL_TENTH=$(lastword $(subst ., ,$*)) $$python -m pytest -q -p no:cacheprovider $(VERSION_TESTS) $(ARGS)
+	  PAIMON_SQL_SHARE=$(if $(SHARE),$$((3 * $(SHARE) + $(lastword $(subst ., ,$*))))/3) $$python -m pytest -q -p no:cacheprovider $(VERSION_TESTS) $(ARGS)
 
 test-all-versions:
-	for spark in 4.0 4.1 4.2 4.3; do $(MAKE) test SPARK=$$spark || exit 1; done
+	for spark in 4.0 4.1 4.2 4.3; do $(MAKE) test-all SPARK=$$spark || exit 1; done
 
 test-wheel: build/wheel/bin/python
 	JAVA_EXTRA=$(JAVA_EXTRA) scripts/test_wheel build/wheel/bin/python

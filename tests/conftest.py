@@ -15,9 +15,27 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.quick_jvm import QUICK_JVM
+from tests.support.shares import Share
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
 settings.load_profile("unhurried")
+
+
+# for every driver that a test starts in a process of its own, through `spark-submit` as PySpark does, too
+os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] = QUICK_JVM
+# what takes minutes begins first, so that in the end no process is alone at work; then the rest, short files last
+FIRST = (
+    "tests/interop/",
+    "tests/spark/test_row_level.py",
+    "tests/spark/test_hooks.py",
+    "tests/spark/test_streaming_source.py",
+    "tests/faults/test_killed_writers.py",
+    "tests/conformance/",
+    "tests/spark/test_streaming_sink.py",
+    "tests/spark/test_",
+)
+LAST = ("tests/simulation/", "tests/unit/")
+_BY_ITSELF = "::test_histories["  # of tests/simulation, without fixtures
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
@@ -25,11 +43,35 @@ class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
+        if file.startswith("tests/simulation/") and _BY_ITSELF in nodeid:
+            return nodeid
         return "interop" if "tests/interop/" in file else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
     return FilesTogether(config, log)
+
+
+def _turn(item: pytest.Item) -> int:
+    """When a test begins, compared with others."""
+    for turn, start in enumerate((*FIRST, "", *LAST)):
+        if start and item.nodeid.startswith(start):
+            return turn
+    return len(FIRST)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
+    share = Share.asked()
+    if share is not None:
+        config.hook.pytest_deselected(items=[item for item in items if not share.has(item.nodeid)])
+        items[:] = [item for item in items if share.has(item.nodeid)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    share = Share.asked()
+    if share is not None:
+        terminalreporter.write_line(str(share))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,7 +105,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         .config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[1]))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "3g")
-        .config("spark.driver.extraJavaOptions", f"-Duser.timezone=UTC {QUICK_JVM}")
+        .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark-warehouse")))
         .getOrCreate()
     )

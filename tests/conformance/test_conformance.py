@@ -4,14 +4,11 @@
 list where `ordered`), `contains`, `count`, or `error`, words that the message has. Cells are as in
 `tests.support.comparison`. `not_yet.txt` names the cases that do not hold yet; it is strict both ways. `not_before.txt`
 names those that a Spark before a version cannot parse.
-
-PAIMON_SQL_TENTH=0 … 9 runs a tenth of them.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,14 +35,11 @@ _ECHO = re.compile(
 
 
 NOT_BEFORE = dict(line.split() for line in (HERE / "not_before.txt").read_text().splitlines() if line)
-_TENTH = os.environ.get("PAIMON_SQL_TENTH")
 
 
-def chosen_cases() -> Iterator[Any]:
-    """The cases to run, with marks."""
-    for number, case in enumerate(CASES):
-        if _TENTH is not None and number % 10 != int(_TENTH):
-            continue
+def marked_cases() -> Iterator[Any]:
+    """The cases, with marks."""
+    for case in CASES:
         since = NOT_BEFORE.get(case, "4.0")
         too_old = spark_minor() < tuple(map(int, since.split(".")))
         is_odd = case in NOT_YET or too_old
@@ -53,7 +47,7 @@ def chosen_cases() -> Iterator[Any]:
         yield pytest.param(case, marks=[pytest.mark.xfail(strict=True, reason=reason)] if is_odd else [])
 
 
-@pytest.mark.parametrize("case_id", [*chosen_cases()])
+@pytest.mark.parametrize("case_id", [*marked_cases()])
 def test_case(spark: Any, tmp_path: Path, case_id: str) -> None:
     for number, step in enumerate(CASES[case_id]["steps"], 1):
         text = (step.get("sql") or step["query"]).replace("{tmp}", str(tmp_path / "files"))

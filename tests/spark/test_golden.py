@@ -5,14 +5,10 @@ refused and are strict both ways: a refusal that is not listed fails, and so doe
 
 What the system tables of all tables hold tests/unit/system_tables compares without Spark; the commonest are asked for
 through Spark of some tables only.
-
-PAIMON_SQL_TENTH=0 … 9, which chooses conformance cases, chooses a third of the tables: the gate runs it with 0, 1, 2,
-each on another Spark.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections import defaultdict
@@ -35,8 +31,6 @@ COMMON = ("snapshots", "schemas", "options", "files", "manifests", "buckets")
 # what queries have in them, and the Spark that reads it first: functions, and a quote doubled in a string
 NOT_BEFORE = {"theta_sketch_estimate": (4, 1), "'a''b'": (4, 1)}
 WITH_COMMON = frozenset(golden_names()[::9])
-_TENTH = os.environ.get("PAIMON_SQL_TENTH")
-CHOSEN = golden_names() if _TENTH is None else golden_names()[int(_TENTH) % 3 :: 3]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +45,7 @@ def golden(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     shutil.rmtree(warehouse)
 
 
-@pytest.mark.parametrize("table", CHOSEN)
+@pytest.mark.parametrize("table", golden_names())
 def test_golden(golden: Any, table: str) -> None:
     golden.sql("USE paimon.golden")
     checks = [c for c in golden_checks(table) if table in WITH_COMMON or not _is_common(c["query"])]

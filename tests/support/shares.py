@@ -1,0 +1,62 @@
+"""Which tests of the largest suites a run has: a share of them, or all.
+
+A test of a suite is in exactly one of its parts, by its name alone, so that a new one moves no other.
+PAIMON_SQL_SHARE=S, a number, runs part S modulo the number of parts of each suite, and S/3 does so of three times as
+many parts; without the variable everything runs. `make test` gives the number of the day, and `make test-versions`
+three numbers a day of parts a third as large, one for each Spark: a week's gates run every part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from zlib import crc32
+
+VARIABLE = "PAIMON_SQL_SHARE"
+
+# by file or folder, into how many parts: 7 at most, the days of a week. What a change most probably breaks is in none
+SUITES: Mapping[str, int] = {
+    "tests/catalogs/test_crashes.py": 4,
+    "tests/conformance": 4,
+    "tests/faults/test_damaged_files.py": 3,
+    "tests/faults/test_every_call.py": 5,
+    "tests/faults/test_kill_upkeep.py": 5,
+    "tests/faults/test_killed_processes.py": 5,
+    "tests/interop": 7,
+    "tests/spark/test_golden.py": 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of each suite, of `finer` times as many as SUITES says."""
+
+    number: int
+    finer: int = 1
+
+    @classmethod
+    def asked(cls) -> Share | None:
+        """What the environment asks for, None for everything."""
+        number, _, finer = os.environ.get(VARIABLE, "").partition("/")
+        return cls(int(number), int(finer or 1)) if number else None
+
+    def has(self, test: str) -> bool:
+        """Whether it has a test, by its id. Every share has those of no suite."""
+        suite = suite_of(test)
+        if suite is None:
+            return True
+        parts = SUITES[suite] * self.finer
+        return crc32(test.encode()) % parts == self.number % parts
+
+    def __str__(self) -> str:
+        """For people: how to run it again, and what it has."""
+        given = f"{VARIABLE}={self.number}" + (f"/{self.finer}" if self.finer > 1 else "")
+        sizes = {suite: parts * self.finer for suite, parts in SUITES.items()}
+        return f"{given} runs: " + ", ".join(f"part {self.number % n} of {n} of {s}" for s, n in sizes.items())
+
+
+def suite_of(test: str) -> str | None:
+    """The suite of a test, by its id."""
+    file = test.partition("::")[0]
+    return next((s for s in SUITES if file == s or file.startswith(f"{s}/")), None)
