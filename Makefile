@@ -93,7 +93,7 @@ stress: .venv/dev.installed
 	$(BIN)/python -m tests.stress $(ARGS)
 
 fuzz: .venv/dev.installed
-	$(BIN)/python -m tests.fuzz files --count $(COUNT) --seed $(SEED) --keep build/fuzz
+	$(BIN)/python -m tests.fuzz files --count $(COUNT) --seed $(SEED) --processes $(WORKERS) --keep build/fuzz
 
 check: .venv/dev.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check

@@ -64,11 +64,10 @@ def fast_forward(store: TableStore, name: str) -> None:
         _replace_schemas(main, new.schemas, new.snapshots[0].schema_id)
         first = new.snapshots[max(0, same - 1)]  # the table is never without a snapshot
         if find_snapshot(main, first.id) != first:  # before the look for later ones: who built on another withdraws
-            main.check_turn()
-            main.io.replace_file(main.paths.snapshot(first.id), encode_snapshot(first))
+            _put(main, main.paths.snapshot(first.id), encode_snapshot(first))
         cut_history(main, first, new.tags)
         for snapshot in new.snapshots[same:]:
-            main.io.replace_file(main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+            _put(main, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
         if not snapshot_ids(main):
             create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have taken it
         _check_source(branch, main, new, old, same)
@@ -122,7 +121,7 @@ def _check_source(branch: TableStore, main: TableStore, new: _History, old: _His
 
 def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> None:
     for tag in tags:
-        main.io.replace_file(main.paths.tag(tag.name), encode_tag(tag))
+        _put(main, main.paths.tag(tag.name), encode_tag(tag))
         if read_tag(branch, tag.name) != tag and not is_kept(main, tag):  # its files may be deleted
             main.delete(main.paths.tag(tag.name))
 
@@ -130,4 +129,10 @@ def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> Non
 def _replace_schemas(main: TableStore, schemas: Sequence[TableSchema], first: int) -> None:
     """Replace the table's schemas by the branch's; a version exists at any moment."""
     for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
-        main.io.replace_file(main.paths.schema(schema.id), encode_schema(schema))
+        _put(main, main.paths.schema(schema.id), encode_schema(schema))
+
+
+def _put(main: TableStore, path: str, data: bytes) -> None:
+    """Put a file in the place of what is there, as long as the turn lasts: many take longer than it does."""
+    main.check_turn()
+    main.io.replace_file(path, data)

@@ -40,14 +40,6 @@ class Versions:
     changelogs: tuple[Snapshot, ...] = ()
 
     @property
-    def names(self) -> frozenset[str]:
-        """What distinguishes these versions from others, also from one that takes the number of another again."""
-        return frozenset(
-            [f"{self.store.branch}/snapshot/{s.delta_manifest_list}" for s in self.snapshots]
-            + [f"{self.store.branch}/changelog/{s.delta_manifest_list}" for s in self.changelogs]
-        )
-
-    @property
     def changelog_lists(self) -> Iterator[str]:
         """The manifest lists of changelogs."""
         for snapshot in distinct(self.snapshots):
@@ -87,6 +79,15 @@ def versions_of(store: TableStore) -> Versions:
     """What a branch keeps now."""
     tagged = (t.snapshot for t in list_tags(store))
     return Versions(store, (*list_snapshots(store), *tagged), tuple(list_changelogs(store)))
+
+
+def version_places(store: TableStore) -> frozenset[str]:
+    """What a branch keeps now, and as what: a snapshot that lives on as a tag, or a tag that is renamed, has another
+    place. Other than numbers and names, places are never used again."""
+    placed = [("snapshot", s) for s in list_snapshots(store)]
+    placed += [(f"tag {t.name}", t.snapshot) for t in list_tags(store)]
+    placed += [("changelog", c) for c in list_changelogs(store)]
+    return frozenset(f"{store.branch}/{place}/{version.delta_manifest_list}" for place, version in placed)
 
 
 def branch_stores(store: TableStore) -> list[TableStore]:

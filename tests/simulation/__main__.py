@@ -17,6 +17,7 @@ from tests.simulation.run import Outcome, run
 from tests.simulation.settings import SETTINGS
 from tests.simulation.shrink import shrunk
 from tests.simulation.story import story
+from tests.simulation.themes import THEMES
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,16 +28,19 @@ def main(arguments: list[str] | None = None) -> int:
     many.add_argument("--seeds", type=int, default=1000, help="how many")
     many.add_argument("--first", type=int, default=0, help="the first of them")
     many.add_argument("--table", choices=SETTINGS, help="only this kind of table")
+    many.add_argument("--theme", choices=THEMES, help="only histories of this theme")
     many.add_argument("--processes", type=int, default=2)
     many.set_defaults(act=_run)
     one = commands.add_parser("replay", help="run one history, shrink it if it fails, and tell its story")
     one.add_argument("seed", type=int)
     one.add_argument("--table", choices=SETTINGS)
+    one.add_argument("--theme", choices=THEMES)
     one.set_defaults(act=_replay)
     bugs = commands.add_parser("bugs", help="plant mistakes into the product, and count the histories until each shows")
     bugs.add_argument("--seeds", type=int, default=10_000, help="how many histories at most")
     bugs.add_argument("--first", type=int, default=0, help="the first of them")
     bugs.add_argument("--table", choices=SETTINGS, help="only this kind of table")
+    bugs.add_argument("--theme", choices=THEMES, help="only histories of this theme")
     bugs.add_argument("--keep", action="store_true", help="keep the shrunk histories in tests/simulation/found")
     bugs.add_argument("--only", choices=[b.name for b in BUGS])
     bugs.add_argument("--processes", type=int, default=2)
@@ -46,17 +50,17 @@ def main(arguments: list[str] | None = None) -> int:
     return min(100, given.act(given))
 
 
-def failing(table: str | None, seed: int) -> tuple[int, int, list[str], Counter[str]]:
+def failing(table: str | None, theme: str | None, seed: int) -> tuple[int, int, list[str], Counter[str]]:
     """A seed, how many calls its history had, its problems, and the results of its steps."""
-    outcome = run(history_of(seed, table))
+    outcome = run(history_of(seed, table, theme))
     return seed, len(outcome.trace), outcome.problems, Counter(r.split(":")[0] for r in outcome.results.values())
 
 
 def _run(given: argparse.Namespace) -> int:
     began, calls, failed, results = time.monotonic(), 0, 0, Counter[str]()
-    seeds = range(given.first, given.first + given.seeds)
+    seeds, each = range(given.first, given.first + given.seeds), partial(failing, given.table, given.theme)
     with multiprocessing.Pool(given.processes) as pool:
-        for seed, made, problems, counts in pool.imap_unordered(partial(failing, given.table), seeds, chunksize=8):
+        for seed, made, problems, counts in pool.imap_unordered(each, seeds, chunksize=8):
             calls, failed, results = calls + made, failed + bool(problems), results + counts
             for problem in problems[:2]:
                 print(f"seed {seed}: {problem}", flush=True)
@@ -67,11 +71,11 @@ def _run(given: argparse.Namespace) -> int:
     return failed
 
 
-def first_seed(seeds: range, table: str | None, keep: bool, number: int) -> tuple[int | None, str]:
+def first_seed(seeds: range, table: str | None, theme: str | None, keep: bool, number: int) -> tuple[int | None, str]:
     """The first seed whose history shows a planted mistake, None for none of them; and what it shows."""
     bug = BUGS[number]
     for seed in seeds:
-        history = history_of(seed, table)
+        history = history_of(seed, table, theme)
         if problems := run(history, bug.plant).problems:
             if keep:
                 smallest = shrunk(history, lambda h: bool(run(h, bug.plant).problems))
@@ -85,7 +89,7 @@ def _bugs(given: argparse.Namespace) -> int:
     missed = 0
     with multiprocessing.Pool(given.processes) as pool:
         seeds = range(given.first, given.first + given.seeds)
-        answers = pool.imap(partial(first_seed, seeds, given.table, given.keep), numbers)
+        answers = pool.imap(partial(first_seed, seeds, given.table, given.theme, given.keep), numbers)
         for bug, (seed, problem) in zip((BUGS[n] for n in numbers), answers, strict=True):
             missed += seed is None
             found = "not found" if seed is None else f"seed {seed}: {problem}"
@@ -95,7 +99,7 @@ def _bugs(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    history = history_of(given.seed, given.table)
+    history = history_of(given.seed, given.table, given.theme)
     outcome: Outcome = run(history)
     if outcome.problems:
         outcome = run(shrunk(history, lambda h: bool(run(h).problems)))

@@ -21,9 +21,11 @@ _EXPIRES = frozenset({"expire", "set option", "purge", "expire chain", "drop and
 _DECISIVE = ("create", "create", "create", "delete", "delete", "write", "list", "exists", "read")
 
 
-def history_of(seed: int, table: str | None = None) -> History:
-    """The history of a seed; of a kind of table, if one is given. Odd seeds have themes."""
+def history_of(seed: int, table: str | None = None, theme: str | None = None) -> History:
+    """The history of a seed; of a kind of table, and of a theme, if one is given. Odd seeds have themes."""
     dice = random.Random(seed)
+    if theme is not None:
+        return _themed(seed, dice, THEMES[theme], table)
     if seed % 2:
         return _themed(seed, dice, THEMES[dice.choice(sorted(THEMES))], table)
     setting = SETTINGS[dice.choice(_OF_ANYTHING)]
@@ -44,7 +46,7 @@ def _themed(seed: int, dice: random.Random, theme: Theme, table: str | None) -> 
     skews = tuple(dice.choice(theme.skews) for _ in range(dice.choice(theme.hosts)))
     setting = replace(setting, races=dice.choice(theme.races), skews=skews)
     kinds = dice.choices(list(theme.kinds), list(theme.kinds.values()), k=dice.randint(4, 10))
-    rate, mean, start, steps = dice.choice([0.0, theme.rate]), dice.choice([0.05, 0.1, 0.3]), 0.0, []
+    rate, mean, start, steps = dice.choice([0.0, theme.rate]), dice.choice(theme.gaps), 0.0, []
     for number, kind in enumerate([*theme.first, *kinds], 1):
         is_first = number <= len(theme.first)
         start += 10.0 if is_first else dice.uniform(0, 2 * mean)

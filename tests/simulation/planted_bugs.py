@@ -7,7 +7,7 @@ A mistake is a replacement of one function of the product, for as long as a hist
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -178,10 +178,32 @@ _first_kept, _cut = snapshot_expiry.Retention.first_kept, rollback._cut_snapshot
 _release = release.release
 
 
+class _Without:
+    """A storage that does not list some files."""
+
+    def __init__(self, io: Any, paths: Collection[str]) -> None:
+        self._io, self._paths = io, frozenset(paths)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._io, name)
+
+    def list(self, path: str) -> Any:
+        return (file for file in self._io.list(path) if file.path not in self._paths)
+
+
 def _deletes_before(removed: Any, remove: Any, delete: Any = None, *, oldest: bool = False) -> None:
     """Files are deleted before the versions are removed that need them."""
-    _release(removed, lambda: None, delete, oldest=oldest)
+    store = removed.store
+    gone = [store.paths.snapshot(s.id) for s in removed.snapshots]
+    gone += [store.paths.changelog(c.id) for c in removed.changelogs]
+    seen = replace(removed, store=replace(store, io=_Without(store.io, gone)))
+    _release(seen, lambda: None, delete, oldest=oldest)
     remove()
+
+
+@contextmanager
+def _no_turn(store: Any, patience: Any = None) -> Any:
+    yield store
 
 
 def _wall_clock(store: Any) -> int:
@@ -314,7 +336,9 @@ BUGS = (
     PlantedBug("tags of nothing", "a tag is made of what expires", _replaced((tags, "is_kept", _kept_anyway))),
     PlantedBug("cut upwards", "a rollback leaves gaps", _replaced((rollback, "_cut_snapshots", _cuts_from_the_first))),
     PlantedBug(
-        "unchecked copies", "fast-forward copies what expires", _replaced((fast_forward, "_check_source", _nothing))
+        "unchecked copies",
+        "fast-forward copies what others delete: it takes no turn, and does not look afterwards",
+        _replaced((fast_forward, "upkeep_turn", _no_turn), (fast_forward, "_check_source", _nothing)),
     ),
     PlantedBug("young partitions", "rows expire that came meanwhile", _without_rule("age_conflict")),
     PlantedBug(

@@ -13,7 +13,8 @@ from tests.simulation.history import Fault, FaultKind, Races
 @dataclass(frozen=True, slots=True)
 class Theme:
     """`tables` begin with one of these names (none: all), `kinds` are steps with their weights, and each step after
-    `first` has one of `faults` with the probability `rate`. Before these the hosts rest for `rest` seconds."""
+    `first` has one of `faults` with the probability `rate`. Before these the hosts rest for `rest` seconds; between
+    them pass up to twice as many seconds as one of `gaps`, which a history chooses."""
 
     kinds: Mapping[str, float]
     tables: tuple[str, ...] = ("",)
@@ -24,6 +25,7 @@ class Theme:
     rest: float = 0.0
     skews: tuple[float, ...] = (0.0,)
     hosts: tuple[int, ...] = (2, 2, 3)
+    gaps: tuple[float, ...] = (0.05, 0.1, 0.3)
 
 
 def _each(kind: FaultKind, calls: Mapping[str, int], *seconds: float) -> tuple[Fault, ...]:
@@ -34,7 +36,7 @@ def _each(kind: FaultKind, calls: Mapping[str, int], *seconds: float) -> tuple[F
 
 
 _SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "list": 3, "read snapshot": 3}, 0.2, 0.6)
-_TOO_SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "write tag": 1, "list": 4, "delete snapshot": 2}, 300.0)
+_TOO_SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "create tag": 1, "list": 4, "delete snapshot": 2}, 300.0)
 _NO_ANSWER = (
     *_each(FaultKind.LATE, {"create snapshot": 2}, 0.05, 0.3, 1.0),
     *_each(FaultKind.OUTAGE_AFTER, {"create snapshot": 2}, 0.015, 0.05, 2.0),
@@ -87,8 +89,8 @@ THEMES: Mapping[str, Theme] = {
         {"remove orphans": 6, "insert": 1, "create tag": 3, "rename tag": 4, "replace tag": 2, "expire": 4}
         | {"create branch": 1, "rename branch": 1, "rollback to tag": 1, "delete tag": 1},
         races=_UNQUEUED,
-        first=("insert", "create tag", "insert", "create tag", "insert"),
-        faults=_each(FaultKind.SLOW, {"list": 4, "read snapshot": 4, "write tag": 1, "list tag": 2}, 0.3, 1.0),
+        first=("insert", "create tag", "insert", "create tag", "insert", "expire"),
+        faults=_each(FaultKind.SLOW, {"list": 6, "read snapshot": 2, "read tag": 3, "create tag": 1}, 0.3, 1.0),
         rate=0.6,
         rest=100_000.0,
     ),
@@ -196,6 +198,11 @@ THEMES: Mapping[str, Theme] = {
         faults=(*_DEATHS, *_NO_ANSWER),
         rate=0.3,
         hosts=(1,),
+    ),
+    "new columns": Theme(
+        {"compact": 4, "update": 2, "delete": 1, "add column": 4, "insert": 5, "read": 1},
+        faults=_each(FaultKind.SLOW, {"read snapshot": 1, "read": 3, "list": 2}, 0.6, 2.0),
+        rate=0.6,
     ),
     "compactors": Theme(
         _CHANGES | {"compact": 6, "compact manifests": 3, "sort": 1, "read": 2, "expire": 1}, faults=_SLOWLY, rate=0.3

@@ -5,13 +5,18 @@
 Commits are acknowledged ones, shared out among kinds of tables and writers. Beside the writers of a table run two
 readers, and a process each that compacts, expires snapshots, makes and deletes tags, makes and deletes branches, and
 cleans orphans. One of all these is killed (SIGKILL) every so many seconds, if there was a commit meanwhile, and starts
-again. What is wrong ends the command with an error.
+again: a server, which has imported everything, forks the next one within 10 ms. What is wrong ends the command with an
+error.
+
+Tables are kept in memory where there is room: what a process wrote survives its death there as on a disk, and a commit
+takes less time. What a disk keeps that loses its power is tested by `tests/faults/test_power_cut.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import shutil
 import signal
 import sys
 import tempfile
@@ -21,6 +26,13 @@ from tests.stress.processes import Killed, kill_and_check
 from tests.stress.rows import KINDS
 from tests.stress.run import Run
 
+_MEMORY, _ROOM = Path("/dev/shm"), 2**31  # bytes that a run may take
+
+
+def place() -> Path | None:
+    """A folder in memory that has room for a run, None where there is none."""
+    return _MEMORY if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM else None
+
 
 def shown(table: str, killed: Killed) -> str:
     f, seconds = killed.figures, killed.seconds
@@ -28,7 +40,8 @@ def shown(table: str, killed: Killed) -> str:
         f"{table}: {f.acknowledged} commits acknowledged in {seconds:.0f} s ({f.acknowledged / seconds:.1f}/s), "
         f"{f.snapshots} snapshots, {killed.kills} kills; 0 lost, 0 twice, 0 half; {f.unknown} were killed before an "
         f"answer, of which {f.unknown_there} are there, {f.failed} failed; {killed.reads} whole reads; orphans: "
-        f"{f.cleaned} cleaned meanwhile, {f.orphans} in the end, {f.orphan_data_files} of both with rows"
+        f"{f.cleaned} cleaned meanwhile, {f.orphans} in the end, {f.orphan_data_files} of both with rows; "
+        f"seconds of processors: {', '.join(f'{role} {s:.0f}' for role, s in killed.processors.items())}"
     )
 
 
@@ -40,6 +53,7 @@ def main() -> None:
     parser.add_argument("--table", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--orphan-age", type=float, default=120.0, help="seconds")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between acts of upkeep, and between reads")
+    parser.add_argument("--folder", type=Path, default=place(), help="where tables are made (default: in memory)")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="of each table, if it has not got its commits before"
     )
@@ -49,7 +63,7 @@ def main() -> None:
     each = math.ceil(given.commits / len(given.table) / given.processes)
     total = kills = 0
     for table in given.table:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             run = Run(
                 folder=Path(folder),
                 table=table,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import random
 import signal
 import time
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
 
 from tests.stress.check import Figures, check_table
-from tests.stress.roles import ROLES, UPKEEP
+from tests.stress.roles import ROLES, UPKEEP, play
 from tests.stress.run import Run
 
 READERS = 2
@@ -27,6 +31,7 @@ class Killed:
     seconds: float
     kills: int
     reads: int
+    processors: Mapping[str, float]  # seconds that each role took of them
     figures: Figures
 
 
@@ -38,6 +43,7 @@ class Processes:
         self._writers: dict[Who, ForkServerProcess] = {}
         self._others: dict[Who, ForkServerProcess] = {}
         self.kills = 0
+        self._killed: Counter[str] = Counter()
         for number in range(run.writers):
             self._writers["write", number] = self._started(("write", number))
         for who in (*(("read", n) for n in range(READERS)), *((name, 0) for name in UPKEEP)):
@@ -46,7 +52,7 @@ class Processes:
     def _started(self, who: Who) -> ForkServerProcess:
         role, number = who
         process = self._context.Process(
-            target=ROLES[role], args=(self._run, number), daemon=True, name=f"{role}-{number}"
+            target=play, args=(role, self._run, number), daemon=True, name=f"{role}-{number}"
         )
         process.start()
         return process
@@ -64,10 +70,19 @@ class Processes:
     def kill_one(self, dice: random.Random) -> None:
         who = dice.choice([*self._writers, *self._others])
         alive = self._writers if who in self._writers else self._others
+        self._killed[who[0]] += _processor_seconds(alive[who].pid)
         alive[who].kill()
         alive[who].join()
         self.kills += alive[who].exitcode == -signal.SIGKILL
         alive[who] = self._started(who)
+
+    @property
+    def processors(self) -> dict[str, float]:
+        """The seconds of processors that each role took, when all have ended."""
+        seconds = {role: float(self._killed[role]) for role in ROLES}
+        for role in ROLES:
+            seconds[role] += sum(float(rest[0]) for rest in self._run.journal("processors").lines(role))
+        return seconds
 
     def end(self) -> None:
         """All have seen the file that ends the run."""
@@ -78,6 +93,15 @@ class Processes:
     def kill_all(self) -> None:
         for process in (*self._writers.values(), *self._others.values()):
             process.kill()
+
+
+def _processor_seconds(pid: int | None) -> float:
+    """What a process took of processors so far, before it is killed; 0 where it has ended."""
+    try:
+        values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _forking() -> ForkServerContext:
@@ -108,4 +132,4 @@ def kill_and_check(run: Run, kill_every: float, at_most: float = math.inf) -> Ki
     finally:
         processes.kill_all()
     reads = sum(len(list(run.journal(f"reader-{n}").lines("read"))) for n in range(READERS))
-    return Killed(seconds, processes.kills, reads, check_table(run))
+    return Killed(seconds, processes.kills, reads, processes.processors, check_table(run))

@@ -43,7 +43,7 @@ def commit(run: Run, table: Table, what: Commit) -> None:
 
 def write(run: Run, number: int) -> None:
     """Commit until as many commits as there should be are acknowledged."""
-    journal, table = run.journal(f"writer-{number}"), run.open()
+    journal, table = run.journal(f"writer-{number}"), run.open_to_write(number)
     done, first = len(journal.numbers("acknowledged")), max(journal.numbers("tried"), default=-1) + 1
     for n in itertools.count(first):
         if done >= run.commits or run.end.exists():
@@ -166,3 +166,9 @@ class Upkeep:
 
 UPKEEP = {a.__name__: Upkeep(a.__name__, a) for a in (compact, expire, tag, fork, clean)}
 ROLES: dict[str, Callable[[Run, int], None]] = {"write": write, "read": read, **UPKEEP}
+
+
+def play(role: str, run: Run, number: int) -> None:
+    """All that a process of a run does; what it took of processors is written down if it comes to an end."""
+    ROLES[role](run, number)
+    run.journal("processors").add(role, time.process_time())

@@ -20,8 +20,8 @@ from tests.stress.rows import KINDS, Commit, Kind, Row
 from tests.support.tables import fields
 
 T = Identifier("default", "t")
-# expiry behind every commit, so that what a reader or a writer has just planned may go
-UPKEEP = {"snapshot.time-retained": "5 s", "snapshot.num-retained.min": "10"}
+# expiry behind commits, so that what a reader or a writer has just planned may go; few manifests, as all read them
+UPKEEP = {"snapshot.time-retained": "2 s", "snapshot.num-retained.min": "10", "manifest.merge-min-count": "5"}
 BRANCH_WRITER = 1_000  # the first of the writers that commit to branches
 
 
@@ -56,6 +56,11 @@ class Run:
         """The table as a process sees it that comes to it first."""
         table = load_catalog({"warehouse": str(self.folder)}).load_table(T)
         return Table(replace(table.store, io=LocalFileIO(), cache=MetadataCache()))
+
+    def open_to_write(self, writer: int) -> Table:
+        """The table as a writer sees it: every second one leaves compaction and expiry to others, as most do that are
+        many."""
+        return self.open().with_options({"write-only": "true"} if writer % 2 else {})
 
     def commits_said(self, word: str) -> frozenset[Commit]:
         """The commits of which their writers said that they are `tried`, `acknowledged` or `failed`."""

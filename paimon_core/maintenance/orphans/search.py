@@ -1,9 +1,9 @@
 """Orphans: files in the table's folders that no version needs, made by writers that died, or cut off by rollbacks.
 
 A commit in flight names its files only when it is published: files younger than an age are never orphans, and the
-versions are listed again until none was made or removed while their files were read. Only files of kinds that versions
-reference are orphans (`file_kinds.py`); they are compared by name, which no two files share, and not by path, as
-the folder of a file may be spelled differently by now.
+versions are listed again until none was made, removed or moved while their files were read. Only files of kinds that
+versions reference are orphans (`file_kinds.py`); they are compared by name, which no two files share, and not by path,
+as the folder of a file may be spelled differently by now.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
-from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
+from paimon_core.maintenance.references import NeededFiles, branch_stores, version_places, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.store.external.files import searched_folders
 from paimon_core.store.streams import stream_users
@@ -46,11 +46,12 @@ def find_orphans(store: TableStore, older_than: int) -> Orphans:
 
 
 def in_peace(store: TableStore, look: Callable[[], T]) -> T:
-    """What `look` gives while no version is made or removed. Raises `CommitConflictError` where that never works."""
+    """What `look` gives while no version is made, removed or moved: one that moves, as from a snapshot to a tag, may be
+    in neither place when the look comes to it. Raises `CommitConflictError` where that never works."""
     for _ in range(_ATTEMPTS):
-        before = _names(store)
+        before = _places(store)
         found = look()
-        if _names(store) == before:
+        if _places(store) == before:
             return found
     raise CommitConflictError(
         f"Snapshots or tags of table {store.name} changed each time its files were looked up; nothing was deleted. "
@@ -78,8 +79,8 @@ def _look(store: TableStore, older_than: int) -> Orphans:
     return Orphans(tuple(sorted(orphans)), sum(orphans.values()))
 
 
-def _names(store: TableStore) -> frozenset[str]:
-    return frozenset().union(*(versions_of(branch).names for branch in branch_stores(store)))
+def _places(store: TableStore) -> frozenset[str]:
+    return frozenset().union(*map(version_places, branch_stores(store)))
 
 
 @dataclass(frozen=True, slots=True)

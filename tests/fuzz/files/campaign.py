@@ -1,19 +1,28 @@
-"""The command: mutants by the thousand, findings as they come, and a table of figures in the end."""
+"""The command: mutants by the thousand, findings as they come, and a table of figures in the end.
+
+Several processes share the mutants out in blocks; each has a corpus of its own, as it puts its mutants there.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import shutil
+import signal
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from tests.fuzz.files.corpus import KINDS, make_corpus
 from tests.fuzz.files.judge import REFUSED, ROWS, Outcome, judge
 from tests.fuzz.files.mutants import Mutants, kind_of
+
+_BLOCK = 500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--kind", choices=KINDS, help="only of this kind of file; --count still counts all kinds")
+    parser.add_argument("--processes", type=int, default=1, help="how many read at the same time")
     parser.add_argument("--keep", type=Path, help="a folder for the findings: their bytes, and findings.jsonl")
 
 
@@ -28,13 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a campaign; 1 where there are findings."""
     folder = Path(tempfile.mkdtemp(prefix="paimon-fuzz-"))
     started, outcomes = time.monotonic(), list[Outcome]()
-    numbers = range(arguments.first, arguments.first + arguments.count)
+    every = range(arguments.first, arguments.first + arguments.count)
+    numbers = [n for n in every if arguments.kind in (None, kind_of(n))]
+    blocks = [numbers[i : i + _BLOCK] for i in range(0, len(numbers), _BLOCK)]
+    act, context = partial(_judged, folder, arguments.seed, arguments.keep), multiprocessing.get_context("forkserver")
     try:
-        mutants = Mutants(make_corpus(folder), arguments.seed)
-        for outcome in judge(mutants, [n for n in numbers if arguments.kind in (None, kind_of(n))]):
-            outcomes.append(outcome)
-            if outcome.is_finding:
-                _report(mutants, outcome, arguments.keep)
+        with context.Pool(min(arguments.processes, len(blocks)), _leave_interrupts) as pool:
+            for found in pool.imap(act, blocks):
+                outcomes += found
     except KeyboardInterrupt:
         print("interrupted, and goes on behind the last of these")
     finally:
@@ -42,6 +53,26 @@ def run(arguments: argparse.Namespace) -> int:
     print(figures(outcomes))
     print(f"{len(outcomes)} mutants of seed {arguments.seed} in {time.monotonic() - started:.0f} s")
     return int(any(o.is_finding for o in outcomes))
+
+
+def _leave_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command ends these processes
+
+
+def _judged(folder: Path, seed: int, keep: Path | None, numbers: Sequence[int]) -> list[Outcome]:
+    """What becomes of mutants, in a process that judges others, too; findings are reported."""
+    mutants, outcomes = _mutants(folder, seed, os.getpid()), list[Outcome]()
+    for outcome in judge(mutants, numbers):
+        outcomes.append(outcome)
+        if outcome.is_finding:
+            _report(mutants, outcome, keep)
+    return outcomes
+
+
+@cache
+def _mutants(folder: Path, seed: int, process: int) -> Mutants:
+    """The mutants of a seed, over a corpus that belongs to a process."""
+    return Mutants(make_corpus(folder / f"{process}"), seed)
 
 
 def figures(outcomes: Sequence[Outcome]) -> str:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from paimon_core.errors import CommitConflictError, StorageError
 from paimon_core.maintenance import turns
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.maintenance.turns import upkeep_turn
+from paimon_core.store.branches import open_branch
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -108,6 +112,34 @@ def test_a_long_turn_is_renewed(store: TableStore, clock: Clock) -> None:
             held.check_turn()
         with pytest.raises(CommitConflictError), upkeep_turn(store, patience=0):
             pass
+
+
+class SlowPuts(MemoryIO):
+    """Tells who listens of each file that is put in the place of another."""
+
+    told: Callable[[], None] = staticmethod(lambda: None)
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        super().replace_file(path, data)
+        self.told()
+
+
+def test_a_long_fast_forward_keeps_its_turn(clock: Clock) -> None:
+    """Each of its files takes 100 s: in 600 s others would have the turn."""
+    store = new_store(Path("/w"), io := SlowPuts(), **{"write-only": "true"})
+    create_branch(store, "b")
+    for number in range(8):
+        Table(open_branch(store, "b")).commit([message(store, data_file(store, number, number))], info())
+
+    def told() -> None:
+        clock.now += 100
+        pass_by(store, 100)
+        with pytest.raises(CommitConflictError), upkeep_turn(store, patience=0):
+            pass
+
+    io.told = told
+    fast_forward(store, "b")
+    assert clock.now > 800 and read_snapshot(store, 8)
 
 
 def test_who_ends_late_ends_nobody_elses_turn(store: TableStore) -> None:

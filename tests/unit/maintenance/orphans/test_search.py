@@ -4,7 +4,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import CommitConflictError, CorruptFileError, StorageError
+from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.rollback import roll_back
-from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
@@ -104,6 +105,49 @@ def test_versions_that_keep_coming_stop_it(history: History) -> None:
     with pytest.raises(CommitConflictError, match="nothing was deleted"):
         remove_orphans(history.fresh(io), FOREVER)
     assert all(p.exists() for p in lost)
+
+
+class Moving(LocalFileIO):
+    """A storage on which a version goes from one folder to another behind one of the listings of tags."""
+
+    def __init__(self, move: Callable[[], None], after: int) -> None:
+        object.__setattr__(self, "move", move)
+        object.__setattr__(self, "left", [after])
+
+    move: Callable[[], None]
+    left: list[int]
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        found = list(super().list(path))
+        if path.endswith("/tag"):
+            self.left[0] -= 1
+            if self.left[0] == 0:
+                self.move()
+        return iter(found)
+
+
+def move_to_another_tag(history: History) -> None:
+    rename_tag(history.fresh(), "old", "new")
+
+
+def move_to_a_tag(history: History) -> None:
+    create_tag(history.fresh(), "kept", read_snapshot(history.fresh(), 2))
+    expire(history.fresh(), 1)
+
+
+@pytest.mark.parametrize("after", range(1, 7))
+@pytest.mark.parametrize("move", [move_to_another_tag, move_to_a_tag])
+def test_a_version_that_moves_is_seen(history: History, move: Callable[[History], None], after: int) -> None:
+    """The names before and after a look are compared: a version has another one where it has moved to."""
+    lost = litter(history)
+    create_tag(history.fresh(), "old", read_snapshot(history.fresh(), 1))
+    history.write(kind="overwrite")
+    history.write(kind="overwrite")
+    if move is move_to_another_tag:
+        expire(history.fresh(), 1)
+    remove_orphans(history.fresh(Moving(lambda: move(history), after)), FOREVER)
+    history.check()
+    assert not any(p.exists() for p in lost)
 
 
 def test_no_file_outside_the_table_is_deleted(history: History, tmp_path: Path) -> None:
