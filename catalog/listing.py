@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, TableNotFoundError
 from paimon_core.format_table.options import is_format_table
+from paimon_core.object_table import is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog, SupportsDatabases
 
@@ -57,7 +58,8 @@ def tables_of(catalog: SupportsDatabases, database: str, *, formats: bool) -> li
 
 def _is(catalog: Catalog, identifier: Identifier, formats: bool) -> bool:
     try:
-        return is_format_table(catalog.load_table(identifier).schema.options) == formats
+        options = catalog.load_table(identifier).schema.options
+        return not is_object_table(options) and is_format_table(options) == formats
     except TableNotFoundError:
         return False  # dropped meanwhile
     except PaimonError:

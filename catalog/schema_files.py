@@ -29,6 +29,7 @@ from paimon_core.format_table.options import TYPE, check_format_schema, is_forma
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
+from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
 from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
@@ -50,6 +51,7 @@ _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
 _DEFAULTS = "table-default."
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # in this order, before the files that these name
+_OF_FILES = {"a format": is_format_table, "an object": is_object_table}
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
 
 
@@ -103,6 +105,8 @@ class SchemaFiles:
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
         """A table under another schema: a new version where the partitioning stays, else a new table beside it."""
+        if is_object_table(old.schema.options) or is_object_table(schema.options):
+            raise refuse_object_table(str(old.identifier))
         identifier, new = old.identifier, self.prepare(old.identifier, old.store.root, schema)
         if not same_partitions(old.schema, new.schema):
             return self._stage_beside(identifier, old.store.root, schema)
@@ -228,14 +232,16 @@ class SchemaFiles:
         if self.defaults:
             schema = replace(schema, options={**self.defaults, **schema.options})
             check_schema(schema)
-        kind = schema.options.get(TYPE, "table")
+        kind, is_object = schema.options.get(TYPE, "table"), is_object_table(schema.options)
         if is_format_table(schema.options):
             check_format_schema(schema)
+        elif is_object:
+            schema = object_schema(identifier, schema)
         elif kind != "table":
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
         check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
-        if "path" in schema.options and not self.own_paths:
+        if "path" in schema.options and not self.own_paths and not is_object:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
         self.accept(identifier, schema)
         return self._table(identifier, path, schema)
@@ -278,9 +284,10 @@ def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
 
 
 def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
-    """A format table has the columns of its files: only its options and comment change."""
-    if is_format_table(schema.options) and not all(isinstance(c, _OPTION_CHANGES) for c in changes):
+    """Format and object tables have the columns of their files: only their options and comment change."""
+    kind = next((k for k, is_it in _OF_FILES.items() if is_it(schema.options)), None)
+    if kind is not None and not all(isinstance(c, _OPTION_CHANGES) for c in changes):
         raise UnsupportedFeatureError(
-            f"Table {identifier} is a format table, whose columns are those of its files: only options and the comment "
+            f"Table {identifier} is {kind} table, whose columns are those of its files: only options and the comment "
             "can be altered."
         )

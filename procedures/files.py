@@ -1,4 +1,4 @@
-"""`CALL sys.*` for orphan files, missing files, and all files of a table."""
+"""`CALL sys.*` for orphan files, missing files, all files of a table, and objects."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError, StorageError
+from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.missing_files import drop_missing, missing_files
 from paimon_core.maintenance.purge import purge
 from paimon_core.maintenance.storage_clock import storage_now
+from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.listing import of_some
+from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_tasks import remove_orphans
 from paimon_sql.procedures.registry import Int, ProcedureContext, load_table, procedure
@@ -51,6 +53,22 @@ def remove_orphan_files(
 
     found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]
+
+
+@procedure(file_number="bigint")
+def refresh_object_table(context: ProcedureContext, table: str) -> Rows:
+    """Count the files of an object table. Nothing is stored: they are listed whenever the table is read.
+
+    The result is their number now.
+    """
+    identifier = context.identifier(table)
+    check_is_table(identifier)
+    found = context.catalog.load_table(identifier)
+    if not is_object_table(found.schema.options):
+        raise UnsupportedFeatureError(
+            f"Table {found.name} is no object table: its files are those of its snapshots, and need no refresh."
+        )
+    return [(ObjectTable.of(found.store, context.catalog.options).read().num_rows,)]
 
 
 @procedure(fileName="string")

@@ -17,6 +17,7 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.jobs import Executor as JobExecutor
 from paimon_core.maintenance.orphans.job import Found, OrphanSearch
+from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
@@ -138,6 +139,8 @@ def load_table(catalog: Catalog, identifier: Identifier) -> Table:
     table = catalog.load_table(identifier)
     if is_format_table(table.schema.options):
         raise refuse_format_table(table.name)
+    if is_object_table(table.schema.options):
+        raise refuse_object_table(table.name)
     return table
 
 

@@ -1,4 +1,4 @@
-"""`CALL sys.*` for what only REST and Hive catalogs have: functions, views, object tables."""
+"""`CALL sys.*` for what only REST and Hive catalogs have: functions and dialects of views."""
 
 from __future__ import annotations
 
@@ -55,15 +55,6 @@ def alter_view_dialect(
     The result is true.
     """
     raise _unsupported("views", view)
-
-
-@procedure(result="boolean")
-def refresh_object_table(context: ProcedureContext, table: str) -> Rows:
-    """List the files of an object table anew; a filesystem catalog has no such tables.
-
-    The result is true.
-    """
-    raise _unsupported("object tables", table)
 
 
 def _unsupported(kind: str, name: str) -> PaimonError:

@@ -27,6 +27,7 @@ from paimon_core.errors import (
 from paimon_core.format_table.options import is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
+from paimon_core.object_table import is_object_table
 from paimon_core.options.option import boolean
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
@@ -383,7 +384,7 @@ class RestCatalog:
 
     def _table(self, identifier: Identifier, found: Found) -> Table:
         name = replace(identifier, system_table=None)
-        if is_format_table(found.body.options):
+        if is_format_table(found.body.options) or is_object_table(found.body.options):
             return self._at(name, found.path, found.body.as_version(found.schema_id), found)
         io = self._io(name, found.path, found.is_external)
         root = TablePaths(found.path, branch=name.branch or "").version_root

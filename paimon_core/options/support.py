@@ -180,7 +180,7 @@ class Feature:
 _SHREDDED = "shared-shredding"
 # what reading a table needs, writing one, and creating one
 READ = (
-    Feature("type", ("table",)),
+    Feature("type", ("table",), instead="only tables of the type 'table' have rows that this version changes"),
     Feature("data-evolution.enabled", ("false",), keyed_only=True),
     Feature("blob-view-field", ("",)),
     Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),

@@ -19,8 +19,10 @@ from paimon_core.errors import (
     NotFoundError,
     TableExistsError,
     TableNotFoundError,
+    UnsupportedFeatureError,
 )
 from paimon_core.maintenance.branches import create_branch
+from paimon_core.object_table import ObjectTable
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.types import INT, STRING
@@ -399,3 +401,25 @@ def test_sql_in_names_comments_and_options(catalog: SupportsDatabases, place: Pl
     catalog.drop_table(other)
     catalog.drop_database(called)
     assert place.catalog().list_databases() == ["db", "default"]
+
+
+def test_object_tables(catalog: SupportsDatabases, place: Place, tmp_path: Path) -> None:
+    (tmp_path / "files" / "deep").mkdir(parents=True)
+    (tmp_path / "files" / "deep" / "a").write_bytes(b"xyz")
+    elsewhere = new_table_schema((), options={"type": "object-table", "path": f"{tmp_path}/files"}, comment="ours")
+    catalog.create_table(T, new_table_schema((), options={"type": "object-table"}))
+    catalog.create_table(U, elsewhere)
+    own, other = (place.catalog().load_table(i) for i in (T, U))
+    assert ObjectTable.of(own.store, place.options).read().num_rows == 0
+    own.store.io.write_bytes(f"{own.store.root}/b", b"")
+    for table, paths in ((own, ["b"]), (other, ["deep/a"])):
+        found = ObjectTable.of(table.store, place.options).read().column("path").to_pylist()
+        assert [p for p in found if not p.startswith("schema/")] == paths  # of Hive's, whose folder the path is
+    assert (other.schema.comment, [f.name for f in other.schema.fields][:2]) == ("ours", ["path", "name"])
+    with pytest.raises(UnsupportedFeatureError, match="an object table"):
+        catalog.alter_table(U, [AddColumn(("n",), INT)])
+    catalog.alter_table(U, [SetOption("ours.note", "x")])
+    assert place.catalog().load_table(U).schema.options["ours.note"] == "x"
+    for identifier in (T, U):
+        catalog.drop_table(identifier)
+    assert catalog.list_tables("db") == [] and (tmp_path / "files" / "deep" / "a").exists()

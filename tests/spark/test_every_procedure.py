@@ -91,7 +91,8 @@ STEPS: list[str | tuple[str, str]] = [
     ("CALL sys.alter_function('f', '{}')", NOT_HERE),
     ("CALL sys.drop_function('f')", NOT_HERE),
     ("CALL sys.alter_view_dialect('v', 'drop')", NOT_HERE),
-    ("CALL sys.refresh_object_table('o')", NOT_HERE),
+    "CREATE TABLE o TBLPROPERTIES ('type' = 'object-table')",
+    "CALL sys.refresh_object_table('o')",
 ]
 
 

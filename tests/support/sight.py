@@ -12,6 +12,7 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import FormatTable
 from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
+from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
@@ -85,6 +86,9 @@ def _of_table(table: Table, memory: Memory) -> Iterator[tuple[Part, Any]]:
         for row in format_rows(FormatTable.of(table.store)):
             yield (table.name, f"row {row}"), True
         return
+    if is_object_table(schema.options):
+        yield (table.name, "rows"), ObjectTable.of(table.store, {}).read().to_pylist()
+        return
     for consumer, number in list_consumers(table.store).items():
         yield (table.name, f"consumer {consumer}"), number
     yield from _of_branch(table, memory)
@@ -119,7 +123,7 @@ def clean(root: Path) -> list[str]:
     for database in place.catalog.list_databases():
         for name in place.catalog.list_tables(database):
             store = place.catalog.load_table(Identifier.of(database, name)).store
-            if is_format_table(store.schema.options):
+            if is_format_table(store.schema.options) or is_object_table(store.schema.options):
                 continue
             _expire(store)
             remove_orphans(store, FOREVER)

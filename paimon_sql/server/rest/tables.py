@@ -16,6 +16,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.io.load import normalize
+from paimon_core.object_table import is_object_table, object_location
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_core.spec.schema import TableSchema, encode_schema
@@ -142,7 +143,7 @@ def describe(table: Table) -> dict[str, Any]:
         "id": _id(store.root, first),
         "database": store.identifier.database,
         "name": table.identifier.name,
-        "path": store.root,
+        "path": object_location(store) if is_object_table(schema.options) else store.root,
         "isExternal": False,
         "schemaId": schema.id,
         "schema": encode_schema_body(schema),

@@ -28,11 +28,11 @@ class AnalyzeStatement(TableCommand):
     plan: AnalyzeTable | AnalyzeColumns
 
     def _run(self, table: Table) -> None:
+        table.check_writable()
         fields = list(self._fields(table.schema))
         snapshot = table.latest_snapshot()
         if snapshot is None:
             return
-        table.check_writable()
         names = (self.catalog.catalog_name, self.identifier.database, self.identifier.table)
         frame = self.session.python_session.table(".".join(map(quoted_name, names)))
         rows, columns = column_statistics(self.jvm, frame, [f.name for f in fields])

@@ -14,6 +14,7 @@ from paimon_core.errors import (
 )
 from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
 from paimon_core.format_table.table import FormatTable, refuse_format_table
+from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
@@ -51,6 +52,7 @@ from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.named_catalog import single
+from paimon_sql.spark.tables.object_table import ObjectSparkTable
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
@@ -163,7 +165,7 @@ class SparkCatalog(SparkViews, WithoutMetrics):
             table = self._table(ours.on_branch(given.pop(BRANCH_OPTION, None)), given)
         except _NOT_THERE as e:
             raise no_such_table(self.jvm, e) from e
-        if ours.system_table is not None or is_format_table(table.schema.options):
+        if ours.system_table is not None or _is_of_files(table):
             raise UnsupportedFeatureError(f"{ours} has no changes: ask a table that has snapshots for them.")
         name = f"{self.catalog_name}.{ours}"
         return PaimonChangelog(self.jvm, self.session, name, table, change_range(context))
@@ -314,8 +316,8 @@ class SparkCatalog(SparkViews, WithoutMetrics):
         ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
         try:
             table = self._table(ours, options)
-            if is_format_table(table.schema.options):
-                return self._format_table(table, ours, options)
+            if _is_of_files(table):
+                return self._of_files(table, ours, options)
         except PaimonError as e:
             if ours.system_table is not None or isinstance(e, _NOT_THERE) or not is_named_only(self.jvm):
                 raise
@@ -366,14 +368,16 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def _latest(self, identifier: Identifier) -> Any:
         """A table as it is now, whatever version the session's settings ask for."""
         table = self.catalog.load_table(identifier)
-        if is_format_table(table.schema.options):
-            return self._format_table(table, identifier, {})
+        if _is_of_files(table):
+            return self._of_files(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
     def _stage(self, identifier: Identifier, told: Sequence[Any], operation: Operation, *, replaces: bool) -> Any:
         new = new_table(self.jvm, told)
         schema = self._new_schema(identifier, new, staged=True)
         replaced = self.catalog.load_table(identifier) if replaces else None
+        if is_object_table(schema.options) or (replaced is not None and is_object_table(replaced.schema.options)):
+            raise refuse_object_table(str(identifier))
         if is_format_table(schema.options):
             if replaced is not None and not is_format_table(replaced.schema.options):
                 raise _irreplaceable(identifier)
@@ -434,9 +438,16 @@ class SparkCatalog(SparkViews, WithoutMetrics):
         self.catalog.check_location(location)
         return {_PATH: location}
 
-    def _format_table(self, table: Table, identifier: Identifier, options: dict[str, str]) -> FormatSparkTable:
-        if identifier.system_table is not None or options.keys() & _VERSIONS:
-            raise refuse_format_table(str(identifier))
+    def _of_files(
+        self, table: Table, identifier: Identifier, options: dict[str, str]
+    ) -> FormatSparkTable | ObjectSparkTable:
+        """A format or an object table. Raises `UnsupportedFeatureError` for what needs snapshots."""
+        is_object, asks = is_object_table(table.schema.options), identifier.system_table or options.keys() & _VERSIONS
+        if asks:
+            raise (refuse_object_table if is_object else refuse_format_table)(str(identifier))
+        if is_object:
+            name = f"{self.catalog_name}.{table.name}"
+            return ObjectSparkTable(self.jvm, self.session, name, table, self.catalog.options)
         return FormatSparkTable(self.jvm, self.session, self.catalog_name, table, options)
 
 
@@ -451,6 +462,11 @@ def create_like(catalog: SparkCatalog, ours: Identifier, new: NewTable, copied: 
     given, comment = catalog._options(ours, properties, staged=False), properties.get("comment")
     schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
     catalog.catalog.create_table(ours, schema, ignore_if_exists=False)
+
+
+def _is_of_files(table: Table) -> bool:
+    """Whether a table has no snapshots."""
+    return is_format_table(table.schema.options) or is_object_table(table.schema.options)
 
 
 def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:

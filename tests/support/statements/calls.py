@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.spec.identifier import Identifier
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption
 from tests.support.iceberg import evolved_table
 from tests.support.place import Place
@@ -181,6 +182,12 @@ def format_table(place: Place) -> None:
     place.insert(OLD)
 
 
+def object_table(place: Place) -> None:
+    place.catalog.create_table(Identifier("default", "t"), new_table_schema((), options={"type": "object-table"}))
+    for name in ("a", "folder/b"):
+        place.io.write_bytes(f"{place.table().store.root}/{name}", b"x")
+
+
 def parquet_table(place: Place) -> None:
     place.create(type="format-table", file__format="parquet")
     place.insert(OLD)
@@ -270,11 +277,11 @@ CALLS = [
     call(
         "migrate_database", format_table, "format table", source_type="hive", database="default", traits=MENDS | COUNTS
     ),
+    call("refresh_object_table", object_table, table="t"),
 ]
 REFUSED = (
     "create_function",
     "alter_function",
     "drop_function",
     "alter_view_dialect",
-    "refresh_object_table",
 )  # by a filesystem catalog

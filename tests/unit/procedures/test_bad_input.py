@@ -19,7 +19,7 @@ from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
-UNSUPPORTED = ("create_function", "alter_function", "drop_function", "alter_view_dialect", "refresh_object_table")
+UNSUPPORTED = ("create_function", "alter_function", "drop_function", "alter_view_dialect")
 _VALUES = {"string": "x=y", "bigint": 1, "int": 1, "boolean": True}
 
 

@@ -309,7 +309,7 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
     with pytest.raises(UnsupportedFeatureError, match="folder of files"):
         call("compact_manifest", table="files")
     assert call("drop_partition", table="p", partitions="dt=2024-01-01;dt=x") is True
-    for name in ("create_function", "drop_function", "alter_view_dialect", "refresh_object_table"):
+    for name in ("create_function", "drop_function", "alter_view_dialect"):
         with pytest.raises(UnsupportedFeatureError, match="'it'.*filesystem catalog has no"):
             call(name, **{p.name: "it" for p in PROCEDURES[name].parameters if p.required})
     for bad in ("", "x=1", "dt="):

@@ -1,0 +1,144 @@
+"""Object tables: the files below a folder as rows, found when they are read. They have no snapshots and take no rows.
+
+Columns are fixed and not those of the schema file, which older versions of Paimon wrote with others. A table lies in
+its own folder, and its objects at its option `path`, or in that folder.
+
+Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0; `object-location` and a listing that `refresh_object_table`
+commits are those of Paimon 1.0 to 1.2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import InvalidSchemaError, NotAllowedError, UnsupportedFeatureError
+from paimon_core.io.file_io import FileIO, FileStatus
+from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.secrets import without_secrets
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema, highest_field_id
+from paimon_core.spec.types import BIGINT, STRING, DataField
+from paimon_core.store.allowed import EXTERNAL_PATHS
+from paimon_core.store.table_store import TableStore
+
+OBJECT_TABLE = "object-table"
+_TYPE, _PATH, _OLD_PATH = "type", "path", "object-location"
+_BIGINT, _TEXT = BIGINT.with_nullable(False), STRING.with_nullable(False)
+OBJECT_FIELDS = (
+    DataField(id=0, name="path", type=_TEXT, description="Relative path of object"),
+    DataField(id=1, name="name", type=_TEXT, description="Name of object"),
+    DataField(id=2, name="length", type=_BIGINT, description="Bytes length of object"),
+    DataField(id=3, name="mtime", type=_BIGINT, description="Modification time of object"),
+    DataField(id=4, name="atime", type=_BIGINT, description="Access time of object"),
+    DataField(id=5, name="owner", type=STRING, description="Owner of object"),
+)
+_DEFINITION = re.compile(r"schema/schema-\d+")
+_THREADS = 16  # for folders: remote storages answer late
+
+
+def is_object_table(options: Mapping[str, str]) -> bool:
+    """Whether a schema's options make it that of an object table."""
+    return options.get(_TYPE, "table").strip().lower() == OBJECT_TABLE
+
+
+def object_schema(identifier: Identifier, schema: TableSchema) -> TableSchema:
+    """The schema of a new object table. Raises `InvalidSchemaError` for columns and keys of its own."""
+    names = [f.name for f in OBJECT_FIELDS]
+    if own := [f.name for f in schema.fields if f.name not in names]:
+        raise InvalidSchemaError(
+            f"Table {identifier} cannot have a column {own[0]!r}: an object table lists files, and its columns are "
+            f"{', '.join(names)}. Leave columns out."
+        )
+    if schema.partition_keys or schema.primary_keys:
+        raise InvalidSchemaError(f"Table {identifier} cannot have keys: an object table lists files. Leave them out.")
+    options = dict(schema.options)
+    if (old := options.pop(_OLD_PATH, None)) is not None:
+        options.setdefault(_PATH, old)
+    if _PATH in options:
+        check_location(options[_PATH])
+        options[_PATH] = normalize(options[_PATH])
+    return replace(schema, fields=OBJECT_FIELDS, highest_field_id=highest_field_id(OBJECT_FIELDS), options=options)
+
+
+def object_location(store: TableStore) -> str:
+    """The folder of a table's objects."""
+    options = store.schema.options
+    return normalize(options.get(_PATH) or options.get(_OLD_PATH) or store.root)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTable:
+    """`location` is the folder of its objects, `io` its storage."""
+
+    store: TableStore
+    location: str
+    io: FileIO
+
+    @staticmethod
+    def of(store: TableStore, catalog_options: Mapping[str, str]) -> ObjectTable:
+        """Raises `NotAllowedError` for a folder that the catalog does not let its tables name, `InvalidOptionError`."""
+        location = object_location(store)
+        if location == store.root:
+            return ObjectTable(store, location, store.io)
+        if store.allowed.external_paths is not None and not store.allowed.takes_path(location):
+            raise NotAllowedError(
+                f"Table {store.name} cannot list {without_secrets(location)}: it is outside of the catalog's "
+                f"'{EXTERNAL_PATHS}'. Who trusts the table with it adds it to these."
+            )
+        return ObjectTable(store, location, load_file_io(location, catalog_options))
+
+    def read(self) -> pa.Table:
+        """The files below the folder, sorted by path; none where there is no such folder. Raises `StorageError`.
+
+        A link to a file is a file; links to folders are not followed, as they may lead out, or back. `mtime` is in
+        epoch milliseconds; storages tell no `atime` and `owner` here: 0 and NULL.
+        """
+        files = list(self._files())
+        below = len(self.location.rstrip("/")) + 1
+        paths = [_text(f.path[below:]) for f in files]
+        columns = [
+            paths,
+            [p.rpartition("/")[2] for p in paths],
+            [f.size for f in files],
+            [f.modified for f in files],
+            pa.repeat(pa.scalar(0, pa.int64()), len(files)),
+            pa.nulls(len(files), pa.string()),
+        ]
+        schema = arrow_schema(OBJECT_FIELDS)
+        arrays = [pa.array(c, f.type) if isinstance(c, list) else c for c, f in zip(columns, schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=schema).sort_by("path")
+
+    def _files(self) -> Iterator[FileStatus]:
+        """Folder by folder, those of one depth at a time."""
+        folders, below = [self.location], len(self.location.rstrip("/")) + 1
+        with ThreadPoolExecutor(_THREADS) as pool:
+            while folders:
+                found = [f for entries in pool.map(self._entries, folders) for f in entries]
+                folders = [f.path for f in found if f.is_dir and not f.is_link]
+                for file in found:
+                    # a table in its own folder has its definition there, too
+                    own = self.location == self.store.root and _DEFINITION.fullmatch(file.path[below:])
+                    if not file.is_dir and not own:
+                        yield file
+
+    def _entries(self, folder: str) -> list[FileStatus]:
+        return list(self.io.list(folder))
+
+
+def refuse_object_table(name: str) -> UnsupportedFeatureError:
+    """The error for what needs snapshots, or writes rows, on an object table."""
+    return UnsupportedFeatureError(
+        f"Table {name} lists the files of a folder ('type' = '{OBJECT_TABLE}'): it can only be read, and has no "
+        "snapshots, system tables or procedures. Put files there by other means."
+    )
+
+
+def _text(path: str) -> str:
+    """A path as text; bytes of names that are no UTF-8 are shown as U+FFFD."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
