@@ -1,13 +1,17 @@
-"""PySpark's own surface on Paimon tables: catalog API, pandas-on-Spark, Arrow, caches, checkpoints, threads."""
+"""PySpark's own surface on Paimon tables: catalog API, pandas-on-Spark, Arrow, caches, checkpoints, threads, tags."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import InheritableThread
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
@@ -177,3 +181,33 @@ def test_threads(table: Any, own: bool) -> None:
     with ThreadPoolExecutor(THREADS) as threads:
         assert list(threads.map(work, range(THREADS))) == [3] * THREADS
     assert rows(table.table("shared")) == [(n, i) for n in range(THREADS) for i in range(3)]
+
+
+def test_a_tag_interrupts_its_statements(table: Any) -> None:
+    ended: dict[str, object] = {}
+
+    def run(name: str, statement: Callable[[], Any]) -> None:
+        table.addTag(name)
+        try:
+            ended[name] = statement()
+        except Exception as error:
+            ended[name] = error
+        finally:
+            table.removeTag(name)
+
+    endless = "SELECT count(*) FROM range(1000000000000) AS r JOIN t ON r.id % 7 = t.k"
+    slow = InheritableThread(target=run, args=("slow", lambda: table.sql(endless).collect()))
+    slow.start()
+    until = time.monotonic() + 300
+    tracker = table.sparkContext.statusTracker()
+    while not tracker.getActiveJobsIds() and time.monotonic() < until:
+        time.sleep(0.1)
+    other = threading.Thread(target=run, args=("other", lambda: rows(table.table("t"))))
+    other.start()
+    other.join()
+    until = time.monotonic() + 300
+    while slow.is_alive() and time.monotonic() < until:
+        table.interruptTag("slow")
+        slow.join(0.5)
+    assert not slow.is_alive() and isinstance(ended["slow"], Exception)
+    assert ended["other"] == [(1, "a"), (2, "b")] and rows(table.table("t")) == [(1, "a"), (2, "b")]
