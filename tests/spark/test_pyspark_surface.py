@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark import InheritableThread
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
@@ -183,31 +182,48 @@ def test_threads(table: Any, own: bool) -> None:
     assert rows(table.table("shared")) == [(n, i) for n in range(THREADS) for i in range(3)]
 
 
-def test_a_tag_interrupts_its_statements(table: Any) -> None:
+@pytest.mark.parametrize("how", ["a tag of jobs", "all"])
+def test_interrupting_statements(table: Any, how: str) -> None:
+    """From another thread; the session goes on. PySpark keeps the tags of `addTag` by thread, so that only clients of
+    Spark Connect, whose session keeps them, can use `interruptTag` so: see `tests/server/test_remote_frames.py`."""
     ended: dict[str, object] = {}
 
-    def run(name: str, statement: Callable[[], Any]) -> None:
-        table.addTag(name)
+    def run() -> None:
+        table.addTag("of this thread")
+        table.sparkContext.addJobTag("slow")
         try:
-            ended[name] = statement()
+            # one task: a core stays free
+            table.sql("SELECT count(*) FROM range(0, 1000000000000, 1, 1) AS r JOIN t ON r.id % 7 = t.k").collect()
         except Exception as error:
-            ended[name] = error
+            ended["slow"] = error
         finally:
-            table.removeTag(name)
+            table.sparkContext.removeJobTag("slow")
+        ended["tags"] = table.getTags()
 
-    endless = "SELECT count(*) FROM range(1000000000000) AS r JOIN t ON r.id % 7 = t.k"
-    slow = InheritableThread(target=run, args=("slow", lambda: table.sql(endless).collect()))
+    slow = threading.Thread(target=run)
     slow.start()
-    until = time.monotonic() + 300
     tracker = table.sparkContext.statusTracker()
-    while not tracker.getActiveJobsIds() and time.monotonic() < until:
-        time.sleep(0.1)
-    other = threading.Thread(target=run, args=("other", lambda: rows(table.table("t"))))
-    other.start()
-    other.join()
-    until = time.monotonic() + 300
-    while slow.is_alive() and time.monotonic() < until:
-        table.interruptTag("slow")
+    wait_until(lambda: bool(tracker.getActiveJobsIds()))
+    assert rows(table.table("t")) == [(1, "a"), (2, "b")] and slow.is_alive(), "what has no tag goes on"
+    table.addTag("of this thread")
+    assert table.interruptTag("of this thread") == [] and slow.is_alive()
+    table.clearTags()
+
+    def stopped() -> bool:
+        if how == "all":
+            table.interruptAll()
+        else:
+            table.sparkContext.cancelJobsWithTag("slow")
         slow.join(0.5)
-    assert not slow.is_alive() and isinstance(ended["slow"], Exception)
-    assert ended["other"] == [(1, "a"), (2, "b")] and rows(table.table("t")) == [(1, "a"), (2, "b")]
+        return not slow.is_alive()
+
+    wait_until(stopped)
+    assert "cancel" in str(ended["slow"]).lower() and ended["tags"] == {"of this thread"} and table.getTags() == set()
+    assert rows(table.table("t")) == [(1, "a"), (2, "b")]
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 300) -> None:
+    until = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.1)
