@@ -38,12 +38,20 @@ def test_settings_of_yaml_become_texts():
         ({"s3.endpoint": "x"}, "'s3.endpoint' is no setting.*catalog_options"),
         ({"method": "http", "warehouse": "/lake"}, "method 'http' does not exist for Paimon"),
         ({"method": "thrift", "host": "x", "warehouse": "/lake"}, "warehouse: with method thrift the server"),
+        ({"method": "thrift", "host": "x", "remote": "sc://x"}, "remote: with method thrift the server"),
+        ({"remote": "sc://x", "warehouse": "/lake"}, "warehouse: with remote the server"),
         ({"warehouse": "/lake", "schema": None}, "schema"),
     ],
 )
 def test_bad_profiles_say_what_is_wrong(profile, text):
     with pytest.raises((DbtRuntimeError, Exception), match=text):
         _credentials(**profile)
+
+
+def test_the_token_of_a_remote_session_is_not_shown():
+    credentials = _credentials(remote="sc://spark.example.org:15002/;token=hunter2;user_id=me")
+    assert "hunter2" not in str(dict(credentials.connection_info(with_aliases=True))) + credentials.unique_field
+    assert "spark.example.org" in str(dict(credentials.connection_info()))
 
 
 def test_what_debug_shows_has_no_secrets():

@@ -1,7 +1,10 @@
-"""PySpark's own surface on Paimon tables: catalog API, pandas-on-Spark, Arrow, caches, checkpoints, threads."""
+"""PySpark's own surface on Paimon tables: catalog API, pandas-on-Spark, Arrow, caches, checkpoints, threads, tags."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -177,3 +180,50 @@ def test_threads(table: Any, own: bool) -> None:
     with ThreadPoolExecutor(THREADS) as threads:
         assert list(threads.map(work, range(THREADS))) == [3] * THREADS
     assert rows(table.table("shared")) == [(n, i) for n in range(THREADS) for i in range(3)]
+
+
+@pytest.mark.parametrize("how", ["a tag of jobs", "all"])
+def test_interrupting_statements(table: Any, how: str) -> None:
+    """From another thread; the session goes on. PySpark keeps the tags of `addTag` by thread, so that only clients of
+    Spark Connect, whose session keeps them, can use `interruptTag` so: see `tests/server/test_remote_frames.py`."""
+    ended: dict[str, object] = {}
+
+    def run() -> None:
+        table.addTag("of this thread")
+        table.sparkContext.addJobTag("slow")
+        try:
+            # one task: a core stays free
+            table.sql("SELECT count(*) FROM range(0, 1000000000000, 1, 1) AS r JOIN t ON r.id % 7 = t.k").collect()
+        except Exception as error:
+            ended["slow"] = error
+        finally:
+            table.sparkContext.removeJobTag("slow")
+        ended["tags"] = table.getTags()
+
+    slow = threading.Thread(target=run)
+    slow.start()
+    tracker = table.sparkContext.statusTracker()
+    wait_until(lambda: bool(tracker.getActiveJobsIds()))
+    assert rows(table.table("t")) == [(1, "a"), (2, "b")] and slow.is_alive(), "what has no tag goes on"
+    table.addTag("of this thread")
+    assert table.interruptTag("of this thread") == [] and slow.is_alive()
+    table.clearTags()
+
+    def stopped() -> bool:
+        if how == "all":
+            table.interruptAll()
+        else:
+            table.sparkContext.cancelJobsWithTag("slow")
+        slow.join(0.5)
+        return not slow.is_alive()
+
+    wait_until(stopped)
+    assert "cancel" in str(ended["slow"]).lower() and ended["tags"] == {"of this thread"} and table.getTags() == set()
+    assert rows(table.table("t")) == [(1, "a"), (2, "b")]
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 300) -> None:
+    until = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache, reduce
@@ -26,6 +27,7 @@ from paimon_sql.spark.jvm.hooks import Member, MemberKind, Variant, hook, hook_o
 
 _NUL = "\0"  # in no path
 _CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
+_COMPILING = threading.RLock()  # of two threads that ask for a class first, one makes it: see `_compiled`
 
 
 class Jvm:
@@ -88,7 +90,8 @@ class Jvm:
     )
     def compiled(self, name: str, without: str = "") -> JavaObject:
         """An object of a class in `java/`, compiled once; what stands between `/*without*/` and `/**/` is left out."""
-        return _compiled(self.gateway, name, without)
+        with _COMPILING:
+            return _compiled(self.gateway, name, without)
 
     def compiled_code(self, name: str) -> dict[str, bytes]:
         """The code of a class in `java/`, and of those in it, by name: for what Java itself looks up by name."""
@@ -295,7 +298,8 @@ def _keep_connections_once(client: Any) -> None:
 
 @lru_cache(_CACHED)
 def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
-    """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class."""
+    """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class, and would call those of
+    one class on an object of another that has its name."""
     nothing = gateway.new_array(JavaClass(classes.JAVA_CLASS, gateway._gateway_client), 0)
     made = _compiler(gateway, name, without).getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     return made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))

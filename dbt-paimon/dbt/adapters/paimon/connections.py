@@ -12,7 +12,7 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.paimon.literals import literal
-from dbt.adapters.paimon.sessions import shared_session
+from dbt.adapters.paimon.sessions import is_remote, shared_session
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.spark.session import Connection as SparkSessionConnection
 from dbt.adapters.spark.session import Cursor, SessionConnectionWrapper
@@ -44,18 +44,27 @@ class PaimonCursor(Cursor):
         if _COMMIT.fullmatch(sql):
             return
         self._rows = None
-        self.session.sparkContext.addJobTag(self.tag)
-        try:
+        with _tagged(self.session, self.tag):
             self._df = self.session.sql(sql)
-        finally:
-            self.session.sparkContext.removeJobTag(self.tag)
 
     def fetchall(self) -> Any:
-        self.session.sparkContext.addJobTag(self.tag)
-        try:
+        with _tagged(self.session, self.tag):
             return super().fetchall()
-        finally:
-            self.session.sparkContext.removeJobTag(self.tag)
+
+
+@contextmanager
+def _tagged(session: SparkSession, tag: str) -> Generator[None, None, None]:
+    """What this thread runs can be cancelled by a tag."""
+    add, remove = (
+        (session.addTag, session.removeTag)
+        if is_remote(session)
+        else (session.sparkContext.addJobTag, session.sparkContext.removeJobTag)
+    )
+    add(tag)
+    try:
+        yield
+    finally:
+        remove(tag)
 
 
 class PaimonSession(SparkSessionConnection):
@@ -75,7 +84,11 @@ class PaimonSessionWrapper(SessionConnectionWrapper):
     handle: PaimonSession
 
     def cancel(self) -> None:
-        self.handle.session.sparkContext.cancelJobsWithTag(self.handle.tag)
+        session, tag = self.handle.session, self.handle.tag
+        if is_remote(session):
+            session.interruptTag(tag)
+        else:
+            session.sparkContext.cancelJobsWithTag(tag)
 
     @classmethod
     def _fix_binding(cls, value: Any) -> str:

@@ -23,7 +23,8 @@ class PaimonCredentials(SparkCredentials):
 
     `catalog` (dbt's `database`) is the name of the Paimon catalog. With the method `session`, `warehouse`, `metastore`,
     `uri` and `catalog_options` define it, and `server_side_parameters` are Spark's settings. Without a warehouse these
-    settings, or `spark-defaults.conf`, configure the catalog. The method `thrift` is dbt-spark's.
+    settings, or `spark-defaults.conf`, configure the catalog. With `remote`, the session is one of Spark Connect, whose
+    server configures the catalog. The method `thrift` is dbt-spark's.
     """
 
     _ALIASES = {"catalog": "database"}
@@ -34,6 +35,7 @@ class PaimonCredentials(SparkCredentials):
     uri: str | None = None
     catalog_options: dict[str, Any] = field(default_factory=dict)
     master: str | None = None
+    remote: str | None = None  # sc://host:port
     server_side_parameters: dict[str, Any] = field(default_factory=dict)  # YAML's numbers and booleans, too
 
     @classmethod
@@ -47,8 +49,10 @@ class PaimonCredentials(SparkCredentials):
             raise DbtRuntimeError(f"method '{self.method}' does not exist for Paimon: it is session or thrift.")
         if self.method == SparkConnectionMethod.SESSION:
             self.host = self.host or "this process"  # dbt-spark asks for one
-        else:
-            self._refuse_settings_of_sessions()
+        if self.remote and self.method == SparkConnectionMethod.SESSION:
+            self._refuse_settings("remote", _OF_SESSIONS)
+        elif self.method != SparkConnectionMethod.SESSION:
+            self._refuse_settings(f"method {self.method}", (*_OF_SESSIONS, "remote"))
         catalog, self.database = self.database, None  # dbt-spark knows no catalogs
         given = {str(key): _text(value) for key, value in self.server_side_parameters.items()}
         super().__post_init__()
@@ -63,7 +67,7 @@ class PaimonCredentials(SparkCredentials):
 
     @property
     def unique_field(self) -> str:
-        return self.warehouse or self.host or self.database or ""
+        return self.warehouse or without_secrets(self.remote or "") or self.host or self.database or ""
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """What `dbt debug` shows, and macros see as `target`: no secrets."""
@@ -78,15 +82,15 @@ class PaimonCredentials(SparkCredentials):
     def _connection_keys(self) -> tuple[str, ...]:
         common = ("method", "database", "schema")
         if self.method == SparkConnectionMethod.SESSION:
-            return (*common, *_OF_SESSIONS, "server_side_parameters")
+            return (*common, *_OF_SESSIONS, "remote", "server_side_parameters")
         return (*common, "host", "port", "user", "auth", "use_ssl", "server_side_parameters")
 
-    def _refuse_settings_of_sessions(self) -> None:
-        given = [name for name in _OF_SESSIONS if getattr(self, name)]
+    def _refuse_settings(self, beside: str, names: Iterable[str]) -> None:
+        given = [name for name in names if getattr(self, name)]
         if given:
             raise DbtRuntimeError(
-                f"{', '.join(given)}: with method {self.method} the server configures its catalogs. Leave this out,"
-                " or use method session."
+                f"{', '.join(given)}: with {beside} the server configures its catalogs. Leave this out, or use method"
+                " session without remote."
             )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.paimon.credentials import PaimonCredentials
 from dbt_common.exceptions import DbtConfigError
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import paimon_sql
@@ -27,7 +28,14 @@ class _Open:
 
     @property
     def is_stopped(self) -> bool:
+        if is_remote(self.session):
+            return bool(self.session.is_stopped)
         return self.session.sparkContext._jsc is None
+
+
+def is_remote(session: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
 _LOCK = threading.Lock()
@@ -54,6 +62,8 @@ def shared_session(credentials: PaimonCredentials) -> SparkSession:
 
 def _definition(credentials: PaimonCredentials) -> dict[str, str]:
     """The arguments of `connect` that define the catalog."""
+    if credentials.remote is not None:
+        return {"remote": credentials.remote}
     if credentials.warehouse is None:
         given = [name for name in ("metastore", "uri", "catalog_options") if getattr(credentials, name)]
         if given:
@@ -64,6 +74,8 @@ def _definition(credentials: PaimonCredentials) -> dict[str, str]:
 
 
 def _connect(credentials: PaimonCredentials, definition: dict[str, str]) -> SparkSession:
+    if credentials.remote is not None:
+        return _connect_remotely(credentials, credentials.remote)
     settings = {**_QUIET, **{k: v for k, v in credentials.server_side_parameters.items() if k.startswith("spark.")}}
     if credentials.master is not None:
         settings["spark.master"] = credentials.master
@@ -75,4 +87,17 @@ def _connect(credentials: PaimonCredentials, definition: dict[str, str]) -> Spar
             " not paimon_sql.SparkCatalog. Add warehouse to the profile, or name a configured catalog."
         )
     session.catalog.setCurrentCatalog(catalog)
+    return session
+
+
+def _connect_remotely(credentials: PaimonCredentials, remote: str) -> SparkSession:
+    session = SparkSession.builder.remote(remote).create()
+    for key, value in credentials.server_side_parameters.items():
+        if key.startswith("spark."):
+            session.conf.set(key, value)
+    catalog = str(credentials.database)
+    try:
+        session.catalog.setCurrentCatalog(catalog)
+    except AnalysisException as error:
+        raise DbtConfigError(f"The server has no catalog {catalog}: name one of its own in the profile.") from error
     return session
