@@ -9,9 +9,11 @@ from typing import Protocol, runtime_checkable
 
 from paimon_core.errors import DatabaseNotEmptyError, InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
+from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.view import View
 
 DEFAULT_DATABASE = "default"
@@ -95,7 +97,7 @@ class SupportsDatabases(Catalog, Protocol):
         """Raises `DatabaseExistsError`."""
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        """Raises `DatabaseNotEmptyError` where it has tables or views, unless `cascade`."""
+        """Raises `DatabaseNotEmptyError` where it has tables, views or functions, unless `cascade`."""
 
     def list_tables(self, database: str) -> list[str]:
         """The names of all tables of a database, sorted."""
@@ -164,6 +166,34 @@ class SupportsViews(SupportsDatabases, Protocol):
         """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
 
 
+@runtime_checkable
+class SupportsFunctions(SupportsDatabases, Protocol):
+    """A catalog that keeps functions. Names of functions are their own: a table may have the same. `drop_database`
+    drops functions where it drops tables. Identifiers of functions have no branch and no system table.
+
+    Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
+    """
+
+    def list_functions(self, database: str) -> list[str]:
+        """The names of all functions of a database, sorted."""
+
+    def function_exists(self, identifier: Identifier) -> bool:
+        """Whether there is such a function; False where there is no such database."""
+
+    def load_function(self, identifier: Identifier) -> Function:
+        """Raises `FunctionNotFoundError`, `CorruptFileError` for a definition that cannot be read."""
+
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        """Raises `FunctionExistsError`, also where another process creates it meanwhile."""
+
+    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
+        """Give a function another definition, with `create` also one that does not exist. Raises
+        `FunctionNotFoundError`."""
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Raises `FunctionNotFoundError`."""
+
+
 def check_new_database(name: str) -> None:
     """Raises `InvalidNameError` for the name of the system database."""
     if name == SYSTEM_DATABASE:
@@ -182,12 +212,25 @@ def check_is_view_name(identifier: Identifier) -> None:
         raise InvalidNameError(f"{identifier} is no name of a view: views have no branches and no system tables.")
 
 
-def not_empty(database: str, tables: Sequence[str], views: Sequence[str] = ()) -> DatabaseNotEmptyError:
-    """The error for a database that is dropped without CASCADE although it has tables or views."""
-    parts = ((f"{len(names)} {kind}", names) for kind, names in (("tables", tables), ("views", views)))
-    counted = " and ".join(text for text, names in parts if names)
-    return DatabaseNotEmptyError(
-        f"Database {database} still has {counted}, {[*tables, *views][0]} among them: drop them, or use CASCADE."
+def check_is_function_name(identifier: Identifier) -> Identifier:
+    """Raises `InvalidNameError` for a name that no function can have."""
+    if identifier.branch is not None or identifier.system_table is not None:
+        raise InvalidNameError(f"{identifier} is no name of a function: '$' is in none.")
+    check_name("database", identifier.database)
+    check_name("function", identifier.table)
+    return identifier
+
+
+def check_is_empty(
+    database: str, tables: Sequence[str], views: Sequence[str] = (), functions: Sequence[str] = ()
+) -> None:
+    """Raises `DatabaseNotEmptyError` for a database that is dropped without CASCADE although something is in it."""
+    if not (names := [*tables, *views, *functions]):
+        return
+    parts = (("tables", tables), ("views", views), ("functions", functions))
+    counted = " and ".join(f"{len(found)} {kind}" for kind, found in parts if found)
+    raise DatabaseNotEmptyError(
+        f"Database {database} still has {counted}, {names[0]} among them: drop them, or use CASCADE."
     )
 
 

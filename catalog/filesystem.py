@@ -31,10 +31,13 @@ from paimon_sql.catalog.base import (
     DEFAULT_DATABASE,
     StagedTable,
     check_dropped_database,
+    check_is_empty,
+    check_is_function_name,
     check_is_view_name,
     check_new_database,
-    not_empty,
 )
+from paimon_sql.catalog.function import Function
+from paimon_sql.catalog.function_files import FunctionFiles
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 from paimon_sql.catalog.view import View
@@ -92,9 +95,8 @@ class FileSystemCatalog:
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(name)
         self._check_database(name)
-        tables, views = self.list_tables(name), self._views.names(name)
-        if (tables or views) and not cascade:
-            raise not_empty(name, tables, views)
+        if not cascade:
+            check_is_empty(name, self.list_tables(name), self._views.names(name), self._functions.names(name))
         self.io.delete_dir(self._database_dir(name))
 
     def list_tables(self, database: str) -> list[str]:
@@ -245,6 +247,39 @@ class FileSystemCatalog:
     def _no_view(self, identifier: Identifier) -> ViewNotFoundError:
         return ViewNotFoundError(f"There is no view {identifier} in the warehouse {self.warehouse}.")
 
+    # -- functions ----------------------------------------------------------------------------------------------------
+    def list_functions(self, database: str) -> list[str]:
+        self._check_database(database)
+        return self._functions.names(database)
+
+    def function_exists(self, identifier: Identifier) -> bool:
+        return self._functions.exists(check_is_function_name(identifier))
+
+    def load_function(self, identifier: Identifier) -> Function:
+        self._check_function(identifier)
+        return self._functions.load(identifier)
+
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        self._check_function(identifier)
+        with self._turn(identifier):
+            self._functions.create(identifier, function, ignore_if_exists)
+
+    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
+        self._check_function(identifier)
+        with self._turn(identifier):
+            self._functions.replace(identifier, function, create)
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        check_is_function_name(identifier)
+        if not ignore_if_not_exists:
+            self._check_database(identifier.database)
+        with self._turn(identifier):
+            self._functions.delete(identifier, ignore_if_not_exists)
+
+    def _check_function(self, identifier: Identifier) -> None:
+        check_is_function_name(identifier)
+        self._check_database(identifier.database)
+
     # -- turns --------------------------------------------------------------------------------------------------------
     @contextmanager
     def _turn(self, *tables: Identifier) -> Iterator[None]:
@@ -271,6 +306,10 @@ class FileSystemCatalog:
     @cached_property
     def _views(self) -> ViewFiles:
         return ViewFiles(self.io, self._database_dir)
+
+    @cached_property
+    def _functions(self) -> FunctionFiles:
+        return FunctionFiles(self.io, self._database_dir)
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

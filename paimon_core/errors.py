@@ -10,14 +10,14 @@ PaimonError
 │   ├── ColumnNotFoundError                a column to be assigned is not there
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
 ├── NotFoundError (LookupError)
-│   ├── FunctionNotFoundError              a catalog has no such function
+│   ├── FunctionNotFoundError              there is no such function
 │   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, ViewNotFoundError, TableNotFoundError
 │   │   └── BranchNotFoundError            a kind of TableNotFoundError
 │   ├── SnapshotNotFoundError
 │   │   └── TagNotFoundError               a kind of SnapshotNotFoundError
 │   └── DataFileMissingError               metadata names a file that is not there
 ├── AlreadyExistsError
-│   ├── DatabaseExistsError, TableExistsError, ViewExistsError, TagExistsError, BranchExistsError
+│   ├── DatabaseExistsError, TableExistsError, ViewExistsError, FunctionExistsError, TagExistsError, BranchExistsError
 ├── DatabaseNotEmptyError
 ├── CorruptFileError                       a file whose content is not what its name says
 │   └── UnsupportedVersionError            written by a newer version of the format
@@ -114,7 +114,7 @@ class ConsumerNotFoundError(NotFoundError):
 
 
 class FunctionNotFoundError(NotFoundError):
-    """A catalog has no function of that name."""
+    """No such function."""
 
 
 class DataFileMissingError(NotFoundError):
@@ -135,6 +135,10 @@ class TableExistsError(AlreadyExistsError):
 
 class ViewExistsError(AlreadyExistsError):
     """There is a view of that name, or a table."""
+
+
+class FunctionExistsError(AlreadyExistsError):
+    """There is a function of that name."""
 
 
 class TagExistsError(AlreadyExistsError):

@@ -48,12 +48,13 @@ from paimon_sql.catalog.base import (
     DEFAULT_DATABASE,
     StagedTable,
     check_dropped_database,
+    check_is_empty,
     check_is_view_name,
     check_new_database,
-    not_empty,
 )
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
+from paimon_sql.catalog.jdbc.functions import JdbcFunctions
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES, NAME_LENGTH, VALUE_LENGTH
@@ -67,8 +68,8 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class JdbcCatalog:
-    """A catalog with databases, tables and views in an SQL database; `default` always exists."""
+class JdbcCatalog(JdbcFunctions):
+    """A catalog with databases, tables, views and functions in an SQL database; `default` always exists."""
 
     io: FileIO
     warehouse: str
@@ -137,9 +138,10 @@ class JdbcCatalog:
         rows.delete_database(connection, key, name)
         if cascade:
             rows.delete_views(connection, key, name)
-        tables, views = sorted(rows.tables(connection, key, name)), sorted(rows.views(connection, key, name))
-        if tables or views:
-            raise not_empty(name, tables, views)
+            rows.delete_functions(connection, key, name)
+        check_is_empty(
+            name, *(sorted(of(connection, key, name)) for of in (rows.tables, rows.views, rows.functions))
+        )
 
     def list_tables(self, database: str) -> list[str]:
         self._database_dir(database)

@@ -9,7 +9,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.schema import Table
 
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
+from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, FUNCTIONS, TABLE_PROPERTIES, TABLES, VIEWS
 
 EXISTS = "exists"  # the property of every database that was created
 RENAMED_TO = "paimon-sql.renamed-to"  # of a table whose folder is being moved; other engines do not look at it
@@ -201,6 +201,45 @@ def has_any(connection: Connection, key: str, name: Identifier) -> bool:
     """Whether there is a table or a view of a name: they share one name space."""
     one = select(literal(1)).where(_is(TABLES, key, name)).union_all(select(literal(1)).where(_is_view(key, name)))
     return connection.execute(one).first() is not None
+
+
+# -- functions
+def functions(connection: Connection, key: str, database: str) -> list[str]:
+    t = FUNCTIONS
+    found = select(t.c.function_name).where(t.c.catalog_key == key, t.c.database_name == database)
+    return list(connection.scalars(found))
+
+
+def function_schema(connection: Connection, key: str, function: Identifier) -> str | None:
+    """The JSON of a function, None where there is none."""
+    t = FUNCTIONS
+    found = connection.execute(select(t.c.function_name, t.c.function_schema).where(_is_function(key, function)))
+    return next((schema for name, schema in found if name == function.table), None)
+
+
+def insert_function(connection: Connection, key: str, function: Identifier, schema: str) -> None:
+    """Raises where there is a row."""
+    values = {"catalog_key": key, "database_name": function.database, "function_name": function.table}
+    connection.execute(insert(FUNCTIONS).values(**values, function_schema=schema))
+
+
+def set_function_schema(connection: Connection, key: str, function: Identifier, schema: str) -> None:
+    connection.execute(update(FUNCTIONS).where(_is_function(key, function)).values(function_schema=schema))
+
+
+def delete_function(connection: Connection, key: str, function: Identifier) -> bool:
+    """Whether there was a row."""
+    return connection.execute(delete(FUNCTIONS).where(_is_function(key, function))).rowcount > 0
+
+
+def delete_functions(connection: Connection, key: str, database: str) -> None:
+    connection.execute(delete(FUNCTIONS).where(FUNCTIONS.c.catalog_key == key, FUNCTIONS.c.database_name == database))
+
+
+def _is_function(key: str, function: Identifier) -> ColumnElement[bool]:
+    t = FUNCTIONS
+    named = and_(t.c.catalog_key == key, t.c.database_name == function.database)
+    return and_(named, t.c.function_name == function.table)
 
 
 def _is(t: Table, key: str, table: Identifier) -> ColumnElement[bool]:

@@ -54,6 +54,14 @@ VIEWS = Table(
     _key("catalog_key", "database_name", "view_name"),
     **_MYSQL,
 )
+FUNCTIONS = Table(  # Java has none
+    "paimon_functions",
+    _METADATA,
+    *map(_name, ("catalog_key", "database_name", "function_name")),
+    Column("function_schema", Text, nullable=False),
+    _key("catalog_key", "database_name", "function_name"),
+    **_MYSQL,
+)
 _PROPERTY_NAMES = ("catalog_key", "database_name", "table_name", "property_key")
 TABLE_PROPERTIES = Table(
     "paimon_table_properties",
@@ -78,7 +86,7 @@ def create_tables(connection: Connection, lock_length: int) -> None:
     """Create the tables that are missing. Raises what the database raises, also where others create them meanwhile."""
     is_mysql = connection.dialect.name == "mysql"
     properties = _MYSQL_PROPERTIES if is_mysql else TABLE_PROPERTIES
-    for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, _locks(lock_length, is_mysql)):
+    for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, FUNCTIONS, _locks(lock_length, is_mysql)):
         table.create(connection, checkfirst=True)
 
 

@@ -41,17 +41,14 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import load_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table, storage_publisher
-from paimon_sql.catalog.base import (
-    StagedTable,
-    check_dropped_database,
-    check_new_database,
-    not_empty,
-)
+from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
+from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.option_values import option_value
 from paimon_sql.catalog.replacing import new_suffix
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
 from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS, RestFunctions
 from paimon_sql.catalog.rest.messages import (
     decode_schema_body,
     encode_change,
@@ -72,7 +69,7 @@ _LOCATION = "location"
 
 @dataclass(frozen=True)
 class RestCatalog:
-    """A catalog with databases, tables and views at a server."""
+    """A catalog with databases, tables, views and functions at a server."""
 
     settings: RestSettings
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # with those of the server
@@ -130,9 +127,7 @@ class RestCatalog:
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(check_name("database", name))
         if not cascade:  # the API drops what is in it, unless the server is one of ours
-            tables, views = self.list_tables(name), self.list_views(name)
-            if tables or views:
-                raise not_empty(name, tables, views)
+            check_is_empty(name, self.list_tables(name), self.list_views(name), self.list_functions(name))
         with self._server.calling(name):
             try:
                 address = paths.database(self._server.prefix, name)
@@ -364,6 +359,25 @@ class RestCatalog:
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         self._views.rename_view(source, target)
 
+    # -- functions ----------------------------------------------------------------------------------------------------
+    def list_functions(self, database: str) -> list[str]:
+        return self._functions.list_functions(database)
+
+    def function_exists(self, identifier: Identifier) -> bool:
+        return self._functions.function_exists(identifier)
+
+    def load_function(self, identifier: Identifier) -> Function:
+        return self._functions.load_function(identifier)
+
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        self._functions.create_function(identifier, function, ignore_if_exists)
+
+    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
+        self._functions.replace_function(identifier, function, create)
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._functions.drop_function(identifier, ignore_if_not_exists)
+
     # -- the server ---------------------------------------------------------------------------------------------------
     @cached_property
     def _server(self) -> Server:
@@ -372,6 +386,10 @@ class RestCatalog:
     @cached_property
     def _views(self) -> RestViews:
         return RestViews(self._server, REPLACES_VIEWS in self.options)
+
+    @cached_property
+    def _functions(self) -> RestFunctions:
+        return RestFunctions(self._server, REPLACES_FUNCTIONS in self.options)
 
     @cached_property
     def _tokens(self) -> dict[tuple[Identifier, str], HeldToken]:

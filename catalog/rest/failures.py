@@ -21,6 +21,7 @@ _KINDS: dict[str, type[PaimonError]] = {
         *(errors.BranchNotFoundError, errors.ViewNotFoundError, errors.SnapshotNotFoundError),
         *(errors.TagNotFoundError, errors.SchemaNotFoundError, errors.ConsumerNotFoundError),
         *(errors.DatabaseExistsError, errors.TableExistsError, errors.ViewExistsError, errors.TagExistsError),
+        *(errors.FunctionNotFoundError, errors.FunctionExistsError),
         *(errors.BranchExistsError, errors.DatabaseNotEmptyError, errors.CommitConflictError),
         *(errors.NotAllowedError, errors.StorageRefusedError),
     )
@@ -29,6 +30,7 @@ _NOT_FOUND: dict[str, type[PaimonError]] = {
     "DATABASE": errors.DatabaseNotFoundError,
     "TABLE": errors.TableNotFoundError,
     "VIEW": errors.ViewNotFoundError,
+    "FUNCTION": errors.FunctionNotFoundError,
     "BRANCH": errors.BranchNotFoundError,
     "TAG": errors.TagNotFoundError,
     "SNAPSHOT": errors.SnapshotNotFoundError,
@@ -38,6 +40,7 @@ _EXISTS: dict[str, type[PaimonError]] = {
     "DATABASE": errors.DatabaseExistsError,
     "TABLE": errors.TableExistsError,
     "VIEW": errors.ViewExistsError,
+    "FUNCTION": errors.FunctionExistsError,
     "BRANCH": errors.BranchExistsError,
     "TAG": errors.TagExistsError,
     "COLUMN": errors.InvalidSchemaError,

@@ -29,5 +29,10 @@ def view(prefix: str, identifier: Identifier, *more: str) -> str:
     return database(prefix, identifier.database, "views", identifier.table, *more)
 
 
+def function(prefix: str, identifier: Identifier) -> str:
+    """A function."""
+    return database(prefix, identifier.database, "functions", identifier.table)
+
+
 def _in_branch(identifier: Identifier) -> str:
     return Identifier(identifier.database, identifier.table, identifier.branch).name

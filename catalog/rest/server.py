@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
+    FunctionExistsError,
+    FunctionNotFoundError,
     InvalidOptionError,
     PaimonError,
     TableExistsError,
@@ -24,6 +26,17 @@ from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
 from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier
+
+_NOT_FOUND: dict[str, type[PaimonError]] = {
+    "table": TableNotFoundError,
+    "view": ViewNotFoundError,
+    "function": FunctionNotFoundError,
+}
+_EXISTS: dict[str, type[PaimonError]] = {
+    "table": TableExistsError,
+    "view": ViewExistsError,
+    "function": FunctionExistsError,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class Server:
         return self.client.settings.uri
 
     def names(self, kind: str, database: str) -> list[str]:
-        """The names of the `tables` or `views` of a database, sorted. Raises `DatabaseNotFoundError`."""
+        """The names of the `tables`, `views` or `functions` of a database, sorted. Raises `DatabaseNotFoundError`."""
         with self.calling(database):
             return self.client.names(paths.database(self.prefix, check_name("database", database), kind), kind)
 
@@ -87,35 +100,34 @@ class Server:
 
     @contextmanager
     def calling(
-        self, about: Identifier | str | None = None, *, exists: str | None = "", is_view: bool = False
+        self, about: Identifier | str | None = None, *, exists: str | None = "", kind: str = "table"
     ) -> Iterator[None]:
         """Raise what the server refuses as errors of ours. `exists` is what to say of a name that is taken, None where
-        nothing is to be raised for that."""
+        nothing is to be raised for that; `kind` is of what an identifier is, a table, a view or a function."""
         try:
             yield
         except Refused as error:
             if error.status == 409 and exists is None:
                 return
             if error.status == 404 and about is not None:
-                raise self._not_found(error, about, is_view) from error
+                raise self._not_found(error, about, kind) from error
             meant = error.as_error()
             if error.status == 409 and isinstance(meant, Refused):
-                raise (ViewExistsError if is_view else TableExistsError)(exists or str(error)) from error
+                raise _EXISTS[kind](exists or str(error)) from error
             raise meant from error
 
-    def _not_found(self, error: Refused, about: Identifier | str, is_view: bool) -> PaimonError:
+    def _not_found(self, error: Refused, about: Identifier | str, kind: str) -> PaimonError:
         if isinstance(about, str):
             return self.no_database(about)
         if error.resource == "DATABASE" or (not error.resource and not self.database(about.database)):
             return self.no_database(about.database)
         if error.kind:
             meant = error.as_error()
-            if not isinstance(meant, TableNotFoundError | ViewNotFoundError):
+            if not isinstance(meant, tuple(_NOT_FOUND.values())):
                 return meant
         if error.resource == "COLUMN":
             return error.as_error()
-        kind = ViewNotFoundError if is_view else TableNotFoundError
-        return kind(f"There is no {'view' if is_view else 'table'} {about.base} in the catalog {self.uri}.")
+        return _NOT_FOUND[kind](f"There is no {kind} {about.base} in the catalog {self.uri}.")
 
     def no_database(self, name: str) -> DatabaseNotFoundError:
         """The error for a database that is not there."""

@@ -51,7 +51,7 @@ class RestViews:
     def load_view(self, identifier: Identifier) -> View:
         check_is_view_name(checked(identifier))
         address = paths.view(self.server.prefix, identifier)
-        with self.server.calling(identifier, is_view=True):
+        with self.server.calling(identifier, kind="view"):
             node = self.server.client.read(
                 self.server.client.get(address), address, lambda n: member(n, "schema", dict)
             )
@@ -78,7 +78,7 @@ class RestViews:
     def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_view_name(checked(identifier))
         try:
-            with self.server.calling(identifier, is_view=True):
+            with self.server.calling(identifier, kind="view"):
                 try:
                     self.server.client.delete(paths.view(self.server.prefix, identifier))
                 except AnswerLost:
@@ -91,7 +91,7 @@ class RestViews:
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         check_is_view_name(checked(source))
         check_is_view_name(checked(target))
-        with self.server.calling(source, is_view=True, exists=f"View {target} already exists, or a table so named."):
+        with self.server.calling(source, kind="view", exists=f"View {target} already exists, or a table so named."):
             try:
                 self.server.rename("views", source, target)
             except AnswerLost:
@@ -109,7 +109,7 @@ class RestViews:
         check_is_view_name(checked(identifier))
         body = {"identifier": encode_identifier(identifier), "schema": view_json(view), **how}
         taken = f"View {identifier} cannot be created: there is a view, or a table, of that name."
-        with self.server.calling(identifier if how else identifier.database, is_view=True, exists=taken):
+        with self.server.calling(identifier if how else identifier.database, kind="view", exists=taken):
             try:
                 self.server.client.post(paths.database(self.server.prefix, identifier.database, "views"), body)
             except AnswerLost:

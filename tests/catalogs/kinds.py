@@ -28,14 +28,15 @@ class Can(enum.Enum):
     REGISTRATION = "know tables by other means than their folders"
     LOCKS = "lock tables for writers"
     VIEWS = "keep views"
+    FUNCTIONS = "keep functions"
     LONG_VALUES = "keep option values of any length"
     ANY_NAME = "tell names apart by case, and take any characters that folders may have"
     LOCATIONS = "have databases and tables outside of their folders"
 
 
-_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME, Can.VIEWS))
+_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS))
 CAN: Mapping[str, frozenset[Can]] = {
-    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS)),
+    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
     "rest": _SQL - {Can.LOCKS} | {Can.LONG_VALUES},
     "hive": frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.LONG_VALUES, Can.LOCATIONS)),
@@ -65,7 +66,7 @@ class Place:
 
     def folders(self) -> set[str]:
         """The folders of tables that there are, as `database/table`."""
-        tables = (p for p in self.warehouse.glob("*.db/*") if p.name != "$views")
+        tables = (p for p in self.warehouse.glob("*.db/*") if p.name not in ("$views", "$functions"))
         found = {f"{p.parent.name.removesuffix('.db')}/{p.name}" for p in tables}
         return found | {f"default/{p.name}" for p in (self.default.iterdir() if self.default else ())}
 

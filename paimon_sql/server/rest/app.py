@@ -24,16 +24,24 @@ from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.rest.failures import KIND
+from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS
 from paimon_sql.catalog.schema_files import table_defaults
-from paimon_sql.server.rest import databases, partitions, tables, versions, views
+from paimon_sql.server.rest import databases, functions, partitions, tables, versions, views
 from paimon_sql.server.rest.calls import Call, Handler, Routes
 from paimon_sql.server.rest.users import ANYONE, User, Users
 
 _LOG = logging.getLogger(__name__)
 PREFIX = "paimon"
 _MOST = 2**24  # bytes of a request
-_ROUTES: Routes = {**databases.ROUTES, **tables.ROUTES, **versions.ROUTES, **partitions.ROUTES, **views.ROUTES}
+_ROUTES: Routes = {
+    **databases.ROUTES,
+    **tables.ROUTES,
+    **versions.ROUTES,
+    **partitions.ROUTES,
+    **views.ROUTES,
+    **functions.ROUTES,
+}
 # what is asked by POST and changes nothing
 _QUESTIONS = frozenset(("databases/*/tables/*/partitions/list-by-names",))
 _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
@@ -41,6 +49,7 @@ _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
     (errors.BranchNotFoundError, 404, "BRANCH"),
     (errors.TableNotFoundError, 404, "TABLE"),
     (errors.ViewNotFoundError, 404, "VIEW"),
+    (errors.FunctionNotFoundError, 404, "FUNCTION"),
     (errors.TagNotFoundError, 404, "TAG"),
     (errors.SnapshotNotFoundError, 404, "SNAPSHOT"),
     (errors.ColumnNotFoundError, 404, "COLUMN"),
@@ -48,6 +57,7 @@ _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
     (errors.DatabaseExistsError, 409, "DATABASE"),
     (errors.TableExistsError, 409, "TABLE"),
     (errors.ViewExistsError, 409, "VIEW"),
+    (errors.FunctionExistsError, 409, "FUNCTION"),
     (errors.TagExistsError, 409, "TAG"),
     (errors.BranchExistsError, 409, "BRANCH"),
     (errors.DatabaseNotEmptyError, 409, "DATABASE"),
@@ -134,7 +144,7 @@ class RestApp:
 
     def _config(self) -> Mapping[str, Any]:
         defaults = {f"table-default.{key}": value for key, value in table_defaults(self.catalog.options).items()}
-        return {"defaults": {**defaults, REPLACES_VIEWS: "true"}, "overrides": {"prefix": PREFIX}}
+        return {"defaults": {**defaults, REPLACES_VIEWS: "true", REPLACES_FUNCTIONS: "true"}, "overrides": {"prefix": PREFIX}}
 
 
 def _parts(scope: Scope) -> tuple[str, ...]:

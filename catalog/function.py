@@ -1,0 +1,159 @@
+"""The definition of a function as Paimon's catalogs keep it, one JSON object in UTF-8, that of Java's `Function`.
+
+    {"inputParams": [field], "returnParams": [field], "deterministic", "definitions": {engine: definition},
+     "comment", "options": {text: text}}
+
+A field is a column's (`spec.types`), its default value SQL. A definition says by its `type` what it is: `sql`, `lambda`
+(code in a language) or `file` (a class in files). What an engine needs more stands among the options, by names of its.
+
+Source: `Function`, `FunctionDefinition` and `CreateFunctionRequest` of Paimon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.types import DataField, parse_field
+
+_ADVICE = "restore it from a backup, or drop the function and create it anew"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDefinition:
+    """The text of an expression, or of a query."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaDefinition:
+    """Code in a language."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileDefinition:
+    """A class, and the files that have it: each its type and its URI."""
+
+    resources: tuple[tuple[str, str], ...]
+    language: str | None
+    class_name: str | None
+    function_name: str | None = None
+
+
+Definition = SqlDefinition | LambdaDefinition | FileDefinition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """A named function: what it takes and gives, and what it is for each engine. None for `parameters` or `results`
+    means that nobody has said."""
+
+    parameters: tuple[DataField, ...] | None
+    results: tuple[DataField, ...] | None
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    deterministic: bool = True
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def encode_function(function: Function) -> bytes:
+    """The JSON of a function, indented. Raises `InvalidDataError` for a text that no file can hold."""
+    return encode_json_object(function_json(function))
+
+
+def function_json(function: Function) -> dict[str, Any]:
+    """The JSON object of a function."""
+    node: dict[str, Any] = {
+        "inputParams": _fields_json(function.parameters),
+        "returnParams": _fields_json(function.results),
+        "deterministic": function.deterministic,
+        "definitions": {engine: definition_json(d) for engine, d in function.definitions.items()},
+        "comment": function.comment,
+        "options": dict(function.options),
+    }
+    return {key: value for key, value in node.items() if value is not None}
+
+
+def definition_json(definition: Definition) -> dict[str, Any]:
+    """The JSON object of one definition."""
+    match definition:
+        case SqlDefinition(text):
+            return {"type": "sql", "definition": text}
+        case LambdaDefinition(text, language):
+            return {"type": "lambda", "definition": text, "language": language}
+        case FileDefinition():
+            return {
+                "type": "file",
+                "fileResources": [{"resourceType": kind, "uri": uri} for kind, uri in definition.resources],
+                "language": definition.language,
+                "className": definition.class_name,
+                "functionName": definition.function_name,
+            }
+
+
+def decode_function(path: str, data: bytes) -> Function:
+    """The function that a file, or a text of a database, holds; `path` names it in errors.
+
+    Raises `CorruptFileError`, `UnsupportedFeatureError` for types that are not known.
+    """
+    try:
+        return function_of(path, decode_json_object(path, data))
+    except CorruptFileError as e:
+        raise CorruptFileError(path, e.cause, _ADVICE) from e
+
+
+def function_of(path: str, node: dict[str, Any]) -> Function:
+    """The function that a JSON object is. Raises as `decode_function`."""
+    try:
+        definitions = member(node, "definitions", dict | None, None) or {}
+        return Function(
+            parameters=_fields(node, "inputParams"),
+            results=_fields(node, "returnParams"),
+            definitions={engine: definition_of(d) for engine, d in definitions.items()},
+            deterministic=member(node, "deterministic", bool, True),
+            comment=member(node, "comment", str | None, None),
+            options=_texts(node),
+        )
+    except UnsupportedFeatureError as e:
+        raise UnsupportedFeatureError(f"The function of {path} cannot be used: {e}") from e
+    except (InvalidSchemaError, TypeError) as e:
+        raise CorruptFileError(path, f"it is no function: {e}", _ADVICE) from e
+
+
+def definition_of(node: Any) -> Definition:
+    """The definition that a JSON object is. Raises `TypeError`, `UnsupportedFeatureError`."""
+    kind = member(node, "type", str)
+    if kind == "sql":
+        return SqlDefinition(member(node, "definition", str))
+    if kind == "lambda":
+        return LambdaDefinition(member(node, "definition", str), member(node, "language", str))
+    if kind == "file":
+        found = member(node, "fileResources", list | None, None) or []
+        return FileDefinition(
+            tuple((member(f, "resourceType", str), member(f, "uri", str)) for f in found),
+            *(member(node, key, str | None, None) for key in ("language", "className", "functionName")),
+        )
+    raise UnsupportedFeatureError(f"Definitions of the type {kind!r} are not known.")
+
+
+def _fields_json(fields: Sequence[DataField] | None) -> list[dict[str, Any]] | None:
+    return None if fields is None else [f.json() for f in fields]
+
+
+def _fields(node: Any, key: str) -> tuple[DataField, ...] | None:
+    found = member(node, key, list | None, None)
+    return None if found is None else tuple(parse_field(f) for f in found)
+
+
+def _texts(node: Any) -> dict[str, str]:
+    found = member(node, "options", dict | None, None) or {}
+    if not all(isinstance(v, str) for v in found.values()):
+        raise TypeError("'options' has values that are no texts")
+    return dict(found)

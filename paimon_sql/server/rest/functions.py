@@ -1,0 +1,157 @@
+"""Functions of a catalog that keeps them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from paimon_core.errors import (
+    CorruptFileError,
+    FunctionNotFoundError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    PaimonError,
+    UnsupportedFeatureError,
+)
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.json_object import member
+from paimon_sql.catalog.base import SupportsDatabases, SupportsFunctions
+from paimon_sql.catalog.function import Function, definition_of, function_json, function_of
+from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.tables import page_of_all
+
+_PATTERN = "functionNamePattern"
+
+
+def list_functions(catalog: SupportsDatabases, call: Call) -> Node:
+    return page(call, "functions", _with_functions(catalog).list_functions(call.names[0]), _PATTERN)
+
+
+def list_function_details(catalog: SupportsDatabases, call: Call) -> Node:
+    """A function that is dropped meanwhile, or that cannot be read, is left out."""
+    functions = _with_functions(catalog)
+    found = page(call, "functionDetails", functions.list_functions(call.names[0]), _PATTERN)
+    details = []
+    for name in found["functionDetails"]:
+        identifier = Identifier(call.names[0], name)
+        try:
+            details.append(_describe(identifier, functions.load_function(identifier)))
+        except PaimonError:
+            continue
+    return {**found, "functionDetails": details}
+
+
+def list_all_functions(catalog: SupportsDatabases, call: Call) -> Node:
+    return page_of_all(catalog, call, "functions", _with_functions(catalog).list_functions, _PATTERN)
+
+
+def create_function(catalog: SupportsDatabases, call: Call) -> None:
+    """With `replace`, of a client of ours, in place of one that is there; with `create`, too, of one that is not."""
+    functions, identifier = _with_functions(catalog), Identifier.of(call.names[0], member(call.body, "name", str))
+    try:
+        function = function_of("the request", dict(call.body))
+    except CorruptFileError as error:
+        raise InvalidSchemaError(f"Function {identifier} cannot be created: {error.cause}.") from error
+    if member(call.body, "replace", bool, False):
+        functions.replace_function(identifier, function, create=member(call.body, "create", bool, False))
+    else:
+        functions.create_function(identifier, function)
+
+
+def get_function(catalog: SupportsDatabases, call: Call) -> Node:
+    return _describe(call.identifier, _with_functions(catalog).load_function(call.identifier))
+
+
+def alter_function(catalog: SupportsDatabases, call: Call) -> None:
+    functions = _with_functions(catalog)
+    function = functions.load_function(call.identifier)
+    for change in member(call.body, "changes", list):
+        action = member(change, "action", str)
+        alter = _CHANGES.get(action)
+        if alter is None:
+            raise UnsupportedFeatureError(f"The change {action!r} of a function is not supported.")
+        function = alter(function, change)
+    functions.replace_function(call.identifier, function)
+
+
+def drop_function(catalog: SupportsDatabases, call: Call) -> None:
+    _with_functions(catalog).drop_function(call.identifier)
+
+
+def _add_definition(function: Function, change: Any) -> Function:
+    name = member(change, "name", str)
+    if name in function.definitions:
+        raise InvalidOptionError(f"The function has the definition {name!r}.")
+    return _with_definition(function, name, change)
+
+
+def _update_definition(function: Function, change: Any) -> Function:
+    return _with_definition(function, _definition(function, change), change)
+
+
+def _drop_definition(function: Function, change: Any) -> Function:
+    name = _definition(function, change)
+    return replace(function, definitions={k: v for k, v in function.definitions.items() if k != name})
+
+
+def _with_definition(function: Function, name: str, change: Any) -> Function:
+    made = definition_of(member(change, "definition", dict))
+    return replace(function, definitions={**function.definitions, name: made})
+
+
+def _definition(function: Function, change: Any) -> str:
+    name: str = member(change, "name", str)
+    if name not in function.definitions:
+        raise FunctionNotFoundError(f"The function has no definition {name!r}.")
+    return name
+
+
+def _set_option(function: Function, change: Any) -> Function:
+    return replace(function, options={**function.options, member(change, "key", str): member(change, "value", str)})
+
+
+def _remove_option(function: Function, change: Any) -> Function:
+    key = member(change, "key", str)
+    return replace(function, options={k: v for k, v in function.options.items() if k != key})
+
+
+_CHANGES: dict[str, Callable[[Function, Any], Function]] = {
+    "setOption": _set_option,
+    "removeOption": _remove_option,
+    "updateComment": lambda f, change: replace(f, comment=member(change, "comment", str | None, None)),
+    "addDefinition": _add_definition,
+    "updateDefinition": _update_definition,
+    "dropDefinition": _drop_definition,
+}
+
+
+def _with_functions(catalog: SupportsDatabases) -> SupportsFunctions:
+    if not isinstance(catalog, SupportsFunctions):
+        raise UnsupportedFeatureError("The catalog behind this server keeps no functions.")
+    return catalog
+
+
+def _describe(identifier: Identifier, function: Function) -> dict[str, Any]:
+    return {
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"function {identifier}")),
+        "name": identifier.table,
+        **function_json(function),
+        "owner": "",
+        "createdAt": 0,
+        "createdBy": "",
+        "updatedAt": 0,
+        "updatedBy": "",
+    }
+
+
+ROUTES: Routes = {
+    ("GET", "databases/*/functions"): list_functions,
+    ("POST", "databases/*/functions"): create_function,
+    ("GET", "databases/*/function-details"): list_function_details,
+    ("GET", "databases/*/functions/*"): get_function,
+    ("POST", "databases/*/functions/*"): alter_function,
+    ("DELETE", "databases/*/functions/*"): drop_function,
+    ("GET", "functions"): list_all_functions,
+}
