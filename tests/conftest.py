@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.quick_jvm import QUICK_JVM
+from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
 from tests.support.shares import Share
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
@@ -22,7 +22,7 @@ settings.load_profile("unhurried")
 
 
 # for every driver that a test starts in a process of its own, through `spark-submit` as PySpark does, too
-os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] = QUICK_JVM
+os.environ |= {"SPARK_SUBMIT_OPTS": ARCHIVED, "SPARK_LAUNCHER_OPTS": QUICK_JVM}
 # what takes minutes begins first, so that in the end no process is alone at work; then the rest, short files last
 FIRST = (
     "tests/interop/",

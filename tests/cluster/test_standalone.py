@@ -42,6 +42,7 @@ spark.sql("CREATE TABLE d.t (k INT, v STRING, PRIMARY KEY (k) NOT ENFORCED) WITH
 spark.range(100).selectExpr("int(id) AS k", "string(id) AS v").repartition(2).writeTo("d.t").append()
 print("hosts", sorted({os.path.basename(p) for p in spark.sparkContext.parallelize(range(4), 4).map(
     lambda _: os.path.dirname(os.getcwd())).collect()}))
+print("rows", spark.table("d.t").count())
 """
 
 
@@ -87,20 +88,40 @@ def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
     return done.stdout
 
 
-def test_what_people_start(master: str, environment: dict[str, str], tmp_path: Path) -> None:
-    defaults, script, job = tmp_path / "defaults.conf", tmp_path / "report.sql", tmp_path / "job.py"
+@pytest.fixture
+def given(master: str, tmp_path: Path) -> list[str]:
+    """The options of a session on the cluster, with a warehouse of its own."""
+    defaults = tmp_path / "defaults.conf"
     defaults.write_text(SETTINGS.format(warehouse=tmp_path / "warehouse"))
-    given = ["--master", master, "--properties-file", str(defaults)]
-    script.write_text("SELECT count(*) AS n FROM ${table};\nSELECT commit_kind FROM ${table}$snapshots;\n")
-    job.write_text(JOB)
-    shell = [str(BIN / "paimon-sql"), *given]
-    printed = run([str(BIN / "paimon-sql"), "run", *given, str(job)], environment, tmp_path)
-    assert re.search(r"hosts \['app-", printed), printed
+    return ["--master", master, "--properties-file", str(defaults)]
 
-    printed = run([*shell, "-S", "--output", "csv", "-d", "table=d.t", "-f", str(script)], environment, tmp_path)
+
+SHELL = str(BIN / "paimon-sql")
+FILL = """
+CREATE DATABASE d;
+CREATE TABLE d.t (k INT, v STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '2');
+INSERT INTO d.t SELECT int(id), string(id) FROM range(100);
+"""
+COUNT = "SELECT count(*) AS n FROM ${table};\nSELECT commit_kind FROM ${table}$snapshots;\n"
+
+
+def test_a_job(given: list[str], environment: dict[str, str], tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text(JOB)
+    printed = run([SHELL, "run", *given, str(job)], environment, tmp_path)
+    assert re.search(r"hosts \['app-", printed), printed
+    assert re.search(r"rows 100$", printed, re.M), printed
+
+
+def test_the_shell(given: list[str], environment: dict[str, str], tmp_path: Path) -> None:
+    script = tmp_path / "report.sql"
+    script.write_text(FILL + COUNT)
+    printed = run([SHELL, *given, "-S", "--output", "csv", "-d", "table=d.t", "-f", str(script)], environment, tmp_path)
     assert printed.splitlines() == ["n", "100", "commit_kind", "APPEND"]
 
+
+def test_spark_submit(given: list[str], environment: dict[str, str], tmp_path: Path) -> None:
     main = Path(paimon_sql.__file__).parent / "__main__.py"
-    submit = [str(SPARK / "bin" / "spark-submit"), *given, str(main), "--output", "csv", "--database", "d"]
-    printed = run([*submit, "-e", "SELECT max(k) FROM t WHERE v < '5'"], environment, tmp_path)
+    submit = [str(SPARK / "bin" / "spark-submit"), *given, str(main), "--output", "csv"]
+    printed = run([*submit, "-e", FILL + "SELECT max(k) FROM d.t WHERE v < '5'"], environment, tmp_path)
     assert printed.splitlines()[-1] == "49"

@@ -31,10 +31,6 @@ PATIENCE = 120  # seconds
 T = Identifier("db", "t")
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
-
-
 def opened(options: dict[str, str]) -> Any:
     until = time.monotonic() + PATIENCE
     while True:
@@ -65,12 +61,19 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_server_with_tokens_and_tls(
-    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    certificate: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tokens, port, health = tmp_path / "tokens", free_port(), free_port()
     given = ("--rest", port, "--rest-tokens", tokens)
-    writer = run(*given, "--add-token", "ann").stdout.strip()
-    reader = run(*given, "--add-token", "bob", "--read-only").stdout.strip()
+    found = []
+    for words in (("ann",), ("bob", "--read-only")):
+        assert run_server([*map(str, given), "--add-token", *words]) == 0
+        found.append(capsys.readouterr().out.strip())
+    logging.disable(logging.NOTSET)
+    writer, reader = found
     tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1])
     words = [*given, *tls, "--host", "0.0.0.0", "--health", health, "-w", tmp_path / "wh", "--metastore", "jdbc"]
     log = tmp_path / "log"
