@@ -227,7 +227,8 @@ _ACTS = (
     _is_cancelled,
     _is_a_cancelled_write,
 )
-KINDS = len(STATEMENTS) + len(FAILING) + len(_ACTS)
+NAMES = (*STATEMENTS, *FAILING, *(act.__name__ for act in _ACTS))  # of a round's statements, in their order
+KINDS = len(NAMES)
 
 
 @dataclass(frozen=True)
