@@ -10,12 +10,15 @@ import logging
 import sys
 import tempfile
 import time
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.long_session import KINDS, grown, held, session_below, set_up, statements
+from tests.support.long_session import KINDS, NAMES, grown, held, processor_seconds, session_below, set_up, statements
+
+SHOWN = 20  # statements that took most of the processors
 
 
 def main() -> None:
@@ -33,12 +36,17 @@ def run(folder: Path, count: int) -> int:
     set_up(spark, folder)
     endless, started = statements(spark, folder), time.perf_counter()
     samples: list[object] = []
+    took: Counter[str] = Counter()
     while len(samples) * KINDS < count:
-        for statement in islice(endless, KINDS):
+        for name, statement in zip(NAMES, islice(endless, KINDS), strict=True):
+            before = processor_seconds(spark)
             statement()
+            took[name] += processor_seconds(spark) - before
         samples.append(held(spark, folder))
         print(f"{len(samples) * KINDS} statements, {time.perf_counter() - started:.0f} s: {samples[-1]}", flush=True)
     spark.stop()
+    slowest = (f"{seconds / len(samples):.2f} s {name}" for name, seconds in took.most_common(SHOWN))
+    print(f"Statements took {took.total():.0f} s of processors, on average:", *slowest, sep="\n  ")
     found = grown(samples)
     print(*(found or ["Nothing grew."]), sep="\n")
     return len(found)

@@ -37,6 +37,7 @@ def _each(kind: FaultKind, calls: Mapping[str, int], *seconds: float) -> tuple[F
 
 _SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "list": 3, "read snapshot": 3}, 0.2, 0.6)
 _TOO_SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "create tag": 1, "list": 4, "delete snapshot": 2}, 300.0)
+_SLOW_TAGS = _each(FaultKind.SLOW, {"create tag": 1}, 0.6, 2.0, 300.0)
 _NO_ANSWER = (
     *_each(FaultKind.LATE, {"create snapshot": 2}, 0.05, 0.3, 1.0),
     *_each(FaultKind.OUTAGE_AFTER, {"create snapshot": 2}, 0.015, 0.05, 2.0),
@@ -115,11 +116,11 @@ THEMES: Mapping[str, Theme] = {
         }
         | {"create short tag": 2, "rollback to tag": 1, "read": 1},
         races=_UNQUEUED,
-        faults=(*_TOO_SLOWLY, *_SLOWLY),
-        rate=0.4,
+        faults=(*_TOO_SLOWLY, *_SLOWLY, *4 * _SLOW_TAGS),
+        rate=0.6,
     ),
     "branches": Theme(
-        {"create branch": 2, "insert into branch": 6, "fast forward": 3, "delete branch": 1, "rename branch": 1}
+        {"create branch": 2, "insert into branch": 6, "fast forward": 4, "delete branch": 3, "rename branch": 1}
         | {"insert": 3, "expire": 1, "rollback": 1, "read": 2},
         races=_UNQUEUED,
         first=("insert", "create branch", "insert"),

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.simulation.planted_bugs import BUGS
 from tests.stress.processes import Killed, kill_and_check
 from tests.stress.rows import KINDS
 from tests.stress.run import Run
@@ -57,6 +58,9 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="of each table, if it has not got its commits before"
     )
+    parser.add_argument(
+        "--plant", choices=[b.name for b in BUGS], default="", help="a mistake that the run has to find"
+    )
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes are ended, too
 
@@ -71,6 +75,7 @@ def main() -> None:
                 commits=each,
                 orphan_age=given.orphan_age,
                 pause=given.pause,
+                planted=given.plant,
             )
             killed = kill_and_check(run, given.kill_every, given.seconds)
         print(shown(table, killed), flush=True)

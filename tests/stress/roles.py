@@ -9,6 +9,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from paimon_core.commit.commit import compact_manifests
@@ -26,6 +27,7 @@ from paimon_core.store.tags import require_tag, tag_names
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer, written
+from tests.simulation.planted_bugs import BUGS
 from tests.stress.check import check_rows
 from tests.stress.rows import Commit
 from tests.stress.run import BRANCH_WRITER, Run, branch, rows_of
@@ -170,5 +172,6 @@ ROLES: dict[str, Callable[[Run, int], None]] = {"write": write, "read": read, **
 
 def play(role: str, run: Run, number: int) -> None:
     """All that a process of a run does; what it took of processors is written down if it comes to an end."""
-    ROLES[role](run, number)
+    with next((bug.plant() for bug in BUGS if bug.name == run.planted), nullcontext()):
+        ROLES[role](run, number)
     run.journal("processors").add(role, time.process_time())

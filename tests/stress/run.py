@@ -35,6 +35,7 @@ class Run:
     commits: int  # of each writer, acknowledged
     orphan_age: float  # seconds after which a file that no version needs counts as an orphan
     pause: float = 1.0  # seconds between acts of upkeep, and between reads
+    planted: str = ""  # a mistake that all processes make, by its name in tests/simulation/planted_bugs.py
 
     @property
     def kind(self) -> Kind:

@@ -18,6 +18,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 
 import paimon_sql
+from tests.support.quick_jvm import QUICK_JVM
 
 _SETTLING_SECONDS = 30  # at most, until references that both sides dropped are collected
 _BOUNDED = "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5'"
@@ -107,7 +108,7 @@ def session_below(folder: Path) -> Any:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(temporary),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary} {QUICK_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "OFF",
     }
@@ -227,7 +228,8 @@ _ACTS = (
     _is_cancelled,
     _is_a_cancelled_write,
 )
-KINDS = len(STATEMENTS) + len(FAILING) + len(_ACTS)
+NAMES = (*STATEMENTS, *FAILING, *(act.__name__ for act in _ACTS))  # of a round's statements, in their order
+KINDS = len(NAMES)
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,21 @@ def held(spark: Any, folder: Path | None = None) -> Held:
         max(workers, default=0),
         *(_count_files(folder / name) if folder else 0 for name in ("temporary", "warehouse")),
     )
+
+
+def processor_seconds(spark: Any) -> float:
+    """What driver, JVM and workers have taken of processors."""
+    java = int(spark._jvm.java.lang.ProcessHandle.current().pid())
+    return time.process_time() + sum(map(_processor_seconds, (java, *_descendants(java))))
+
+
+def _processor_seconds(pid: int) -> float:
+    """Of a process, and of those that it started and that have ended."""
+    try:
+        values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:  # a worker that ended
+        return 0.0
+    return sum(map(int, values[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _count_files(folder: Path) -> int:
