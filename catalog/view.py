@@ -23,6 +23,9 @@ from paimon_core.spec.types import DataField, parse_field
 _OURS = "paimon-sql.view."
 _CATALOG, _NAMESPACE = "catalog", "namespace"
 _ADVICE = "restore it from a backup, or drop the view and create it anew"
+# what Spark knows of its own views, among their `settings`: what becomes of one where its tables change, and as JSON
+# the settings of its definition and the names of its query's columns
+SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-configs", "spark.query-columns"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 

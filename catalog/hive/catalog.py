@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -27,7 +27,6 @@ from typing import Any
 from paimon_core.commit.publish import CatalogLock, Publisher, publisher_for
 from paimon_core.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     DatabaseNotFoundError,
     InvalidOptionError,
     PaimonError,
@@ -46,7 +45,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
-from paimon_core.store.schemas import latest_schema, load_schema, schema_ids
+from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable, check_dropped_database, check_new_database
@@ -60,7 +59,11 @@ from paimon_sql.catalog.hive.names import folded, named, new_name
 from paimon_sql.catalog.hive.partitions import PartitionSync
 from paimon_sql.catalog.hive.renames import finish_move, table_moved_from
 from paimon_sql.catalog.hive.settings import HiveSettings, read_settings
+from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
+from paimon_sql.catalog.hive.view_entries import is_view
+from paimon_sql.catalog.hive.views import HiveViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
+from paimon_sql.catalog.view import View
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -69,7 +72,7 @@ _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 
 @dataclass(frozen=True)
 class HiveCatalog:
-    """A catalog with databases and tables in a Hive metastore."""
+    """A catalog with databases, tables and views in a Hive metastore."""
 
     io: FileIO
     warehouse: str
@@ -133,14 +136,10 @@ class HiveCatalog:
         if cascade:
             for table in self.list_tables(name):
                 self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
+            for view in self.list_views(name):
+                self.drop_view(Identifier(name, view), ignore_if_not_exists=True)
         if left := sorted(self._metastore.tables(name)):
-            ours = self.list_tables(name)
-            what = (
-                f"{ours[0]} among them: drop them, or use CASCADE"
-                if ours
-                else (f"{left[0]} among them, none of which is Paimon's: drop them by the engine that they belong to")
-            )
-            raise DatabaseNotEmptyError(f"Database {name} still has {len(left)} tables, {what}.")
+            raise databases.not_dropped(name, self.list_tables(name), self.list_views(name), left)
         with self._metastore.settled(lambda: self._metastore.database(name) is None):
             self._metastore.change("drop_database", name, False, False)
         self._io(location).delete_empty_dir_below(location.rpartition("/")[0], location)
@@ -210,7 +209,7 @@ class HiveCatalog:
         check_is_table(identifier)
         name = named(identifier)
         found = self._metastore.table(name.database, name.table)
-        if found is None and ignore_if_not_exists:
+        if ignore_if_not_exists and (found is None or is_view(found)):
             return
         if found is not None and self._is_format_table(found):
             with self._metastore.settled(lambda: self._metastore.table(name.database, name.table) is None):
@@ -255,6 +254,28 @@ class HiveCatalog:
         staged = self._files(table.store.root).stage_alter(table, changes)
         return staged.seen_by(partial(self._then_synced, table.identifier))
 
+    # -- views --------------------------------------------------------------------------------------------------------
+    def list_views(self, database: str) -> list[str]:
+        return self._views.list_views(database)
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        return self._views.view_exists(identifier)
+
+    def load_view(self, identifier: Identifier) -> View:
+        return self._views.load_view(identifier)
+
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        self._views.create_view(identifier, view, ignore_if_exists)
+
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+        self._views.replace_view(identifier, view, create)
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._views.drop_view(identifier, ignore_if_not_exists)
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        self._views.rename_view(source, target)
+
     # -- folders that lost their entries ------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
         """Bring the entry of a table in line with its folder: create that of a folder which has lost it."""
@@ -269,7 +290,7 @@ class HiveCatalog:
                 raise TableNotFoundError(f"There is no table in {location}: it has no schema file.")
             entries.check_kept(name, schema, self.settings)
             if entry is not None:
-                self._sync(entry, schema, self._properties_ever(location))
+                sync_entry(self._metastore, entry, schema, properties_ever(self._io(location), location, self.settings))
             else:
                 self._check_not_moving(name, location)
                 self._insert(name, schema, entries.place_of(schema, location, self.settings))
@@ -317,11 +338,13 @@ class HiveCatalog:
     def _insert(self, identifier: Identifier, schema: TableSchema, place: Place) -> None:
         """The entry of a table whose schema is written."""
         make = format_entry if is_format_table(schema.options) else entries.new_entry
-        entry = make(identifier, schema, place, self.settings, zones=self._zones(schema))
+        entry = make(identifier, schema, place, self.settings, zones=self._metastore.has_zones_for(schema.fields))
 
         def is_there() -> bool:
             found = self._metastore.table(identifier.database, identifier.table)
-            return found is not None and found.sd is not None and entries.read_entry(found).location == place.location
+            if found is None or found.sd is None or is_view(found):
+                return False
+            return entries.read_entry(found).location == place.location
 
         try:
             with self._metastore.settled(is_there):
@@ -372,41 +395,7 @@ class HiveCatalog:
             schema = latest_schema(self._io(entry.location), entry.location)
             if schema is not None:
                 known = frozenset() if before is None else frozenset(entries.properties_of(before, self.settings))
-                self._sync(entry, schema, known)
-
-    def _sync(self, entry: Entry, schema: TableSchema, known: frozenset[str]) -> None:
-        """Bring an entry in line with the schema, which counts; `known` are the properties that it had before."""
-        changed = entries.described(
-            entry,
-            schema,
-            known - set(entries.properties_of(schema, self.settings)),
-            self.settings,
-            zones=self._zones(schema),
-        )
-        if changed == entry.table:
-            return
-        name = entry.identifier
-        try:
-            self._metastore.alter_table(name.database, name.table, changed)
-        except MetastoreError as error:
-            if error.answer is not Answer.INVALID:
-                raise
-            _LOG.warning(
-                "Table %s is altered, but the metastore keeps its older columns for Hive and other engines that read "
-                "them there: %s If that is 'hive.metastore.disallow.incompatible.col.type.changes', set it to false "
-                "in the metastore and run CALL sys.repair('%s').",
-                name,
-                error,
-                name,
-            )
-
-    def _properties_ever(self, path: str) -> frozenset[str]:
-        """The properties that any version of a table's schema had."""
-        found: set[str] = set()
-        for number in schema_ids(self._io(path), path):
-            with suppress(PaimonError, FileNotFoundError):  # a damaged one says nothing
-                found |= entries.properties_of(load_schema(self._io(path), path, number), self.settings).keys()
-        return frozenset(found)
+                sync_entry(self._metastore, entry, schema, known)
 
     # -- entries ------------------------------------------------------------------------------------------------------
     def _entry(self, identifier: Identifier, found: Any = None) -> Entry:
@@ -498,6 +487,10 @@ class HiveCatalog:
         return PartitionSync(self._metastore)
 
     @cached_property
+    def _views(self) -> HiveViews:
+        return HiveViews(self._metastore, self._locked, self._check_lock, self._database)
+
+    @cached_property
     def _locks(self) -> HiveLocks:
         return HiveLocks(self._metastore)
 
@@ -533,10 +526,6 @@ class HiveCatalog:
         found = self._metastore.table(identifier.database, identifier.table)
         if found is not None and entries.is_paimon(found):
             entries.check_partitions_kept(identifier, schema, found)
-
-    def _zones(self, schema: TableSchema) -> bool:
-        """Whether the metastore knows timestamps with a time zone, as Hive has them from 3.0 on, like catalogs."""
-        return entries.has_zoned_times(schema) and self._metastore.has("get_catalogs")
 
     def _new(self, identifier: Identifier) -> Identifier:
         """The name of a table that is to be created. Raises `InvalidNameError`, `DatabaseNotFoundError`."""

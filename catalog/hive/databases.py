@@ -11,8 +11,9 @@ from typing import Any
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import DatabaseNotEmptyError, InvalidOptionError
 from paimon_core.io.load import check_location, normalize
+from paimon_sql.catalog.base import not_empty
 from paimon_sql.catalog.hive.entries import LOCATION_KEY, location_of
 from paimon_sql.catalog.hive.settings import HiveSettings
 
@@ -93,3 +94,13 @@ def _check(name: str, given: Mapping[str, str]) -> None:
                 f"The value of {key!r} of database {name} has {len(value)} characters, and the metastore keeps "
                 f"{_MOST_VALUE}: give it a shorter value."
             )
+
+
+def not_dropped(name: str, ours: Sequence[str], views: Sequence[str], left: Sequence[str]) -> DatabaseNotEmptyError:
+    """The error for a database that cannot be dropped, as it has `left`: our tables, views, or others alone."""
+    if ours or views:
+        return not_empty(name, ours, views)
+    return DatabaseNotEmptyError(
+        f"Database {name} still has {len(left)} tables, {left[0]} among them, none of which is Paimon's: drop them by "
+        "the engine that they belong to."
+    )

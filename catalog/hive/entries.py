@@ -20,7 +20,7 @@ from paimon_core.options.option import boolean
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField, Kind, nested_types
+from paimon_core.spec.types import DataField
 from paimon_sql.catalog.hive.settings import HiveSettings
 from paimon_sql.catalog.hive.types import hive_type
 
@@ -35,15 +35,15 @@ MOVED_FROM = "paimon-sql.moved-from"  # of a table whose folder is still to be m
 _EXTERNAL = "EXTERNAL"
 PATH = "path"
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
-_COMMENT = "comment"
+COMMENT = "comment"
 _MANAGED_TABLE, _EXTERNAL_TABLE, _VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 _KEPT_ALWAYS = ("partition.expiration-time", "data-file.path-directory")  # without `sync-all-properties`
 _FOREVER = 2**31 - 1
 _MOST_COMMENT = 255
-_MOST_KEY = 256
+LONGEST_KEY = 256
 PARTITIONED = "metastore.partitioned-table"
 TAG_PARTITION = "metastore.tag-to-partition"
-_OURS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, _EXTERNAL))
+TAKEN_KEYS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, _EXTERNAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +145,11 @@ def described(
 ) -> Any:
     """The table of an entry under a new schema, without the properties `removed`; what others keep there stays."""
     table = copy.deepcopy(entry.table)
-    gone = removed - _OURS
+    gone = removed - TAKEN_KEYS
     kept = {k: v for k, v in (table.parameters or {}).items() if k not in gone}
     table.parameters = kept | properties_of(schema, settings)
     if schema.comment is None:
-        table.parameters.pop(_COMMENT, None)
+        table.parameters.pop(COMMENT, None)
     _describe(table, schema, zones=zones)
     return table
 
@@ -176,11 +176,6 @@ def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place
     return Place(default, is_external=settings.external or _flag(declared))
 
 
-def has_zoned_times(schema: TableSchema) -> bool:
-    """Whether a table has timestamps with a time zone, whose type in the metastore depends on its version."""
-    return any(t.kind is Kind.TIMESTAMP_LTZ for f in schema.fields for t in nested_types(f.type))
-
-
 def is_partitioned(schema: TableSchema) -> bool:
     """Whether the metastore is to know the partitions of a table."""
     return bool(schema.partition_keys) and _flag(schema.options.get(PARTITIONED, "false"))
@@ -194,12 +189,12 @@ def tag_column(schema: TableSchema) -> str | None:
 def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettings) -> None:
     """Raises `InvalidOptionError` for a definition that the metastore cannot keep."""
     for key in properties_of(schema, settings):
-        if len(key) > _MOST_KEY:
+        if len(key) > LONGEST_KEY:
             raise InvalidOptionError(
-                f"The key {key[:40]!r}… of table {identifier} is longer than the {_MOST_KEY} characters that the "
+                f"The key {key[:40]!r}… of table {identifier} is longer than the {LONGEST_KEY} characters that the "
                 "metastore keeps: set 'sync-all-properties' = 'false' in the catalog."
             )
-        if key in _OURS - {_EXTERNAL}:
+        if key in TAKEN_KEYS - {_EXTERNAL}:
             raise InvalidOptionError(f"Table {identifier} cannot have the option {key!r}: the metastore has it itself.")
     if tag_column(schema) and schema.partition_keys:
         raise InvalidOptionError(
@@ -229,7 +224,7 @@ def properties_of(schema: TableSchema, settings: HiveSettings) -> dict[str, str]
 
 
 def _comment(schema: TableSchema) -> dict[str, str]:
-    return {} if schema.comment is None else {_COMMENT: schema.comment}
+    return {} if schema.comment is None else {COMMENT: schema.comment}
 
 
 def column_of(field: DataField, *, zones: bool, is_key: bool = False) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,9 +20,11 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 
 from paimon_core.errors import PaimonError, StorageError
+from paimon_core.spec.types import DataField
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown, answer_of, words_of
 from paimon_sql.catalog.hive.settings import Address, HiveSettings
 from paimon_sql.catalog.hive.transport import Connection
+from paimon_sql.catalog.hive.types import has_zoned_times
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3  # of what only reads
@@ -95,6 +97,10 @@ class Metastore:
         """The names of all tables and views, of whatever kind."""
         return list(self.read("get_all_tables", database))
 
+    def tables_of_type(self, database: str, kind: str) -> list[str]:
+        """The names of what is of one of Hive's types of tables."""
+        return list(self.read("get_tables_by_type", database, "*", kind))
+
     def tables_with(self, database: str, key: str, value: str) -> list[str] | None:
         """The names of the tables that have a parameter; None where the metastore's database cannot compare these."""
         if "get_table_names_by_filter" in self._unknown:
@@ -132,6 +138,11 @@ class Metastore:
         except MetastoreError as error:
             return error.answer is not Answer.UNKNOWN_CALL
         return True
+
+    def has_zones_for(self, columns: Iterable[DataField]) -> bool:
+        """Whether columns have timestamps with a time zone that the metastore knows, as Hive does from 3.0 on, like
+        catalogs."""
+        return has_zoned_times(columns) and self.has("get_catalogs")
 
     def _found(self, call: str, *arguments: object) -> Any | None:
         try:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from paimon_core.spec.types import CollectionType, DataType, DecimalType, Kind, LengthType, MapType, RowType
+from collections.abc import Iterable
+
+from paimon_core.spec.types import (
+    CollectionType,
+    DataField,
+    DataType,
+    DecimalType,
+    Kind,
+    LengthType,
+    MapType,
+    RowType,
+    nested_types,
+)
 
 _LONGEST = {Kind.CHAR: 255, Kind.VARCHAR: 65535}  # Hive has no longer ones
 _NAMES = {
@@ -39,3 +51,8 @@ def hive_type(column: DataType, *, has_time_zones: bool) -> str:
         inner = name(column.element)
         return f"map<{inner},int>" if kind is Kind.MULTISET else f"array<{inner}>"
     return _NAMES.get(kind, str(kind.value).lower())
+
+
+def has_zoned_times(fields: Iterable[DataField]) -> bool:
+    """Whether there are timestamps with a time zone, whose type in the metastore depends on its version."""
+    return any(t.kind is Kind.TIMESTAMP_LTZ for f in fields for t in nested_types(f.type))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paimon_core.errors import InvalidNameError
+from paimon_core.spec.paths import check_name
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.base import SupportsDatabases
@@ -39,10 +42,19 @@ CAN: Mapping[str, frozenset[Can]] = {
     "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
     "rest": _SQL - {Can.LOCKS} | {Can.LONG_VALUES},
-    "hive": frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.LONG_VALUES, Can.LOCATIONS)),
+    "hive": _SQL - {Can.ANY_NAME} | {Can.LONG_VALUES, Can.LOCATIONS},
 }
 KINDS = tuple(CAN)
 JDBC = ("sqlite", "postgresql", "mariadb")
+
+
+def is_no_name(name: str) -> bool:
+    """Whether no catalog can have such a name."""
+    try:
+        check_name("table", name)
+    except InvalidNameError:
+        return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,12 @@ class Place:
 
     def can(self, what: Can) -> bool:
         return what in CAN[self.kind]
+
+    def check_name(self, kind: str, name: str) -> str:
+        """Raises `InvalidNameError` for a name that the catalog does not give."""
+        if not self.can(Can.ANY_NAME) and not (name.isascii() and re.fullmatch(r"\w{1,128}", name)):
+            raise InvalidNameError(name)
+        return check_name(kind, name)
 
     def catalog(self, **more: str) -> SupportsDatabases:
         """The catalog, as another process opens it."""

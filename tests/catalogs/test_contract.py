@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +23,11 @@ from paimon_core.errors import (
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.object_table import ObjectTable
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import check_name
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, UpdateComment
 from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases, SupportsRegistration, SupportsViews
-from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Can, Place
+from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Can, Place, is_no_name
 from tests.support.hostile_names import HOSTILE_NAMES, some
 from tests.support.stored import insert, read
 from tests.support.tables import data_file, fields, info, message
@@ -332,12 +330,11 @@ def test_names_are_names_or_refused(catalog: SupportsDatabases, place: Place, tm
     """SQL, paths, quotes, escapes: whatever the gate lets through is a name and nothing else."""
     before, plain = {p.name for p in tmp_path.iterdir()} - {"wh"}, list[str]()
     every = sorted(set(HOSTILE_NAMES))
-    gate = check_name if place.can(Can.ANY_NAME) else _check_hive_name
     for name in every if place.kind == "filesystem" else some(every, place.kind, share=4):
         try:
-            gate("table", name)
+            place.check_name("table", name)
         except InvalidNameError:
-            _is_refused(catalog, name, is_no_name=gate is check_name or _is_no_name(name))
+            _is_refused(catalog, name, is_no_name=place.can(Can.ANY_NAME) or is_no_name(name))
         else:
             plain.append(name)
     assert place.folders() == set() and len(plain) > 10 * place.can(Can.ANY_NAME)
@@ -350,22 +347,6 @@ def test_names_are_names_or_refused(catalog: SupportsDatabases, place: Place, tm
         catalog.drop_table(Identifier("db", name))
     assert (place.folders(), {p.name for p in tmp_path.iterdir()} - {"wh"}) == (set(), before)
     assert catalog.list_databases() == ["db", "default"]
-
-
-def _check_hive_name(kind: str, name: str) -> str:
-    if not (name.isascii() and re.fullmatch(r"\w+", name)):
-        raise InvalidNameError(name)
-    if len(name) > 128:
-        raise InvalidNameError(name)
-    return check_name(kind, name)
-
-
-def _is_no_name(name: str) -> bool:
-    try:
-        check_name("table", name)
-    except InvalidNameError:
-        return True
-    return False
 
 
 def _is_refused(catalog: SupportsDatabases, name: str, *, is_no_name: bool) -> None:

@@ -13,17 +13,18 @@ from paimon_core.errors import (
     DatabaseNotFoundError,
     InvalidNameError,
     InvalidOptionError,
+    NotFoundError,
+    StorageRefusedError,
     TableExistsError,
     TableNotFoundError,
     ViewExistsError,
     ViewNotFoundError,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import check_name
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, RowType
 from paimon_sql.catalog.base import SupportsViews
 from paimon_sql.catalog.view import View
-from tests.catalogs.kinds import OTHER_VIEW, SCHEMA, VIEW, Can, Place
+from tests.catalogs.kinds import OTHER_VIEW, SCHEMA, VIEW, Can, Place, is_no_name
 from tests.support.hostile_names import HOSTILE_NAMES, some
 
 T, V, W = Identifier("db", "t"), Identifier("db", "v"), Identifier("db", "w")
@@ -133,17 +134,18 @@ def test_a_name_is_given_once(catalog: SupportsViews, place: Place) -> None:
 def test_renaming(catalog: SupportsViews, place: Place) -> None:
     catalog.create_view(V, FULL)
     catalog.create_database("other")
-    target = Identifier("other", "new name")
+    name = "new name" if place.can(Can.ANY_NAME) else "new_name"
+    target = Identifier("other", name)
     catalog.rename_view(V, target)
-    assert (again(place).list_views("db"), again(place).list_views("other")) == ([], ["new name"])
+    assert (again(place).list_views("db"), again(place).list_views("other")) == ([], [name])
     assert again(place).load_view(target) == FULL
     catalog.create_view(V, FULL)
-    for name in (target, V):
+    for taken in (target, V):
         with pytest.raises(ViewExistsError):
-            catalog.rename_view(V, name)
+            catalog.rename_view(V, taken)
     with pytest.raises(DatabaseNotFoundError):
         catalog.rename_view(V, Identifier("nope", "v"))
-    assert catalog.list_views("db") == ["v"] and catalog.list_views("other") == ["new name"]
+    assert catalog.list_views("db") == ["v"] and catalog.list_views("other") == [name]
 
 
 def test_databases_with_views(catalog: SupportsViews, place: Place) -> None:
@@ -180,21 +182,30 @@ def test_names_are_names_or_refused(catalog: SupportsViews, place: Place) -> Non
     plain = list[str]()
     for name in some(sorted(set(HOSTILE_NAMES)), place.kind, share=4):
         try:
-            check_name("view", name)
+            place.check_name("view", name)
         except InvalidNameError:
-            for call in (catalog.load_view, catalog.drop_view, lambda n: catalog.create_view(n, VIEW)):
-                with pytest.raises(InvalidNameError):
-                    call(Identifier("db", name))
-            with pytest.raises(InvalidNameError):
-                catalog.create_view(Identifier(name, "v"), VIEW)
+            _is_refused(catalog, name)
         else:
-            plain.append(name)
+            plain.append(name if place.can(Can.ANY_NAME) else name.lower())
             catalog.create_view(Identifier("db", name), VIEW)
-    assert len(plain) > 5 and again(place).list_views("db") == sorted(plain)
+    assert len(plain) > 5 * place.can(Can.ANY_NAME) and again(place).list_views("db") == sorted(plain)
     for name in plain:
         assert catalog.load_view(Identifier("db", name)) == VIEW
         catalog.drop_view(Identifier("db", name))
     assert again(place).list_views("db") == []
+
+
+def _is_refused(catalog: SupportsViews, name: str) -> None:
+    """Where a metastore gives fewer names than it may know from others, the latter are only not found."""
+    with pytest.raises(InvalidNameError):
+        catalog.create_view(Identifier("db", name), VIEW)
+    for call in (
+        lambda: catalog.create_view(Identifier(name, "v"), VIEW),
+        lambda: catalog.load_view(Identifier("db", name)),
+        lambda: catalog.drop_view(Identifier("db", name)),
+    ):
+        with pytest.raises(InvalidNameError if is_no_name(name) else NotFoundError):
+            call()
 
 
 def test_a_definition_that_is_too_long(catalog: SupportsViews, place: Place) -> None:
@@ -204,6 +215,11 @@ def test_a_definition_that_is_too_long(catalog: SupportsViews, place: Place) -> 
             catalog.create_view(V, long)
         assert not catalog.view_exists(V)
         return
+    if place.kind == "hive":  # whose database decides: Derby has the least room
+        with pytest.raises(StorageRefusedError, match="truncation"):
+            catalog.create_view(V, long)
+        assert not catalog.view_exists(V)
+        long = replace(VIEW, query=f"SELECT '{'ä' * 32_000}'")
     catalog.create_view(V, long)
     assert again(place).load_view(V) == long
 

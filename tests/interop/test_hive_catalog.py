@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +51,8 @@ def engines(hive: HiveServer, root_session: Any, tmp_path_factory: pytest.TempPa
     warehouse = str(tmp_path_factory.mktemp("hive") / "warehouse")
     settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in {**hive.options, "lock.enabled": "true"}.items()}
     no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
-    oracle = JavaOracle(oracles, warehouse, settings | no_cache)
+    sparks_own = {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": hive.uri}
+    oracle = JavaOracle(oracles, warehouse, settings | no_cache | sparks_own)
     session = root_session.newSession()
     for key, value in {**settings, "spark.sql.catalog.paimon.warehouse": warehouse}.items():
         session.conf.set(key, value)
@@ -154,3 +156,48 @@ def test_format_tables_of_both(engines: Engines, hive: HiveServer, name: str) ->
         engines.run(other, f"INSERT INTO paimon.{one}.as_{name} VALUES (2, 'b', 2)")
         engines.both(f"SELECT k, v, p FROM paimon.{one}.as_{name} ORDER BY k", [[1, "a", 1], [2, "b", 2]])
         engines.both(f"SHOW TABLES IN paimon.{one} LIKE 'as_{name}'")
+
+
+def test_views_of_both(engines: Engines, hive: HiveServer) -> None:
+    for engine in ("ours", "java"):
+        engines.run(
+            engine,
+            f"USE paimon.{engine}",
+            "CREATE TABLE behind (k INT, at TIMESTAMP)",
+            "INSERT INTO behind VALUES (1, TIMESTAMP '2024-01-01 00:00:00')",
+            "CREATE VIEW seen (n COMMENT 'a number', at) COMMENT 'about' TBLPROPERTIES ('x' = 'y') "
+            "AS SELECT k + 1 AS sum, at FROM behind",
+        )
+    client = hive.client()
+    ours, java = (facts(client.get_table(engine, "seen"), engine) for engine in ("ours", "java"))
+    assert ours["parameters"].pop("paimon-sql.view")
+    assert (ours.pop("owner"), java.pop("owner")) == (getpass.getuser(), None)  # Java's views are nobody's
+    assert ours == java
+    for one, other in (("ours", "java"), ("java", "ours")):
+        engines.both(f"SHOW VIEWS IN paimon.{one}", [[one, "seen", False]])
+        for engine in (one, other):
+            assert engines.rows(engine, f"SELECT n FROM paimon.{one}.seen") == [[2]]
+        engines.run("ours", f"ALTER VIEW paimon.{one}.seen RENAME TO {one}.renamed")
+        assert engines.rows("java", f"SELECT n FROM paimon.{one}.renamed") == [[2]]
+        engines.run(other, f"DROP VIEW paimon.{one}.renamed")
+        engines.both(f"SHOW VIEWS IN paimon.{one}", [])
+
+
+def test_views_of_sparks_own_catalog(engines: Engines) -> None:
+    """Those that another Spark keeps in the metastore, whose `spark_catalog` is our catalog here."""
+    engines.run(
+        "java",
+        "CREATE TABLE spark_catalog.default.numbers (k INT, v STRING) USING parquet",
+        "INSERT INTO spark_catalog.default.numbers VALUES (1, 'a'), (2, 'b')",
+        "CREATE VIEW spark_catalog.ours.sparks (Key COMMENT 'c', v) COMMENT 'about' TBLPROPERTIES ('x' = 'y') "
+        "AS SELECT k, v FROM spark_catalog.default.numbers",
+        "USE spark_catalog.default",
+        "CREATE VIEW plain AS SELECT CAST(v AS VARCHAR(3)) AS v, array(k) AS ks FROM numbers WHERE k > 1",
+        "USE paimon.ours",
+    )
+    assert engines.rows("ours", "SELECT * FROM paimon.default.plain") == [["b", [2]]]
+    assert engines.rows("ours", "SHOW VIEWS IN paimon.ours") == [["ours", "sparks", False]]
+    assert engines.rows("ours", "DESCRIBE paimon.ours.sparks") == [["Key", "int", "c"], ["v", "string", None]]
+    shown = dict(engines.rows("ours", "SHOW TBLPROPERTIES paimon.ours.sparks"))
+    assert shown["x"] == "y" and not [k for k in shown if k.startswith(("view.", "spark.sql"))]
+    engines.run("ours", "DROP VIEW paimon.ours.sparks", "DROP VIEW paimon.default.plain")

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 
 import paimon_sql
 from tests.support.hive_server import HiveServer, start_hive
@@ -148,6 +148,87 @@ def test_tables_of_hives_own(hive: Any, server: HiveServer, tmp_path: Path) -> N
     assert "4\x01\\N" in "".join(f.read_text() for f in (tmp_path / "lines" / "p=2").glob("data*"))
     hive.sql("DROP TABLE meta.default.pq")
     assert client.get_all_tables("default") == ["lines"]
+
+
+def test_views(hive: Any, server: HiveServer) -> None:
+    hive.sql("USE meta.default")
+    hive.sql("CREATE TABLE t (k INT, v STRING, at TIMESTAMP)")
+    hive.sql("INSERT INTO t VALUES (1, 'a', TIMESTAMP '2024-01-01 00:00:00'), (2, 'b', NULL)")
+    hive.sql(
+        "CREATE VIEW Big (key COMMENT 'the key', v) COMMENT 'it\\'s' TBLPROPERTIES ('x' = 'y') AS "
+        "SELECT k, upper(v) AS u FROM t WHERE k > 1"
+    )
+    hive.sql("CREATE VIEW over AS SELECT key, v FROM big")
+    assert rows(hive, "SELECT * FROM over") == [(2, "B")]
+    assert rows(hive, "SHOW VIEWS") == [("default", "big", False), ("default", "over", False)]
+    assert {r[1] for r in rows(hive, "SHOW TABLES")} == {"big", "over", "t"}
+    (shown,) = rows(hive, "SHOW CREATE TABLE big")[0]
+    assert "key COMMENT 'the key'" in shown and "COMMENT 'it\\'s'" in shown and "'x' = 'y'" in shown
+    assert "paimon-sql" not in shown and "transient" not in shown
+    for statement in ("CREATE OR REPLACE VIEW big AS SELECT * FROM over", "ALTER VIEW big AS SELECT * FROM over"):
+        with pytest.raises(AnalysisException, match="RECURSIVE_VIEW"):
+            hive.sql(statement)
+    for statement in ("CREATE TABLE big (k INT)", "CREATE VIEW t AS SELECT 1 AS a", "ALTER TABLE t RENAME TO big"):
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+            hive.sql(statement)
+    with pytest.raises(PySparkException, match="EXPECT_TABLE_NOT_VIEW"):
+        hive.sql("INSERT INTO big VALUES (1, 'a')")
+    hive.sql("ALTER VIEW big SET TBLPROPERTIES ('z' = '1')")
+    hive.sql("ALTER VIEW big UNSET TBLPROPERTIES ('x')")
+    shown = dict(rows(hive, "SHOW TBLPROPERTIES big"))
+    assert shown.get("z") == "1" and "x" not in shown and "paimon-sql.view" not in shown
+    hive.sql("CREATE OR REPLACE VIEW big AS SELECT 7 AS key, 'q' AS v")
+    assert rows(hive, "SELECT * FROM over") == [(7, "q")]
+    hive.sql("CREATE DATABASE meta.web")
+    hive.sql("ALTER VIEW big RENAME TO web.named")
+    assert rows(hive, "DESCRIBE web.named") == [("key", "int", None), ("v", "string", None)]
+    with pytest.raises(AnalysisException, match="SCHEMA_NOT_EMPTY"):
+        hive.sql("DROP DATABASE meta.web")
+    hive.sql("DROP DATABASE meta.web CASCADE")
+    hive.sql("DROP VIEW over")
+    assert server.client().get_all_tables("default") == ["t"]
+
+
+def test_views_of_others(hive: Any, server: HiveServer) -> None:
+    """Hive's text is Spark's in most cases; where it is not, an error says so, and the others are not hidden."""
+    client = server.client()
+    hive.sql("CREATE TABLE meta.default.t (k INT, v STRING)")
+    hive.sql("INSERT INTO meta.default.t VALUES (1, 'a'), (2, 'b')")
+
+    def create(name: str, text: str, expanded: str, **parameters: str) -> None:
+        sd = ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("renamed", "int", "about")], serdeInfo=ttypes.SerDeInfo(parameters={})
+        )
+        client.create_table(
+            ttypes.Table(
+                tableName=name,
+                dbName="default",
+                sd=sd,
+                partitionKeys=[],
+                parameters=parameters,
+                tableType="VIRTUAL_VIEW",
+                viewOriginalText=text,
+                viewExpandedText=expanded,
+            )
+        )
+
+    create("hives", "select k from t", "select `t`.`k` from `default`.`t`", comment="by hive")
+    create("odd", "select k from t", "from `t` insert nothing")
+    create("lost", "select k from gone", "select `gone`.`k` from `default`.`gone`")
+    create("trino", "/* Presto View: e30= */", "/* Presto View */", presto_view="true")
+    assert [r[1] for r in rows(hive, "SHOW VIEWS IN meta.default")] == ["hives", "lost", "odd", "trino"]
+    assert rows(hive, "SELECT renamed FROM meta.default.hives ORDER BY 1") == [(1,), (2,)]
+    assert rows(hive, "DESCRIBE meta.default.hives") == [("renamed", "int", "about")]
+    for name, words in (("odd", "odd"), ("lost", "TABLE_OR_VIEW_NOT_FOUND.*gone"), ("trino", "Trino's or Presto's")):
+        with pytest.raises(Exception, match=words):
+            hive.sql(f"SELECT * FROM meta.default.{name}")
+    hive.sql("CREATE OR REPLACE VIEW meta.default.trino AS SELECT 1 AS one")
+    assert rows(hive, "SELECT * FROM meta.default.trino") == [(1,)]
+    hive.sql("ALTER VIEW meta.default.hives SET TBLPROPERTIES ('a' = 'b')")
+    assert client.get_table("default", "hives").viewExpandedText == "select `t`.`k` from `default`.`t`"
+    for name in ("hives", "odd", "lost", "trino"):
+        hive.sql(f"DROP VIEW meta.default.{name}")
+    assert client.get_all_tables("default") == ["t"]
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "orc", "parquet", "text"])

@@ -111,6 +111,10 @@ def session_below(folder: Path) -> Any:
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary} {QUICK_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "OFF",
+        # what Spark itself keeps of ended queries, jobs and stages: up to 1,000 of each
+        "spark.sql.ui.retainedExecutions": "50",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "50",
     }
     return paimon_sql.connect(str(folder / "warehouse"), **settings)
 

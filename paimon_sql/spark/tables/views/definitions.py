@@ -13,13 +13,15 @@ from dataclasses import replace
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.io.load import check_no_secrets
 from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.view import SPARK_COLUMNS as _COLUMNS
+from paimon_sql.catalog.view import SPARK_CONFIGS as _CONFIGS
+from paimon_sql.catalog.view import SPARK_MODE as _MODE
 from paimon_sql.catalog.view import View
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.views import ViewDefinition
 from paimon_sql.spark.types import from_struct, read_struct, to_struct
 
 DIALECT = "spark"
-_MODE, _CONFIGS, _COLUMNS = (f"{DIALECT}.{name}" for name in ("schema-mode", "sql-configs", "query-columns"))
 _COMMENT, _TYPE, _PLAIN = "comment", "table_type", ("VIEW", None)
 _MODES = ("BINDING", "COMPENSATION")
 

@@ -1,0 +1,122 @@
+"""Views that Spark keeps in its own catalog in a metastore: what it writes among their parameters.
+
+    spark.sql.sources.schema        its columns as JSON; in parts where that is long: `.numParts`, `.part.N`
+    view.catalogAndNamespace        what was current when it was defined: `.numParts`, `.part.N`
+    view.query.out                  names of the columns of the query: `.numCols`, `.col.N`
+    view.sqlConfig.NAME             settings of the definition
+    view.schemaMode                 what becomes of it where its tables change
+
+The catalog that Spark calls `spark_catalog` is the metastore, so that such a view's tables are those of the catalog
+that it is found in. Source: `CatalogTable`, `HiveExternalCatalog` of Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType, parse_type
+from paimon_sql.catalog.view import SPARK_COLUMNS, SPARK_CONFIGS, SPARK_MODE, View
+
+_SCHEMA, _VERSION = "spark.sql.sources.schema", "spark.sql.create.version"
+_PLACE, _OUTPUT, _CONFIG, _MODE = "view.catalogAndNamespace", "view.query.out", "view.sqlConfig.", "view.schemaMode"
+_SPARKS = re.compile(r"spark\.sql\.|view\.")
+_OF_THE_METASTORE = frozenset(("transient_lastDdlTime", "comment"))
+_SESSION_CATALOG = "spark_catalog"
+_STRICT, _COMPENSATING = "BINDING", "COMPENSATION"
+_MOST_PARTS = 10_000
+_EXACT_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+_TYPES = {
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INT",
+    "long": "BIGINT",
+    "binary": "BYTES",
+    "timestamp": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP(6)",
+}
+_PLAIN = re.compile(r"boolean|float|double|string|date|(decimal|char|varchar)\([0-9, ]+\)|variant")
+
+
+def is_sparks(parameters: Mapping[str, str]) -> bool:
+    """Whether Spark's own catalog has written the parameters of a view."""
+    return _VERSION in parameters or f"{_PLACE}.numParts" in parameters
+
+
+def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: str | None) -> View:
+    """A view of Spark's catalog. Raises `CorruptFileError`, and `UnsupportedFeatureError` for columns of types that
+    Paimon has not."""
+    try:
+        place = _numbered(parameters, f"{_PLACE}.numParts", f"{_PLACE}.part.")
+        columns = _numbered(parameters, f"{_OUTPUT}.numCols", f"{_OUTPUT}.col.")
+        fields = _fields(json.loads(_schema(parameters)))
+    except UnsupportedFeatureError as error:
+        raise UnsupportedFeatureError(f"View {name} cannot be read: {error}") from error
+    except (KeyError, TypeError, ValueError, RecursionError, PaimonError) as error:
+        cause = f"what Spark wrote among its parameters cannot be read ({type(error).__name__}: {error})"
+        raise CorruptFileError(f"the metastore's entry of view {name}", cause, "create it anew by Spark") from error
+    settings = {k.removeprefix(_CONFIG): v for k, v in parameters.items() if k.startswith(_CONFIG)}
+    mode = parameters.get(_MODE, _STRICT)
+    return View(
+        fields=fields,
+        query=query,
+        dialects={"spark": query},
+        comment=comment,
+        options={k: v for k, v in parameters.items() if not (_SPARKS.match(k) or k in _OF_THE_METASTORE)},
+        catalog=place[0] if place and place[0] != _SESSION_CATALOG else None,
+        namespace=tuple(place[1:]) if place else None,
+        settings={
+            SPARK_MODE: mode if mode == _STRICT else _COMPENSATING,  # it follows its tables as far as it is let
+            SPARK_CONFIGS: json.dumps(settings),
+            SPARK_COLUMNS: json.dumps(columns),
+        },
+    )
+
+
+def _numbered(parameters: Mapping[str, str], count: str, each: str) -> list[str]:
+    number = int(parameters.get(count, "0"))
+    if not 0 <= number <= _MOST_PARTS:
+        raise ValueError(f"{count} is {number}")
+    return [parameters[f"{each}{n}"] for n in range(number)]
+
+
+def _schema(parameters: Mapping[str, str]) -> str:
+    whole = parameters.get(_SCHEMA)
+    return whole if whole is not None else "".join(_numbered(parameters, f"{_SCHEMA}.numParts", f"{_SCHEMA}.part."))
+
+
+def _fields(struct: Any) -> tuple[DataField, ...]:
+    """The fields of the JSON of a struct type of Spark's."""
+    return tuple(
+        DataField(
+            id=n,
+            name=str(field["name"]),
+            type=_type(_exact(field)).with_nullable(bool(field["nullable"])),
+            description=field.get("metadata", {}).get("comment"),
+        )
+        for n, field in enumerate(struct["fields"])
+    )
+
+
+def _exact(field: Any) -> Any:
+    """The JSON of a type; that of CHAR and VARCHAR stands in the metadata of texts."""
+    return field.get("metadata", {}).get(_EXACT_TYPE) or field["type"]
+
+
+def _type(node: Any) -> DataType:
+    if isinstance(node, str):
+        if node not in _TYPES and _PLAIN.fullmatch(node) is None:
+            raise UnsupportedFeatureError(f"it has a column of Spark's type {node[:100]!r}, which Paimon has not.")
+        return parse_type(_TYPES.get(node, node.upper()))
+    kind = node["type"]
+    if kind == "array":
+        return CollectionType(Kind.ARRAY, element=_type(node["elementType"]).with_nullable(bool(node["containsNull"])))
+    if kind == "map":
+        value = _type(node["valueType"]).with_nullable(bool(node["valueContainsNull"]))
+        return MapType(key=_type(node["keyType"]).with_nullable(False), value=value)
+    if kind == "struct":
+        return RowType(fields=_fields(node))
+    raise UnsupportedFeatureError(f"it has a column of Spark's type {str(kind)[:100]!r}, which Paimon has not.")

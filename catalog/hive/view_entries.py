@@ -1,0 +1,156 @@
+"""What a view is in the metastore: a VIRTUAL_VIEW as Paimon's Java stores it, whose text is the query, whose columns
+are Hive's, and whose parameters are the options and the comment. Pure functions of Thrift's values.
+
+Java keeps no more than that. Ours have the rest of the definition besides, as JSON (`catalog.view`) in a parameter. It
+counts for as long as the entry has its query and its columns: who gives the view another text does not know of it.
+
+Views that Spark keeps in its own catalog have more in their parameters, see `spark_views`; those of Hive and of other
+engines have what Java's have. Source: `HiveCatalog` of Paimon.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.types import DataField
+from paimon_sql.catalog.hive import spark_views
+from paimon_sql.catalog.hive.entries import COMMENT, LONGEST_KEY, TAKEN_KEYS, Place, column_of, empty_entry
+from paimon_sql.catalog.hive.format_tables import paimon_type
+from paimon_sql.catalog.hive.settings import HiveSettings
+from paimon_sql.catalog.view import View, encode_view, view_json, view_of
+
+VIEW_TYPE = "VIRTUAL_VIEW"
+_DEFINITION = "paimon-sql.view"
+_OF_THE_METASTORE = frozenset(  # what it, or Hive, writes among the parameters
+    ("transient_lastDdlTime", "last_modified_by", "last_modified_time", "bucketing_version", "numFiles", "totalSize")
+)
+_TAKEN = _OF_THE_METASTORE | TAKEN_KEYS | {COMMENT, _DEFINITION}
+_PRESTO = "presto_view"
+_SERDE = "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe"
+_INPUT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+_OUTPUT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
+_ADVICE = "drop the view and create it anew"
+
+
+def is_view(table: Any) -> bool:
+    """Whether what the metastore has is a view, of whatever engine."""
+    return bool(table.tableType == VIEW_TYPE)
+
+
+def check_view_kept(identifier: Identifier, view: View) -> None:
+    """Raises `InvalidOptionError` for options that the metastore cannot keep, `InvalidDataError` for texts that are no
+    Unicode."""
+    encode_view(view)
+    for key in view.options:
+        if len(key) > LONGEST_KEY:
+            raise InvalidOptionError(
+                f"The key {key[:40]!r}… of view {identifier} is longer than the {LONGEST_KEY} characters that the "
+                "metastore keeps."
+            )
+        if key in _TAKEN:
+            raise InvalidOptionError(f"View {identifier} cannot have the option {key!r}: the metastore has it itself.")
+
+
+def new_view(identifier: Identifier, view: View, settings: HiveSettings, *, zones: bool) -> Any:
+    """A view as it is created in the metastore."""
+    table = empty_entry(identifier, Place("", is_external=False), settings)
+    table.tableType, table.retention, table.sd.numBuckets = VIEW_TYPE, 0, -1
+    table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
+    table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={"serialization.format": "1"})
+    table.sd.skewedInfo = ttypes.SkewedInfo(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={})
+    return _defined(table, view, zones=zones)
+
+
+def replaced_view(found: Any, view: View, *, zones: bool) -> Any:
+    """A view of the metastore's under another definition."""
+    return _defined(copy.deepcopy(found), view, zones=zones)
+
+
+def renamed_view(found: Any, target: Identifier) -> Any:
+    """A view of the metastore's under another name."""
+    table = copy.deepcopy(found)
+    table.dbName, table.tableName = target.database, target.table
+    return table
+
+
+def read_view(table: Any) -> View:
+    """The view that an entry is. Raises `CorruptFileError`, and `UnsupportedFeatureError` for one of an engine whose
+    text is no SQL of Spark's, or with columns of types that are not known."""
+    name = f"{table.dbName}.{table.tableName}"
+    parameters = dict(table.parameters or {})
+    if parameters.get(_PRESTO, "").lower() == "true":
+        raise UnsupportedFeatureError(
+            f"View {name} cannot be read: it is one of Trino's or Presto's, whose text in the metastore is no SQL. "
+            "Read it by that engine, or create a view of another name for Spark."
+        )
+    query = table.viewOriginalText if table.viewExpandedText is None else table.viewExpandedText
+    if query is None:
+        raise CorruptFileError(f"the metastore's entry of view {name}", "it has no query", _ADVICE)
+    kept = _kept_definition(name, parameters.get(_DEFINITION), query, table.sd.cols or ())
+    if kept is None and spark_views.is_sparks(parameters):
+        return spark_views.spark_view(name, query, parameters, parameters.get(COMMENT))
+    options = {k: v for k, v in parameters.items() if k not in _TAKEN}
+    if kept is not None:
+        return replace(kept, comment=parameters.get(COMMENT), options=options)
+    return View(fields=_fields(name, table), query=query, comment=parameters.get(COMMENT), options=options)
+
+
+def _defined(table: Any, view: View, *, zones: bool) -> Any:
+    """An entry with the definition of a view, and nothing of another that it had before."""
+    table.viewOriginalText = table.viewExpandedText = view.query
+    table.sd.cols = [column_of(f, zones=zones) for f in view.fields]
+    table.parameters = {**view.options, _DEFINITION: _definition(view)}
+    if view.comment is not None:
+        table.parameters[COMMENT] = view.comment
+    return table
+
+
+def _definition(view: View) -> str:
+    """What an entry does not say of a view. In ASCII, which every database keeps, and without the query, which may be
+    almost as long as one keeps: its digest stands for it, and nothing for a dialect that is spelled like it."""
+    node = view_json(replace(view, comment=None, options={}))
+    dialects = {name: None if text == view.query else text for name, text in view.dialects.items()}
+    return json.dumps({**node, "query": _digest(view.query), "dialects": dialects})
+
+
+def _kept_definition(name: str, text: str | None, query: str, columns: Sequence[Any]) -> View | None:
+    """What a parameter says of a view, None where that is of another query."""
+    if text is None:
+        return None
+    place = f"the metastore's entry of view {name}"
+    try:
+        node = decode_json_object(place, text.encode())
+        if node.get("query") != _digest(query):
+            return None
+        spelled = member(node, "dialects", dict)
+    except (CorruptFileError, TypeError) as error:
+        raise CorruptFileError(place, f"its parameter {_DEFINITION} is no view's ({error})", _ADVICE) from error
+    dialects = {engine: query if text is None else text for engine, text in spelled.items()}
+    view = view_of(place, {**node, "query": query, "dialects": dialects})
+    names = [column.name.lower() for column in columns]
+    return view if [f.name.lower() for f in view.fields] == names else None
+
+
+def _digest(query: str) -> str:
+    return hashlib.sha256(query.encode()).hexdigest()
+
+
+def _fields(name: str, table: Any) -> tuple[DataField, ...]:
+    """The columns that the metastore has for a view."""
+    try:
+        return tuple(
+            DataField(id=n, name=c.name, type=paimon_type(c.type), description=c.comment or None)
+            for n, c in enumerate(table.sd.cols or ())
+        )
+    except PaimonError as error:
+        raise UnsupportedFeatureError(f"View {name} cannot be read: {error}") from error

@@ -1,0 +1,159 @@
+"""Views in a Hive metastore: entries that are nothing else, so that each change is one call of the metastore's. That
+lets only one of several create a name, for a table or for a view; whoever changes an entry holds its lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import check_is_view_name
+from paimon_sql.catalog.hive.entries import kind_of
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError
+from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.names import folded, named, new_name
+from paimon_sql.catalog.hive.view_entries import (
+    VIEW_TYPE,
+    check_view_kept,
+    is_view,
+    new_view,
+    read_view,
+    renamed_view,
+    replaced_view,
+)
+from paimon_sql.catalog.view import View
+
+
+@dataclass(frozen=True)
+class HiveViews:
+    """See `SupportsViews`. `locked` holds the locks of names, `check_lock` raises where one was lost, and
+    `check_database` where there is none of that name."""
+
+    metastore: Metastore
+    locked: Callable[..., AbstractContextManager[None]]
+    check_lock: Callable[[Identifier], None]
+    check_database: Callable[[str], object]
+
+    def list_views(self, database: str) -> list[str]:
+        found = self.metastore.tables_of_type(folded("database", database), VIEW_TYPE)
+        if not found:
+            self.check_database(database)
+        return sorted(found)
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        found = self._found(_view_name(identifier))
+        return found is not None and is_view(found)
+
+    def load_view(self, identifier: Identifier) -> View:
+        return read_view(self._entry(_view_name(identifier)))
+
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        name = self._new(identifier, view)
+        try:
+            with self.locked(name):
+                self._create(name, view)
+        except ViewExistsError:
+            if not ignore_if_exists:
+                raise
+
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+        name = self._new(identifier, view)
+        with self.locked(name):
+            found = self._found(name)
+            if found is not None and is_view(found):
+                self._alter(
+                    name,
+                    replaced_view(found, view, zones=self.metastore.has_zones_for(view.fields)),
+                    lambda: self._is(name, view),
+                )
+            elif found is not None or create:
+                self._create(name, view)
+            else:
+                raise self._no_view(identifier, None)
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        name = _view_name(identifier)
+        if ignore_if_not_exists and not self.view_exists(name):
+            return
+        self._entry(name)
+        with self.locked(name):
+            self._entry(name)
+            self.check_lock(name)
+            with self.metastore.settled(lambda: not self.view_exists(name)):
+                self.metastore.change("drop_table", name.database, name.table, False)
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        old, new = _view_name(source), _view_name(target)
+        self._entry(old)
+        self.check_database(new.database)
+        new = replace(new, table=new_name("view", new.table))
+        with self.locked(old, new):
+            entry = self._entry(old)
+            taken = self._found(new)
+            if taken is not None:
+                raise _taken(new, taken)
+            self._alter(old, renamed_view(entry, new), lambda: self._found(old) is None)
+
+    def _create(self, name: Identifier, view: View) -> None:
+        self.check_lock(name)
+        try:
+            with self.metastore.settled(lambda: self._is(name, view)):
+                entry = new_view(name, view, self.metastore.settings, zones=self.metastore.has_zones_for(view.fields))
+                self.metastore.change("create_table", entry)
+        except MetastoreError as error:
+            if error.answer is Answer.TAKEN:
+                raise _taken(name, self._found(name)) from error
+            raise
+
+    def _alter(self, name: Identifier, entry: Any, is_done: Callable[[], bool]) -> None:
+        self.check_lock(name)
+        try:
+            with self.metastore.settled(is_done):
+                self.metastore.alter_table(name.database, name.table, entry)
+        except MetastoreError as error:
+            if error.answer is Answer.TAKEN:
+                raise _taken(Identifier(entry.dbName, entry.tableName), None) from error
+            raise
+
+    def _is(self, name: Identifier, view: View) -> bool:
+        """Whether there is a view of a definition."""
+        found = self._found(name)
+        try:
+            return found is not None and is_view(found) and read_view(found) == view
+        except PaimonError:
+            return False
+
+    def _new(self, identifier: Identifier, view: View) -> Identifier:
+        """The name of a view that is to be there."""
+        name = _view_name(identifier)
+        self.check_database(name.database)
+        check_view_kept(identifier, view)
+        return replace(name, table=new_name("view", identifier.table))
+
+    def _entry(self, name: Identifier) -> Any:
+        """Raises `ViewNotFoundError`, `DatabaseNotFoundError`."""
+        found = self._found(name)
+        if found is None or not is_view(found):
+            self.check_database(name.database)
+            raise self._no_view(name, found)
+        return found
+
+    def _found(self, name: Identifier) -> Any | None:
+        return self.metastore.table(name.database, name.table)
+
+    def _no_view(self, name: Identifier, found: object | None) -> ViewNotFoundError:
+        what = "." if found is None else f": what has that name is {kind_of(found)}."
+        return ViewNotFoundError(f"There is no view {name} in the metastore {self.metastore.settings.address}{what}")
+
+
+def _view_name(identifier: Identifier) -> Identifier:
+    check_is_view_name(identifier)
+    return named(identifier)
+
+
+def _taken(name: Identifier, found: Any | None) -> ViewExistsError:
+    what = "there is a view, or a table, of that name" if found is None else f"what has that name is {kind_of(found)}"
+    return ViewExistsError(f"View {name} cannot be created: {what}.")
