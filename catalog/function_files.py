@@ -54,9 +54,7 @@ class FunctionFiles:
         self._files.delete(identifier)
 
     def _no_function(self, identifier: Identifier) -> FunctionNotFoundError:
-        return FunctionNotFoundError(
-            f"There is no function {identifier} in {self.database_dir(identifier.database)}."
-        )
+        return FunctionNotFoundError(f"There is no function {identifier} in {self.database_dir(identifier.database)}.")
 
     @cached_property
     def _files(self) -> DefinitionFiles:

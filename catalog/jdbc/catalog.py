@@ -139,9 +139,7 @@ class JdbcCatalog(JdbcFunctions):
         if cascade:
             rows.delete_views(connection, key, name)
             rows.delete_functions(connection, key, name)
-        check_is_empty(
-            name, *(sorted(of(connection, key, name)) for of in (rows.tables, rows.views, rows.functions))
-        )
+        check_is_empty(name, *(sorted(of(connection, key, name)) for of in (rows.tables, rows.views, rows.functions)))
 
     def list_tables(self, database: str) -> list[str]:
         self._database_dir(database)

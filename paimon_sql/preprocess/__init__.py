@@ -20,10 +20,11 @@ from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Tokens, tokenize
 from paimon_sql.preprocess.rules import EDITS, VALUES
 from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
+from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
 from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
-from paimon_sql.preprocess.statements import CatalogStatement, CreateLike, PaimonStatement
+from paimon_sql.preprocess.statements import CatalogStatement, CreateLike, CreatePythonFunction, PaimonStatement
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "EXCLUDED_PROPERTY",
     "CatalogStatement",
     "CreateLike",
+    "CreatePythonFunction",
     "PaimonStatement",
     "PreprocessError",
     "Rewriting",
@@ -53,6 +55,8 @@ def preprocess(text: str, syntax: Syntax = NEWEST) -> Rewriting | PaimonStatemen
     """
     lower = without_comments(text.lower())
     first = first_word(lower)
+    if first == "create" and "python" in lower and (function := python_function(text)) is not None:
+        return PaimonStatement(function)
     values = [rule for rule in VALUES if rule.may_apply(first, lower)]
     spellings = [rule for rule in EDITS if rule.may_apply(first, lower)]
     if not (values or spellings) or (tokens := tokenize(text)) is None:

@@ -31,6 +31,21 @@ class CreateLike:
 
 
 @dataclass(frozen=True, slots=True)
+class CreatePythonFunction:
+    """`CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name (parameters) RETURNS type LANGUAGE PYTHON AS $$ body $$`;
+    `lenient` is IF NOT EXISTS, None for `deterministic` is what the statement does not say."""
+
+    name: Name
+    parameters: str
+    returns: str
+    body: str
+    replaces: bool = False
+    lenient: bool = False
+    comment: str | None = None
+    deterministic: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTag:
     """`ALTER TABLE table CREATE TAG tag AS OF VERSION snapshot RETAIN retained`, and REPLACE TAG.
 
@@ -111,7 +126,7 @@ class CopyIntoFolder:
 
 TableStatement = CreateTag | DeleteTags | RenameTag | ChangeColumns
 CopyStatement = CopyIntoTable | CopyIntoFolder
-Value = CatalogStatement | TableStatement | CopyStatement
+Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,10 @@ class RestApp:
 
     def _config(self) -> Mapping[str, Any]:
         defaults = {f"table-default.{key}": value for key, value in table_defaults(self.catalog.options).items()}
-        return {"defaults": {**defaults, REPLACES_VIEWS: "true", REPLACES_FUNCTIONS: "true"}, "overrides": {"prefix": PREFIX}}
+        return {
+            "defaults": {**defaults, REPLACES_VIEWS: "true", REPLACES_FUNCTIONS: "true"},
+            "overrides": {"prefix": PREFIX},
+        }
 
 
 def _parts(scope: Scope) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from paimon_core.errors import (
     DatabaseNotEmptyError,
     DatabaseNotFoundError,
     DataFileMissingError,
+    FunctionExistsError,
     FunctionNotFoundError,
     InternalError,
     InvalidDataError,
@@ -51,6 +52,7 @@ SPARKS: Mapping[type[PaimonError], str] = {
     DatabaseExistsError: "SCHEMA_ALREADY_EXISTS",
     ColumnNotFoundError: "UNRESOLVED_COLUMN.WITH_SUGGESTION",
     FunctionNotFoundError: "UNRESOLVED_ROUTINE",
+    FunctionExistsError: "ROUTINE_ALREADY_EXISTS",
     DatabaseNotEmptyError: "SCHEMA_NOT_EMPTY",
     InternalError: "INTERNAL_ERROR",
     SeveralMatchesError: "MERGE_CARDINALITY_VIOLATION",
@@ -97,4 +99,5 @@ def parameters(jvm: Jvm, condition: str, message: str) -> dict[str, str]:
     named = _NAMED.search(message)
     thing = (named[1] or named[2]) if named else message
     of_template = {"message": message, "searchPath": "", "proposal": ""}
+    of_template |= dict.fromkeys(("newRoutineType", "existingRoutineType"), "function")
     return {name: of_template.get(name, f"`{thing}`") for name in asked}

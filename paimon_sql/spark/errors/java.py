@@ -119,6 +119,15 @@ def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
     return Py4JJavaError("no such function", missing(jvm, NO_SUCH_FUNCTION, identifier))
 
 
+def not_called_so(jvm: Jvm, name: str, *, is_table: bool) -> Py4JJavaError:
+    """What refuses a table function that is called as a scalar one, or the reverse: raise it from a proxy."""
+    condition = "NOT_A_SCALAR_FUNCTION" if is_table else "NOT_A_TABLE_FUNCTION"
+    advice = "gives rows: call it in FROM" if is_table else "gives a value, no rows: call it in SELECT or WHERE"
+    message = f"[{condition}] Function {name} {advice}."
+    text = ExceptionText(message, condition, parameters(jvm, condition, message))
+    return Py4JJavaError(message, unsupported_exception(jvm, text))
+
+
 def no_such_view(jvm: Jvm, identifier: Any) -> Py4JJavaError:
     """What says to Spark's analyzer that a view does not exist: raise it from a proxy."""
     return Py4JJavaError("no such view", missing(jvm, NO_SUCH_VIEW, identifier))

@@ -16,7 +16,14 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from paimon_sql.preprocess import CatalogStatement, PaimonStatement, PreprocessError, Rewriting, preprocess
+from paimon_sql.preprocess import (
+    CatalogStatement,
+    CreatePythonFunction,
+    PaimonStatement,
+    PreprocessError,
+    Rewriting,
+    preprocess,
+)
 from paimon_sql.preprocess.quoting import with_quoted_system_tables
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
@@ -38,6 +45,7 @@ from paimon_sql.spark.jvm.sessions import (
 from paimon_sql.spark.proxy import Function2, Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
+from paimon_sql.spark.statements.function_statements import FunctionStatements
 from paimon_sql.spark.statements.listed_views import EXTENDED, with_views
 from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
@@ -63,6 +71,7 @@ class PaimonParser(Proxy):
         self.registry, self.delegate, self.rewriter = registry, delegate, StatementRewriter(registry)
         self.is_new = True
         self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
+        self.functions = FunctionStatements(registry)
         _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
@@ -88,6 +97,7 @@ class PaimonParser(Proxy):
         if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
             return command
         plan = self.older.planned(self._parsed(statement, parse, *context), text)
+        plan = self.functions.planned(plan, text)
         if EXTENDED.search(text):
             plan = with_views(self.registry, plan)
         if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
@@ -99,6 +109,8 @@ class PaimonParser(Proxy):
 
     def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
         value = statement.value
+        if isinstance(value, CreatePythonFunction):
+            return self.functions.create_python(value)
         if not isinstance(value, CatalogStatement):
             return planned(self.jvm, self.registry, self.delegate.parsePlan, value, statement.explain)
         change = partial(self.registry.change, value)
@@ -130,7 +142,8 @@ class PaimonParser(Proxy):
         text = with_variables(self.jvm, text)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
-        return self.older.planned(self._parsed(query, self.delegate.parseQuery), text)
+        plan = self.older.planned(self._parsed(query, self.delegate.parseQuery), text)
+        return self.functions.planned(plan, text)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement

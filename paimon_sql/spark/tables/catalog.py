@@ -34,7 +34,7 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES
-from paimon_sql.spark.errors.java import no_such_function, no_such_table
+from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
 from paimon_sql.spark.jvm.collections import option_map, python_map
@@ -44,13 +44,11 @@ from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
-from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
-from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.object_table import ObjectSparkTable
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
@@ -67,6 +65,7 @@ from paimon_sql.spark.tables.table import (
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
 from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
+from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
 from paimon_sql.spark.types import from_struct, read_struct
 
@@ -80,7 +79,7 @@ STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 
-class SparkCatalog(SparkViews, WithoutMetrics):
+class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     """One configured catalog in one Spark session."""
 
     CACHED = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
@@ -276,22 +275,6 @@ class SparkCatalog(SparkViews, WithoutMetrics):
     def listProcedures(self, namespace: Any) -> Any:
         names = sorted(PROCEDURES) if list(namespace) == [SYSTEM_DATABASE] else []
         return connector.identifiers(self.jvm, SYSTEM_DATABASE, names)
-
-    # -- FunctionCatalog ----------------------------------------------------------------------------------------------
-    def listFunctions(self, namespace: Any) -> Any:
-        names = FUNCTIONS if list(namespace) == [SYSTEM_DATABASE] else ()
-        return connector.identifiers(self.jvm, SYSTEM_DATABASE, names)
-
-    def functionExists(self, identifier: Any) -> bool:
-        # Spark asks this first; its own message about an unknown one would not list those that there are
-        return list(identifier.namespace()) == [SYSTEM_DATABASE] and bool(check_function(str(identifier.name())))
-
-    def loadFunction(self, identifier: Any) -> Any:
-        if not list(identifier.namespace()) and str(identifier.name()) == BUCKET:
-            return BucketTransform(self.jvm)
-        if list(identifier.namespace()) != [SYSTEM_DATABASE]:
-            raise no_such_function(self.jvm, identifier)
-        return system_function(self.jvm, self.session, self.catalog, self.catalog_name, str(identifier.name()))
 
     class Java:
         implements = [

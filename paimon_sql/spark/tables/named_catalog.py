@@ -12,6 +12,7 @@ from paimon_sql.catalog.base import DEFAULT_DATABASE, Catalog, SupportsDatabases
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.session_catalogs import find_catalog
 
 
 class NamedCatalog(Proxy):
@@ -45,6 +46,10 @@ class NamedCatalog(Proxy):
         """The new name of a table or a view."""
         parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in it
         return renamed(kind, self.catalog_name, self._identifier(source), parts)
+
+    def _catalog_of(self, name: str) -> Catalog | None:
+        """The catalog of ours of a name in the session."""
+        return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
 
     @property
     def _databases(self) -> SupportsDatabases:

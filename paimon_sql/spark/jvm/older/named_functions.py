@@ -12,6 +12,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.functions import SCALAR, called_functions, put_temporary_function, with_called_names
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.sessions import current_catalog
@@ -24,17 +25,14 @@ _NAMED = Variant.of(
     "temporary functions",
     method(f"{classes.V1_FUNCTION}$", "apply", 1),
     constructor(classes.EXPRESSION_INFO, 3),
-    method(classes.FUNCTION_REGISTRY, "createOrReplaceTempFunction", 3),
-    method(classes.LOGICAL_PLAN, "transformAllExpressionsWithSubqueries", 1),
-    method(classes.UNRESOLVED_WITH, "cteRelations", 0),
 )
 
 
 @hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns", _GIVEN, _NAMED)
-def expression_function(jvm: Jvm, name: str, make: Any) -> JavaObject:
+def expression_function(jvm: Jvm, name: str, make: Any, database: str = "sys") -> JavaObject:
     """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives, a Scala
     function. Where calls are renamed, this only says that there is one."""
-    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", "sys", name)
+    info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", database, name)
     makes = [make] if jvm.variant(expression_function) is _GIVEN else []
     return jvm.scala_object(classes.V1_FUNCTION).apply(info, *makes)
 
@@ -49,9 +47,12 @@ def with_named_functions(
 ) -> JavaObject:
     """A parsed statement, its calls of functions of `sys` in some catalogs as calls of temporary functions, by their
     names. `makers` are their Scala functions."""
-    registry = session.sessionState().functionRegistry()
     for name, make in makers.items():
-        registry.createOrReplaceTempFunction(_PREFIX + name, make, "internal")
-    is_current = current_catalog(session) in catalogs
-    known = jvm.string_set(makers), jvm.string_set(catalogs)
-    return jvm.compiled("NamedFunctions").named(plan, _PREFIX, *known, is_current)
+        put_temporary_function(session, _PREFIX + name, make, is_table=False)
+    current, names = current_catalog(session), {}
+    for kind, parts in called_functions(jvm, session, plan):
+        *catalog, database, name = parts if len(parts) > 1 else ("", *parts)
+        in_ours = len(catalog) < 2 and (catalog or [current])[0] in catalogs
+        if kind == SCALAR and in_ours and database.lower() == "sys" and name.lower() in makers:
+            names[kind, parts] = _PREFIX + name.lower()
+    return with_called_names(jvm, plan, names) if names else plan

@@ -23,7 +23,6 @@ from paimon_sql.spark.jvm.older.session_views import session_view
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.views import ViewDefinition, java_view, read_view
 from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
-from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.tables.views.cycles import check_no_cycle, check_not_in_cycle
 from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, spark_view
 
@@ -120,9 +119,6 @@ class SparkViews(NamedCatalog):
 
     def _check_no_cycle(self, name: Identifier, view: ViewDefinition) -> None:
         check_no_cycle(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
-
-    def _catalog_of(self, name: str) -> Catalog | None:
-        return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
 
     def _refuse_view(self, identifier: Any, *, written: bool, versioned: bool = False) -> None:
         """Raises for a view that is used as only a table can be: Spark would say that there is nothing of that name."""

@@ -1,0 +1,259 @@
+"""Functions as Spark's parser and analyzer know them: statements about them, SQL functions, and calls in plans.
+
+Spark keeps an SQL function as properties in a JSON text (`SQLFunction`): its parts below `sqlFunction.`, the settings
+of its definition below `sqlConfig.`, and where it was defined below `catalogAndNamespace.`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_core.errors import CorruptFileError
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import texts, value_of
+from paimon_sql.spark.jvm.frames import run
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook, java_type, method
+from paimon_sql.spark.jvm.sessions import parser_of, session_catalog
+
+Kind = Literal["create", "create of a class", "drop", "describe"]
+Call = tuple[str, tuple[str, ...]]  # "scalar" or "table", and the parts of a function's name
+SCALAR, TABLE, RELATION, QUERY = "scalar", "table", "relation", "query"
+PART, CREATED = "sqlFunction.", "sqlFunction.createTime"
+_KINDS: Mapping[str, Kind] = {
+    "CreateUserDefinedFunction": "create",
+    "CreateFunction": "create of a class",
+    "DropFunction": "drop",
+    "DescribeFunction": "describe",
+}
+_UNRESOLVED = ("UnresolvedIdentifier", "UnresolvedFunctionName")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFunction:
+    """The parts of CREATE FUNCTION … RETURN, as texts of SQL; None for `parameters` is no list of them, None for flags
+    is what the statement does not say."""
+
+    parameters: str | None
+    returns: str
+    body: str
+    is_query: bool
+    is_table: bool
+    comment: str | None = None
+    deterministic: bool | None = None
+    contains_sql: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameInPlan:
+    """A name in a plan: of a scalar or table function that is called, of a relation, or of a query of WITH; `start` is
+    where it, or its call, begins in the text that was parsed, -1 where that is not known."""
+
+    kind: str
+    parts: tuple[str, ...]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionStatement:
+    """A statement about a function of a name. `lenient` is IF EXISTS and IF NOT EXISTS, `extended` that of DESCRIBE."""
+
+    kind: Kind
+    parts: tuple[str, ...]
+    lenient: bool = False
+    replaces: bool = False
+    extended: bool = False
+    new: NewFunction | None = None
+
+
+@hook(
+    "`CreateUserDefinedFunction` and other parsed statements",
+    "statements about functions of our catalogs",
+    *(java_type(f"{classes.PLANS_PACKAGE}.{name}") for name in _KINDS),
+    *(
+        method(f"{classes.PLANS_PACKAGE}.CreateUserDefinedFunction", name, 0)
+        for name in ("inputParamText", "returnTypeText", "exprText", "queryText", "isTableFunc", "ignoreIfExists")
+    ),
+)
+def function_statement(plan: JavaObject) -> FunctionStatement | None:
+    """A parsed statement about functions; None for another."""
+    kind = _KINDS.get(simple_name(plan))
+    if kind is None:
+        return None
+    child = plan.child()
+    if simple_name(child) not in _UNRESOLVED:
+        return None
+    parts = texts(child.nameParts() if simple_name(child) == _UNRESOLVED[0] else child.multipartIdentifier())
+    match kind:
+        case "drop":
+            return FunctionStatement(kind, parts, lenient=bool(plan.ifExists()))
+        case "describe":
+            return FunctionStatement(kind, parts, extended=bool(plan.isExtended()))
+        case "create of a class":
+            return FunctionStatement(kind, parts)
+    lenient, replaces = bool(plan.ignoreIfExists()), bool(plan.replace())
+    return FunctionStatement(kind, parts, lenient=lenient, replaces=replaces, new=_read_new(plan))
+
+
+def _read_new(plan: JavaObject) -> NewFunction:
+    expression, query = _text(plan.exprText()), _text(plan.queryText())
+    return NewFunction(
+        _text(plan.inputParamText()),
+        str(plan.returnTypeText() or ""),
+        expression if expression is not None else query or "",
+        expression is None,
+        bool(plan.isTableFunc()),
+        _text(plan.comment()),
+        value_of(plan.isDeterministic()),
+        value_of(plan.containsSQL()),
+    )
+
+
+def _text(option: JavaObject) -> str | None:
+    found = value_of(option)
+    return None if found is None else str(found)
+
+
+# -- SQL functions ----------------------------------------------------------------------------------------------------
+@hook(
+    "`CreateSQLFunctionCommand`, by CREATE TEMPORARY FUNCTION; `SessionCatalog`",
+    "CREATE FUNCTION in our catalogs",
+    java_type(classes.CREATE_SQL_FUNCTION),
+    method(classes.SESSION_CATALOG, "lookupBuiltinOrTempFunction", 1),
+    method(classes.SESSION_CATALOG, "lookupBuiltinOrTempTableFunction", 1),
+    method(classes.SESSION_CATALOG, "dropTempFunction", 2),
+)
+def checked_properties(jvm: Jvm, session: JavaObject, name: str, statement: str) -> dict[str, str]:
+    """The properties of the temporary SQL function that a statement creates under a name, which is gone afterwards.
+    Raises what Spark says about a function that cannot be."""
+    catalog = session_catalog(session)
+    run(jvm, session, jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(statement))
+    try:
+        found = value_of(catalog.lookupBuiltinOrTempFunction(name))
+        if found is None:
+            found = value_of(catalog.lookupBuiltinOrTempTableFunction(name))
+        assert found is not None, "the statement has created it"
+        properties: dict[str, str] = json.loads(str(found.getUsage()))
+        return properties
+    finally:
+        catalog.dropTempFunction(name, True)
+
+
+@hook(
+    "`SQLFunction`, `ExpressionInfo`",
+    "functions of our catalogs",
+    method(f"{classes.SQL_FUNCTION}$", "fromExpressionInfo", 2),
+    method(classes.SQL_FUNCTION, "inputParam", 0),
+    method(classes.SQL_FUNCTION, "returnType", 0),
+)
+def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], properties: Mapping[str, str]) -> JavaObject:
+    """The SQL function, of a database and a name, that properties are. Raises `CorruptFileError`."""
+    usage = json.dumps({CREATED: "0", **properties})
+    info = jvm.java_class(classes.EXPRESSION_INFO)(PART, *name, usage, "", "", "", "", "", "", "sql_udf")
+    try:
+        return jvm.scala_object(classes.SQL_FUNCTION).fromExpressionInfo(info, parser_of(session))
+    except (Py4JError, CapturedException) as error:
+        raise CorruptFileError(
+            f"of function {'.'.join(name)}", f"Spark takes its definition for none ({error})", "replace it, or drop it"
+        ) from error
+
+
+def parameters_json(function: JavaObject) -> str | None:
+    """The JSON of the struct that an SQL function's parameters are."""
+    found = value_of(function.inputParam())
+    return None if found is None else str(found.json())
+
+
+def returns_json(function: JavaObject) -> str:
+    """The JSON of the type that an SQL function returns, of a table function that of a struct."""
+    return str(function.returnType().value().json())
+
+
+def columns_ddl(jvm: Jvm, schema: Any) -> str:
+    """Columns as Spark's SQL spells them, their defaults and comments among them."""
+    return str(jvm.struct_type(schema).toDDL())
+
+
+def type_sql(jvm: Jvm, data_type: Any) -> str:
+    """A type as Spark's SQL spells it."""
+    return str(jvm.data_type(data_type).sql())
+
+
+@hook(
+    "`SessionCatalog.makeSQLFunctionBuilder`",
+    "functions of our catalogs",
+    method(classes.SESSION_CATALOG, "makeSQLFunctionBuilder", 1),
+    method(classes.SESSION_CATALOG, "makeSQLTableFunctionBuilder", 1),
+)
+def call_builder(jvm: Jvm, session: JavaObject, function: JavaObject) -> JavaObject:
+    """What makes of arguments the call of an SQL function, a Scala function."""
+    return jvm.compiled("FunctionCalls").builder(session_catalog(session), function)
+
+
+def is_session_function(session: JavaObject, parts: Sequence[str]) -> bool:
+    """Whether a name is that of a function that is built in or temporary."""
+    if len(parts) != 1:
+        return False
+    catalog = session_catalog(session)
+    lookups = (catalog.lookupBuiltinOrTempFunction, catalog.lookupBuiltinOrTempTableFunction)
+    return any(bool(lookup(parts[0]).isDefined()) for lookup in lookups)
+
+
+def is_kept_view(plan: JavaObject) -> bool:
+    """Whether a parsed statement defines a view that is not temporary."""
+    return simple_name(plan) in ("CreateView", "AlterViewAs")
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+@hook(
+    "`UnresolvedFunction`, `UnresolvedTableValuedFunction`, `UnresolvedWith.cteRelations`",
+    "calls of table functions of our catalogs, and cycles of functions",
+    method(classes.UNRESOLVED_FUNCTION, "nameParts", 0),
+    method(classes.UNRESOLVED_TABLE_FUNCTION, "name", 0),
+    method(classes.UNRESOLVED_WITH, "cteRelations", 0),
+    method(classes.LOGICAL_PLAN, "transformAllExpressionsWithSubqueries", 1),
+)
+def names_in(jvm: Jvm, session: JavaObject, plan: JavaObject) -> list[NameInPlan]:
+    """The names in a parsed plan, but for functions that are built in or temporary."""
+    lines = str(jvm.compiled("FunctionCalls").names(plan, session_catalog(session)))
+    found = (line.split("\0") for line in lines.split("\n") if line)
+    return [NameInPlan(kind, tuple(parts), int(start)) for kind, start, *parts in found]
+
+
+def called_functions(jvm: Jvm, session: JavaObject, plan: JavaObject) -> set[Call]:
+    """The functions that a parsed plan calls, but for those that are built in or temporary."""
+    return {(n.kind, n.parts) for n in names_in(jvm, session, plan) if n.kind in (SCALAR, TABLE)}
+
+
+def with_called_names(jvm: Jvm, plan: JavaObject, names: Mapping[Call, str]) -> JavaObject:
+    """A parsed plan that calls other functions, by their names."""
+    known = jvm.map({"\0".join((kind, *parts)): name for (kind, parts), name in names.items()})
+    return jvm.compiled("FunctionCalls").renamed(plan, known)
+
+
+@hook(
+    "`SessionState.functionRegistry`, `tableFunctionRegistry`",
+    "calls of table functions of our catalogs",
+    method(classes.FUNCTION_REGISTRY, "createOrReplaceTempFunction", 3),
+    method(classes.SESSION_STATE, "tableFunctionRegistry", 0),
+)
+def put_temporary_function(session: JavaObject, name: str, builder: Any, *, is_table: bool) -> None:
+    """Have a function be called by a name in a session; a table function is called for its rows."""
+    state = session.sessionState()
+    registry = state.tableFunctionRegistry() if is_table else state.functionRegistry()
+    registry.createOrReplaceTempFunction(name, builder, "internal")
+
+
+def parsed_query(jvm: Jvm, text: str) -> JavaObject | None:
+    """A query as a plan, None where Spark cannot parse it."""
+    try:
+        return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
+    except (Py4JError, CapturedException):
+        return None

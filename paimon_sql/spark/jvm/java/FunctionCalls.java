@@ -1,0 +1,141 @@
+import java.lang.reflect.Method;
+import java.util.*;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
+import org.apache.spark.sql.catalyst.catalog.SQLFunction;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import scala.Function1;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * The calls of functions in parsed plans, and plans with other names in their calls: Spark before 4.2 lets no catalog
+ * make the expression of a call, and none the rows of a table function.
+ */
+public class FunctionCalls {
+  static final String SCALAR = "scalar", TABLE = "table", RELATION = "relation", QUERY = "query";
+
+  /** What is done with a name: `name` is its kind and its parts with NUL between them; the new name, or null. */
+  public interface Names { String of(String name, TreeNode node); }
+
+  static String name(String kind, scala.collection.immutable.Seq parts) {
+    StringBuilder text = new StringBuilder(kind);
+    for (Iterator it = CollectionConverters.asJava(parts).iterator(); it.hasNext();) text.append('\0').append(it.next());
+    return text.toString();
+  }
+
+  static Object[] elements(Product node) {
+    Object[] parts = new Object[node.productArity()];
+    for (int i = 0; i < parts.length; i++) parts[i] = node.productElement(i);
+    return parts;
+  }
+
+  static Object named(TreeNode node, String name) {
+    Object[] parts = elements((Product) node);
+    parts[0] = CollectionConverters.asScala(Collections.singletonList(name)).toSeq();
+    return node.makeCopy(parts);
+  }
+
+  public static class Expressions extends AbstractPartialFunction {
+    private final Names names;
+    Expressions(Names names) { this.names = names; }
+    public boolean isDefinedAt(Object node) { return node instanceof UnresolvedFunction; }
+
+    public Object applyOrElse(Object node, Function1 other) {
+      if (!isDefinedAt(node)) return other.apply(node);
+      String name = names.of(name(SCALAR, ((UnresolvedFunction) node).nameParts()), (TreeNode) node);
+      return name == null ? node : named((TreeNode) node, name);
+    }
+  }
+
+  /** Common table expressions are no children of the node that has them. */
+  public static class Plans extends AbstractPartialFunction {
+    private final Names names;
+    Plans(Names names) { this.names = names; }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof UnresolvedWith || node instanceof UnresolvedTableValuedFunction
+        || node instanceof UnresolvedRelation;
+    }
+
+    public Object applyOrElse(Object node, Function1 other) {
+      if (node instanceof UnresolvedTableValuedFunction) {
+        String name = names.of(name(TABLE, ((UnresolvedTableValuedFunction) node).name()), (TreeNode) node);
+        return name == null ? node : named((TreeNode) node, name);
+      }
+      if (node instanceof UnresolvedRelation) {
+        names.of(name(RELATION, ((UnresolvedRelation) node).multipartIdentifier()), (TreeNode) node);
+        return node;
+      }
+      if (!(node instanceof UnresolvedWith)) return other.apply(node);
+      UnresolvedWith with = (UnresolvedWith) node;
+      List found = new ArrayList();
+      for (Iterator it = CollectionConverters.asJava(with.cteRelations()).iterator(); it.hasNext();) {
+        Product one = (Product) it.next();
+        names.of(QUERY + '\0' + one.productElement(0), with);
+        Object plan = changed((LogicalPlan) one.productElement(1), names);
+        found.add(one.productArity() == 2
+          ? (Object) new scala.Tuple2(one.productElement(0), plan)
+          : (Object) new scala.Tuple3(one.productElement(0), plan, one.productElement(2)));
+      }
+      Object[] parts = elements(with);
+      parts[1] = CollectionConverters.asScala(found).toSeq();
+      return with.makeCopy(parts);
+    }
+  }
+
+  /** A plan that explains another has it as no child. */
+  static Object changed(LogicalPlan plan, Names names) {
+    if (plan.getClass().getSimpleName().equals("ExplainCommand")) {
+      Object[] parts = elements((Product) plan);
+      parts[0] = changed((LogicalPlan) parts[0], names);
+      return plan.makeCopy(parts);
+    }
+    LogicalPlan inner = (LogicalPlan) plan.transformDownWithSubqueries(new Plans(names));
+    return inner.transformAllExpressionsWithSubqueries(new Expressions(names));
+  }
+
+  /**
+   * The names in a plan, a line for each: its kind, where it begins in the text, its parts; NUL is between them. Not
+   * those of functions that are built in or temporary.
+   */
+  public String names(Object plan, final Object catalog) {
+    final StringBuilder lines = new StringBuilder();
+    changed((LogicalPlan) plan, new Names() {
+      public String of(String name, TreeNode node) {
+        String[] parts = name.split("\0");
+        SessionCatalog known = (SessionCatalog) catalog;
+        boolean isCall = parts[0].equals(SCALAR) || parts[0].equals(TABLE);
+        if (isCall && parts.length == 2
+            && (known.lookupBuiltinOrTempFunction(parts[1]).isDefined()
+              || known.lookupBuiltinOrTempTableFunction(parts[1]).isDefined())) return null;
+        scala.Option start = node.origin().startIndex();
+        lines.append(parts[0]).append('\0').append(start.isDefined() ? start.get() : "-1");
+        for (int i = 1; i < parts.length; i++) lines.append('\0').append(parts[i]);
+        lines.append('\n');
+        return null;
+      }
+    });
+    return lines.toString();
+  }
+
+  /** A plan in whose calls other names stand: `names` has them by kind and parts. */
+  public Object renamed(Object plan, final Map names) {
+    return changed((LogicalPlan) plan, new Names() {
+      public String of(String name, TreeNode node) { return (String) names.get(name); }
+    });
+  }
+
+  /** What makes of arguments the call of an SQL function: an expression, or of a table function a plan. */
+  public Object builder(Object catalog, Object function) throws Exception {
+    String name = ((SQLFunction) function).isTableFunc() ? "makeSQLTableFunctionBuilder" : "makeSQLFunctionBuilder";
+    Method method = SessionCatalog.class.getDeclaredMethod(name, SQLFunction.class);
+    method.setAccessible(true);
+    return method.invoke(catalog, function);
+  }
+}

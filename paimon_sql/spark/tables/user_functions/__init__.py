@@ -1,0 +1,1 @@
+"""Functions that users create in a catalog: what it keeps as Spark runs it, and their calls."""

@@ -1,0 +1,180 @@
+"""What Spark's analyzer needs for the calls of catalogs' functions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from py4j.java_gateway import JavaObject
+
+from paimon_core.errors import (
+    DatabaseNotFoundError,
+    FunctionNotFoundError,
+    InvalidNameError,
+    PaimonError,
+    UnsupportedFeatureError,
+)
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, SupportsFunctions
+from paimon_sql.catalog.function import Function, LambdaDefinition
+from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.functions import (
+    SCALAR,
+    TABLE,
+    call_builder,
+    columns_ddl,
+    put_temporary_function,
+    sql_function,
+    type_sql,
+)
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.named_functions import renames_calls
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.user_functions.bodies import Body, Place, full_names, is_expression, spelled_in_full
+from paimon_sql.spark.tables.user_functions.definitions import (
+    PRIVATE,
+    Texts,
+    input_struct,
+    is_table_function,
+    place_of,
+    result_struct,
+    result_type,
+    runnable,
+    says_query,
+    spark_properties,
+)
+from paimon_sql.spark.tables.user_functions.python_code import PythonCall, check_allowed
+from paimon_sql.spark.tables.views.cycles import find_cycle
+from paimon_sql.spark.types import to_spark
+
+Name = tuple[str, str, str]  # catalog, database, function
+
+
+@dataclass(frozen=True)
+class FunctionCalls:
+    """The calls of one session; `catalog_of` knows the catalogs of ours by their names."""
+
+    session: SessionBridge
+    catalog_of: Callable[[str], Catalog | None]
+
+    @property
+    def jvm(self) -> Jvm:
+        return self.session.jvm
+
+    def find(self, full: Sequence[str]) -> Function | None:
+        """The function of a full name; None where no catalog of ours has it. Raises `CorruptFileError`."""
+        if len(full) != 3 or full[1] == SYSTEM_DATABASE:
+            return None
+        catalog = self.catalog_of(full[0])
+        if not isinstance(catalog, SupportsFunctions):
+            return None
+        try:
+            return catalog.load_function(Identifier(full[1], full[2]))
+        except (FunctionNotFoundError, DatabaseNotFoundError, InvalidNameError):
+            return None
+
+    def builder(self, name: Name, function: Function) -> JavaObject:
+        """What makes of arguments the call of a function, a Scala function. Raises `UnsupportedFeatureError` for one
+        that cannot run here or leads back to itself, `NotAllowedError` for code that may not."""
+        identifier = Identifier(*name[1:])
+        definition = runnable(function, identifier)
+        self.refuse_cycle(name, function)
+        if isinstance(definition, LambdaDefinition):
+            text, is_query = self._python_body(name, function, definition), False
+        else:
+            body = self._body(function, definition.text)
+            text = self.spelled(body, place_of(function, name[0], identifier))
+            is_query = body.is_query
+        properties = spark_properties(function, self.texts(name, function), (text, is_query), name[0], identifier)
+        properties["referredTempFunctionsNames"] = json.dumps(self._private_names(text))
+        return call_builder(
+            self.jvm, self.session.session, sql_function(self.jvm, self.session.session, name[1:], properties)
+        )
+
+    def spelled(self, body: Body, place: Place, *, only_private: bool = False) -> str:
+        """The text of a body for Spark, wherever it is called. With `only_private` it calls no function of ours by the
+        name of a catalog, in which Spark finds none while it creates one of the session's."""
+        asks = not (only_private or renames_calls(self.jvm))
+
+        def naming(kind: str, full: tuple[str, ...]) -> str | None:
+            return None if kind == SCALAR and asks else self.private_name(kind, full)
+
+        return spelled_in_full(self.session, body, place, naming, spells_calls=not only_private)
+
+    def private_name(self, kind: str, full: tuple[str, ...]) -> str | None:
+        """The name of a temporary function that stands for one of a catalog of ours; None for another, and for one of
+        the other kind."""
+        function = self.find(full)
+        if function is None or is_table_function(function) != (kind == TABLE):
+            return None
+        private = _private(full)
+        builder = self.builder((full[0], full[1], full[2]), function)
+        put_temporary_function(self.session.session, private, builder, is_table=kind == TABLE)
+        return private
+
+    def texts(self, name: Name, function: Function) -> Texts:
+        """A function's parameters and result as Spark's SQL spells them."""
+        parameters = columns_ddl(self.jvm, input_struct(function))
+        if is_table_function(function):
+            return Texts(parameters, columns_ddl(self.jvm, result_struct(function)))
+        returned = result_type(function, Identifier(*name[1:])).type
+        return Texts(parameters, type_sql(self.jvm, to_spark(returned)))
+
+    def refuse_cycle(self, name: Name, function: Function) -> None:
+        """Raises `UnsupportedFeatureError` for a function whose body leads to a circle of functions: Spark would follow
+        it until its stack ends."""
+        first = self._references(name, function)
+        if not first:
+            return
+        cycle = find_cycle(name, lambda other: first if other == name else self._references_of(other))
+        if cycle is not None:
+            path = " -> ".join(".".join(n) for n in cycle)
+            raise UnsupportedFeatureError(
+                f"Function {'.'.join(name)} cannot be: functions call each other in a circle ({path}). Replace or drop "
+                "one of them."
+            )
+
+    # -- ours ---------------------------------------------------------------------------------------------------------
+    def _python_body(self, name: Name, function: Function, definition: LambdaDefinition) -> str:
+        """An SQL function's body that calls the code: Spark then binds names and defaults, and casts, as for others."""
+        full = ".".join(name)
+        check_allowed(self.jvm, full)
+        parameters = [f.name for f in function.parameters or ()]
+        returns = to_spark(result_type(function, Identifier(*name[1:])).type)
+        call = PythonCall(self.jvm, full, parameters, definition.text, returns, function.deterministic)
+        private = _private((*name, "python"))
+        put_temporary_function(self.session.session, private, call, is_table=False)
+        return f"{quoted_name(private)}({', '.join(map(quoted_name, parameters))})"
+
+    def _body(self, function: Function, text: str) -> Body:
+        said = says_query(function)
+        return Body(text, not is_expression(self.session, text) if said is None else said)
+
+    def _references_of(self, name: Name) -> Sequence[Name]:
+        try:
+            function = self.find(name)
+            return () if function is None else self._references(name, function)
+        except PaimonError:
+            return ()
+
+    def _references(self, name: Name, function: Function) -> Sequence[Name]:
+        """The full names of what a function calls."""
+        try:
+            definition = runnable(function, Identifier(*name[1:]))
+        except UnsupportedFeatureError:
+            return ()
+        if isinstance(definition, LambdaDefinition):
+            return ()
+        place = place_of(function, name[0], Identifier(*name[1:]))
+        found = full_names(self.session, self._body(function, definition.text), place)
+        return [(n[0], n[1], n[2]) for _, n in found if len(n) == 3]
+
+    def _private_names(self, text: str) -> Sequence[str]:
+        """The temporary functions of ours that a body calls."""
+        return sorted({part for part in text.split("`") if part.startswith(PRIVATE)})
+
+
+def _private(full: Sequence[str]) -> str:
+    return PRIVATE + hashlib.sha256("\0".join(full).encode("utf-8", "surrogatepass")).hexdigest()[:24]

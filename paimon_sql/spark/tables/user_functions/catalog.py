@@ -1,0 +1,63 @@
+"""The functions of a catalog of ours as Spark's `FunctionCatalog` asks for them: those of `sys`, and users' own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from paimon_core.errors import DatabaseNotFoundError, FunctionNotFoundError, InvalidNameError
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsFunctions
+from paimon_sql.catalog.function import Function
+from paimon_sql.spark.errors.java import no_such_function, not_called_so
+from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
+from paimon_sql.spark.jvm.older.named_functions import expression_function
+from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
+from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
+from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
+from paimon_sql.spark.tables.user_functions.calls import FunctionCalls
+from paimon_sql.spark.tables.user_functions.definitions import is_table_function
+
+
+class SparkFunctions(NamedCatalog):
+    """The part of a catalog that has functions; another part knows its name, and the identifiers of Spark's."""
+
+    CARRIERS: ClassVar[Mapping[str, str]] = {"listFunctions": NO_SUCH_NAMESPACE}
+
+    def listFunctions(self, namespace: Any) -> Any:
+        if list(namespace) == [SYSTEM_DATABASE]:
+            return connector.identifiers(self.jvm, SYSTEM_DATABASE, FUNCTIONS)
+        found = self.catalog.list_functions(single(namespace)) if isinstance(self.catalog, SupportsFunctions) else ()
+        return connector.identifiers(self.jvm, single(namespace) if found else "", found)
+
+    def functionExists(self, identifier: Any) -> bool:
+        # Spark asks this first; its own message about an unknown one of sys would not list those that there are
+        if list(identifier.namespace()) == [SYSTEM_DATABASE]:
+            return bool(check_function(str(identifier.name())))
+        return self._find_function(identifier) is not None
+
+    def loadFunction(self, identifier: Any) -> Any:
+        name = str(identifier.name())
+        if not list(identifier.namespace()) and name == BUCKET:
+            return BucketTransform(self.jvm)
+        if list(identifier.namespace()) == [SYSTEM_DATABASE]:
+            return system_function(self.jvm, self.session, self.catalog, self.catalog_name, name)
+        function = self._find_function(identifier)
+        if function is None:
+            raise no_such_function(self.jvm, identifier)
+        ours = self._identifier(identifier)
+        if is_table_function(function):
+            raise not_called_so(self.jvm, f"{self.catalog_name}.{ours}", is_table=True)
+        calls = FunctionCalls(self.session, self._catalog_of)
+        builder = calls.builder((self.catalog_name, ours.database, ours.table), function)
+        return expression_function(self.jvm, ours.table, builder, ours.database)
+
+    def _find_function(self, identifier: Any) -> Function | None:
+        if len(list(identifier.namespace())) != 1 or not isinstance(self.catalog, SupportsFunctions):
+            return None
+        try:
+            ours: Identifier = self._identifier(identifier)
+            return self.catalog.load_function(ours)
+        except (FunctionNotFoundError, DatabaseNotFoundError, InvalidNameError):
+            return None
