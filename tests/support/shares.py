@@ -17,13 +17,13 @@ VARIABLE = "PAIMON_SQL_SHARE"
 
 # by file or folder, into how many parts: 7 at most, the days of a week. What a change most probably breaks is in none
 SUITES: Mapping[str, int] = {
-    "tests/catalogs/test_crashes.py": 4,
-    "tests/cluster/test_standalone.py": 3,
-    "tests/conformance": 4,
-    "tests/faults/test_damaged_files.py": 3,
-    "tests/faults/test_every_call.py": 5,
-    "tests/faults/test_kill_upkeep.py": 5,
-    "tests/faults/test_killed_processes.py": 5,
+    "tests/catalogs/test_crashes.py": 3,
+    "tests/cluster/test_standalone.py": 7,
+    "tests/conformance": 5,
+    "tests/faults/test_damaged_files.py": 4,
+    "tests/faults/test_every_call.py": 6,
+    "tests/faults/test_kill_upkeep.py": 6,
+    "tests/faults/test_killed_processes.py": 7,
     "tests/interop": 7,
     "tests/spark/test_golden.py": 5,
     "tests/spark/test_long_session.py": 3,

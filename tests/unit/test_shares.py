@@ -56,4 +56,4 @@ def test_what_the_environment_asks_for(given: str, meant: Share | None, monkeypa
 
 
 def test_a_share_says_how_to_run_it_again() -> None:
-    assert str(Share(5, 3)).startswith("PAIMON_SQL_SHARE=5/3 runs: part 5 of 12 of tests/catalogs/test_crashes.py, ")
+    assert str(Share(5, 3)).startswith("PAIMON_SQL_SHARE=5/3 runs: part 5 of 9 of tests/catalogs/test_crashes.py, ")
