@@ -12,6 +12,7 @@ from paimon_core.optional_packages import import_optional
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.privileges.catalog import guarded
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
@@ -60,9 +61,12 @@ METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
-    """The catalog that `metastore` names (default: filesystem). Raises `InvalidOptionError`."""
+    """The catalog that `metastore` names (default: filesystem), as its `user` may use it where the warehouse has users.
+
+    Raises `InvalidOptionError`, `StorageError`.
+    """
     metastore = options.get("metastore", "filesystem").strip().lower()
     if metastore not in METASTORES:
         known = ", ".join(METASTORES)
         raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version knows {known}.")
-    return METASTORES[metastore](options)
+    return guarded(metastore, METASTORES[metastore](options))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_core.errors import InvalidNameError, TableNotFoundError
+from paimon_core.errors import InvalidNameError, NoPrivilegeError, TableNotFoundError
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
@@ -16,6 +17,7 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
+from paimon_sql.catalog.privileges.accounts import Accounts
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
 
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -111,8 +113,22 @@ class PathCatalog:
     def _files(self, identifier: Identifier) -> SchemaFiles:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")
-        options = self.settings()
-        return SchemaFiles(load_file_io(str(identifier.base), options), self.cache.under(options), Allowed.of(options))
+        options, path = self.settings(), str(identifier.base)
+        io = load_file_io(path, options)
+        _check_no_users(io, path)
+        return SchemaFiles(io, self.cache.under(options), Allowed.of(options))
+
+
+def _check_no_users(io: FileIO, path: str) -> None:
+    """Raises `NoPrivilegeError` for a table in a warehouse with users, and for the tables of these: by a path nobody
+    says who he is."""
+    folder, _, name = path.rpartition("/")
+    warehouse = folder.rpartition("/")[0] if folder.endswith(".db") else folder if name.endswith(".sys") else ""
+    if warehouse and Accounts(io, warehouse).enabled():
+        raise NoPrivilegeError(
+            f"Table {path} is in a warehouse with users: name it in a catalog of the warehouse, which has the options "
+            "'user' and 'password'."
+        )
 
 
 def _not_found(identifier: Identifier) -> TableNotFoundError:

@@ -13,6 +13,7 @@ from paimon_core.errors import TableNotFoundError
 from paimon_core.secrets import is_secret, redacted, without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.store.features import check_selectable
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
@@ -68,6 +69,8 @@ def _all_tables(catalog: Catalog) -> Iterator[Row]:
         schema, options = table.schema, table.schema.options
         kinds = (options.get("type", "table"), bool(schema.partition_keys), bool(schema.primary_keys))
         try:
+            if table.store.rights is not None:
+                table.store.rights.check_any(table.name)
             snapshot = table.latest_snapshot()
             figures = _figures(list(live_files(table.store, snapshot).values())) if snapshot else _UNKNOWN
         except UNREADABLE as e:
@@ -82,6 +85,7 @@ def _all_partitions(catalog: Catalog) -> Iterator[Row]:
         table = catalog.load_table(identifier)
         if not table.schema.partition_fields:
             return []
+        check_selectable(table.store)
         groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
         for entry in live_files(table.store, table.latest_snapshot()).values():
             groups[entry.partition].append(entry)

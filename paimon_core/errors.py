@@ -24,6 +24,7 @@ PaimonError
 ├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
 │   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
 ├── NotAllowedError                        the table names what its catalog does not let it reach
+├── NoPrivilegeError                       the user of the catalog may not do this
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 │   └── BucketConflictError                it gave new keys their buckets, which can be looked up again
@@ -179,6 +180,10 @@ class StorageRefusedError(StorageError):
 
 class NotAllowedError(PaimonError):
     """The table names a file or an address outside of it that its catalog does not let it reach."""
+
+
+class NoPrivilegeError(PaimonError):
+    """The user of the catalog lacks a privilege, or is not known there under this password."""
 
 
 class UnsafeStorageError(PaimonError):

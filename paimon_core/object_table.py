@@ -25,6 +25,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import BIGINT, STRING, DataField
 from paimon_core.store.allowed import EXTERNAL_PATHS
+from paimon_core.store.features import check_selectable
 from paimon_core.store.table_store import TableStore
 
 OBJECT_TABLE = "object-table"
@@ -83,6 +84,7 @@ class ObjectTable:
     @staticmethod
     def of(store: TableStore, catalog_options: Mapping[str, str]) -> ObjectTable:
         """Raises `NotAllowedError` for a folder that the catalog does not let its tables name, `InvalidOptionError`."""
+        check_selectable(store)
         location = object_location(store)
         if location == store.root:
             return ObjectTable(store, location, store.io)

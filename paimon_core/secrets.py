@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 SECRET_NAMES = (
-    r"secret|passw|passphrase|token|credential|signature|authorization|cookie|connection[._-]?string|"
+    r"secret|passw|passphrase|privileged_user|file_based_privilege|token|credential|signature|authorization|cookie|connection[._-]?string|"
     r"(?:access|account|api|private|shared|encryption)[._-]?key|(?<=fsspec\.)(?:key|auth)\b|"
     r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pwd|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )

@@ -49,7 +49,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.ddl.option_changes import check_option_set
-from paimon_core.store.features import check_writable
+from paimon_core.store.features import check_selectable, check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
@@ -136,10 +136,12 @@ class Table:
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """The partitions of a version that have files, a column per partition key."""
+        check_selectable(self.store)
         return partition_rows(self.store, snapshot)
 
     def partition_counts(self, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
         """Rows, files, bytes and the last file's time of the partitions of a version that satisfy a predicate."""
+        check_selectable(self.store)
         return partition_counts(self.store, snapshot, predicate)
 
     def for_write(self) -> Table:

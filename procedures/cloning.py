@@ -13,6 +13,7 @@ from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, co
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.features import check_selectable
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
@@ -166,6 +167,7 @@ def copy_table(
     options: Mapping[str, str] | None = None,
 ) -> None:
     """See `copy`; a new table has the source's options and `options`."""
+    check_selectable(source.store)
     which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
     if has_table(catalog, identifier):
         _replace(context, source, load_table(catalog, identifier), which)

@@ -141,6 +141,8 @@ def load_table(catalog: Catalog, identifier: Identifier) -> Table:
         raise refuse_format_table(table.name)
     if is_object_table(table.schema.options):
         raise refuse_object_table(table.name)
+    if table.store.rights is not None:
+        table.store.rights.check_any(table.name)
     return table
 
 

@@ -23,6 +23,7 @@ from paimon_core.io.file_io import storage_errors
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.value_texts import internal_text
+from paimon_core.store.features import check_insertable, check_selectable
 from paimon_core.store.table_store import TableStore
 
 
@@ -50,10 +51,12 @@ class FormatTable:
 
     def plan(self, predicate: Predicate | None = None) -> list[FormatSplit]:
         """What to read; see `plan_format_table`."""
+        check_selectable(self.store)
         return plan_format_table(self.store, predicate)
 
     def partitions(self) -> pa.Table:
         """The partitions that have folders, a column per partition key."""
+        check_selectable(self.store)
         folders = partition_folders(self.store)
         return pa.Table.from_batches([partition_batch(self.store, folders, self.schema.partition_fields)])
 
@@ -70,7 +73,9 @@ class FormatTable:
         return None
 
     def commit(self, files: Sequence[StagedFile], overwrite: Overwrite | None = None) -> None:
-        """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`."""
+        """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`,
+        `NoPrivilegeError`."""
+        check_insertable(self.store)
         old = [] if overwrite is None else self._replaced(files, overwrite)
         fs = self.store.io.arrow()
         for file in files:

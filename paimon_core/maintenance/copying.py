@@ -18,6 +18,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataType
+from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
@@ -84,8 +85,10 @@ def copy_files(
     """Copy the files of the partitions meant, by `copy`; what to commit to `target`.
 
     Its schemas are those of `source`; or there are `schemas`, and the files get new names, as it may have theirs.
-    Raises `StorageError`, `FileNotFoundError`; files copied by then stay in the target's folders as orphans.
+    Raises `NoPrivilegeError`, `StorageError`, `FileNotFoundError`; files copied by then stay in the target's folders as
+    orphans.
     """
+    check_selectable(source)
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     index: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     paths: list[tuple[str, str]] = []

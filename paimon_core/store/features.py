@@ -36,12 +36,16 @@ def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
 
 
 def check_readable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` where reading this version of the table needs more than this library does."""
+    """Raises `UnsupportedFeatureError` where reading this version of the table needs more than this library does, and
+    as `check_selectable`."""
+    check_selectable(store)
     _check(store, READ, "read")
 
 
 def check_writable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on."""
+    """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on, and as
+    `check_insertable`."""
+    check_insertable(store)
     _check(store, WRITE, "written")
     if store.options[ICEBERG_STORAGE] != DISABLED:
         _check_iceberg(store)
@@ -58,6 +62,18 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
             "'bucket' = '-1', '-2', or '1' or more."
         )
+
+
+def check_selectable(store: TableStore) -> None:
+    """Raises `NoPrivilegeError` where the catalog's user may not read rows of the table."""
+    if store.rights is not None:
+        store.rights.check_select(store.name)
+
+
+def check_insertable(store: TableStore) -> None:
+    """Raises `NoPrivilegeError` where the catalog's user may not change rows of the table."""
+    if store.rights is not None:
+        store.rights.check_insert(store.name)
 
 
 def _check_iceberg(store: TableStore) -> None:

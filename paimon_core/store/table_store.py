@@ -13,6 +13,7 @@ from typing import Protocol
 from paimon_core.errors import CorruptFileError
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
+from paimon_core.rights import Rights
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
@@ -53,7 +54,7 @@ class TableStore:
     `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
     seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
-    store is for, `watcher` is told of changes.
+    store is for, `watcher` is told of changes. `rights` are those of the catalog's user; None: there are no users.
     """
 
     io: FileIO
@@ -67,6 +68,7 @@ class TableStore:
     loaded: float = field(default_factory=time.time, compare=False, repr=False)
     turn: Turn | None = field(default=None, compare=False, repr=False)
     watcher: Watcher | None = field(default=None, compare=False, repr=False)
+    rights: Rights | None = None
 
     @staticmethod
     def of(

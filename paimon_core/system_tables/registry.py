@@ -42,14 +42,23 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
 }
 
 
+# what a user may see without a privilege, and with any on the table; of others one may learn values of columns
+_OF_DEFINITION = frozenset(("aggregation_fields", "options", "schemas"))
+_OF_VERSIONS = frozenset(("branches", "consumers", "snapshots", "tags"))
+
+
 def system_table_schema(name: str) -> pa.Schema:
     """The columns of a system table. Raises `TableNotFoundError` naming those that exist."""
     return _find(name).schema
 
 
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
-    """The rows of a system table of the store's table; `zone` None is the process's own."""
+    """The rows of a system table of the store's table; `zone` None is the process's own.
+
+    Raises `NoPrivilegeError` where the catalog's user may not see them."""
     table = _find(name)
+    if store.rights is not None and name.lower() not in _OF_DEFINITION:
+        (store.rights.check_any if name.lower() in _OF_VERSIONS else store.rights.check_select)(store.name)
     try:
         with files_of(store.name):
             found = table.rows(store, zone)

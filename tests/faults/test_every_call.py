@@ -26,7 +26,8 @@ def test_what_is_true_when_a_call_fails(tmp_path: Path, statement: Statement) ->
 
 
 def test_every_procedure_is_a_statement(tmp_path: Path) -> None:
-    assert {s.procedure for s in CALLS} | set(REFUSED) == set(PROCEDURES)
+    of_users = {n for n, p in PROCEDURES.items() if p.body.__module__.endswith(".privileges")}  # one commit each
+    assert {s.procedure for s in CALLS} | set(REFUSED) | of_users == set(PROCEDURES)
     for name in REFUSED:
         given = {p.name: "x" for p in PROCEDURES[name].parameters}
         with pytest.raises(UnsupportedFeatureError):

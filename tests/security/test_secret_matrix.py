@@ -1,4 +1,4 @@
-"""Fourteen kinds of secrets on fifteen surfaces: none is shown anywhere.
+"""Fifteen kinds of secrets on fifteen surfaces: none is shown anywhere.
 
 Each secret is an option of one catalog, and of a table whose schema another engine wrote; then every surface is asked
 once for its text. A cell is a kind and a surface. Statements with a secret are run last: that Spark keeps their text
@@ -44,6 +44,7 @@ KINDS = {
     "secret of DLF": ("dlf.access-key-secret", "{}"),
     "password of a Hive metastore": ("javax.jdo.option.ConnectionPassword", "{}"),
     "bearer of a header": ("header.Authorization", "Bearer {}"),
+    "password of a warehouse's user": ("password", "{}"),
     "key in an address": ("endpoint", "https://host/p?sig={}&x=1"),
 }
 SECRETS = {kind: f"Canary{i:02}xQ7" for i, kind in enumerate(KINDS)}
@@ -130,9 +131,19 @@ def pages(place: Place) -> str:
     return "\n".join([settings, *(f"{e.description()} {e.details()} {e.physicalPlanDescription()}" for e in shown)])
 
 
+def calls() -> list[str]:
+    """Statements with passwords that no option's name stands before."""
+    password = SECRETS["password of a warehouse's user"]
+    return [
+        f"CALL sys.init_file_based_privilege('{password}')",
+        f'CALL paimon.sys.create_privileged_user("ann", "{password}")',
+    ]
+
+
 def statement_log(place: Place) -> str:
     statements = [f"CREATE CATALOG c WITH ('{k}' = '{v}')" for k, v in OPTIONS.items()]
     statements += [f"SET spark.sql.catalog.c.{k} = {v}" for k, v in OPTIONS.items()]
+    statements += calls()
     ended = [EndedStatement("thrift", str(i), "ann", s, 1, "FINISHED") for i, s in enumerate(statements)]
     return "\n".join(StatementLog().new_lines(ended, lambda _: None))
 
@@ -142,6 +153,8 @@ def history(place: Place) -> str:
     kept: FileHistory = StatementHistory(str(path))
     for key, value in OPTIONS.items():
         kept.store_string(f"CREATE CATALOG c WITH ('{key}' = '{value}')")
+    for statement in calls():
+        kept.store_string(statement)
     kept.store_string("SELECT 'what is kept'")
     return path.read_text()
 

@@ -91,6 +91,17 @@ STEPS: list[str | tuple[str, str]] = [
     ("CALL sys.alter_function('f', '{}')", NOT_HERE),
     ("CALL sys.drop_function('f')", NOT_HERE),
     ("CALL sys.alter_view_dialect('v', 'drop')", NOT_HERE),
+    "CALL sys.init_file_based_privilege('x')",
+    *(
+        (f"CALL sys.{call}", "has no users")
+        for call in (
+            "create_privileged_user('a', 'b')",
+            "drop_privileged_user('a')",
+            "grant_privilege_to_user('a', 'SELECT')",
+            "revoke_privilege_from_user('a', 'SELECT')",
+            "list_privileges()",
+        )
+    ),
     "CREATE TABLE o TBLPROPERTIES ('type' = 'object-table')",
     "CALL sys.refresh_object_table('o')",
 ]

@@ -157,3 +157,12 @@ class JavaOracle:
                 return json.loads(line)
         self._log.seek(0)
         raise JavaError(f"The oracle ended: {self._log.read().decode(errors='replace')[-2000:]}")
+
+
+def make_accounts(warehouse: str, *arguments: str) -> None:
+    """Users by Java, see `java_accounts.py`."""
+    oracles = find_oracles()
+    assert oracles is not None
+    script = str(Path(__file__).with_name("java_accounts.py"))
+    command = [_python(oracles), script, str(oracles), warehouse, *arguments]
+    subprocess.run(command, env=_environment("1g", QUICK_JVM), check=True, stdout=subprocess.DEVNULL)

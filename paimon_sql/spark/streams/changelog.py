@@ -16,6 +16,7 @@ from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.changes import ChangeRange, changes_store, first_snapshot, plan_changes
+from paimon_core.store.features import check_selectable
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
@@ -57,6 +58,7 @@ class PaimonChangelog(Proxy):
 
     def newScanBuilder(self, options: Any) -> Any:
         given = option_map(options)
+        check_selectable(self.table.store)
         return _ChangesScanBuilder(self.jvm, self.session, self.table.with_options(given), self.wanted, tuple(given))
 
     class Java:

@@ -20,6 +20,7 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.store.features import check_selectable
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.system_database import catalog_system_table, read_catalog_system_table
@@ -190,6 +191,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def newScanBuilder(self, options: Any) -> Any:
         table = self._with_options(options)
+        check_selectable(table.store)
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
@@ -316,6 +318,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
 
     def newScanBuilder(self, options: Any) -> Any:
         table, given = self._with_options(options), option_map(options)
+        check_selectable(table.store)
         at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
         version = partial(self._version, table)
         builder = SourceScanBuilder(self.jvm, self.session, at, version, self.derived, given)
