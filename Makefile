@@ -17,7 +17,8 @@
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
-# make catalog-commits   8 processes that commit 50 times each to one table through a REST server
+# make catalog-commits   8 processes that commit 50 times each to one table: through a REST server, and under the lock of
+#              each other catalog that has locks, on a storage that needs them
 # make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make stream-kills   drivers of streams that write are killed at every file operation; EVERY=11 of them
 # make stream-soak   an hour of epochs, which is to leave few files and hold no more; ARGS="--minutes 8"
@@ -125,7 +126,7 @@ catalog-crashes: .venv/dev.installed
 	PAIMON_SQL_CATALOG_CRASHES=all $(BIN)/python -m pytest -q tests/catalogs/test_crashes.py $(ARGS)
 
 catalog-commits: .venv/dev.installed
-	PAIMON_SQL_CATALOG_COMMITS=8x50 $(BIN)/python -m pytest -q tests/catalogs/test_rest.py -k many_commit $(ARGS)
+	PAIMON_SQL_CATALOG_COMMITS=8x50 $(BIN)/python -m pytest -q --durations=10 tests/catalogs/test_rest.py tests/catalogs/test_locks.py -k many_commit $(ARGS)
 
 EVERY ?= 1
 stream-kills: .venv/dev.installed

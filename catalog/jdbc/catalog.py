@@ -123,7 +123,7 @@ class JdbcCatalog(JdbcFunctions):
             rows.set_database_properties(connection, key, name, properties)
             rows.remove_database_properties(connection, key, name, [k for k in removed if k not in kept])
 
-        self._write(alter)
+        self._write_surely(alter)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(name)
@@ -131,7 +131,7 @@ class JdbcCatalog(JdbcFunctions):
         if cascade:
             for table in self.list_tables(name):
                 self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
-        self._write(partial(self._delete_database, name, cascade))
+        self._write_surely(partial(self._delete_database, name, cascade))
         self.io.delete_empty_dir_below(self.warehouse, self._database_dir(name))
 
     def _delete_database(self, name: str, cascade: bool, connection: Connection, key: str) -> None:
@@ -196,7 +196,7 @@ class JdbcCatalog(JdbcFunctions):
             if self._has_row(identifier):
                 self._files.drop(path)
                 self._locks.lock(identifier).check()
-                self._write(rows.delete_table, identifier)
+                self._write_surely(rows.delete_table, identifier)
                 return
         if not ignore_if_not_exists:
             self._check_database(identifier.database)
@@ -215,7 +215,11 @@ class JdbcCatalog(JdbcFunctions):
             self._check_database(target.database)
             if source == target or self._read(rows.has_any, target) or self.io.exists(new):
                 raise self._exists(target)
-            self._write(rows.note_rename, source, target)
+            try:
+                self._write(rows.note_rename, source, target)
+            except OutcomeUnknown:
+                if self._read(rows.noted_rename, source) != (source, target):
+                    raise
             try:
                 self._files.rename(old, new, target)
             except PaimonError:
@@ -402,7 +406,7 @@ class JdbcCatalog(JdbcFunctions):
             change()
             schema = latest_schema(self.io, self._path(identifier))
             if self.settings.sync_properties and schema is not None:
-                self._write(rows.set_table_properties, identifier.base, properties_of(schema))
+                self._write_surely(rows.set_table_properties, identifier.base, properties_of(schema))
 
     def _end_rename(self, identifier: Identifier) -> bool:
         """End a rename that somebody began and that this table is part of; whether there was one."""
@@ -419,7 +423,7 @@ class JdbcCatalog(JdbcFunctions):
         if ends_forward(self.io, self._path(source), self._path(target)):
             self._write(rows.rename_table, source, target)
         else:
-            self._write(rows.forget_rename, source)
+            self._write_surely(rows.forget_rename, source)
 
     # -- locks --------------------------------------------------------------------------------------------------------
     @contextmanager
@@ -441,6 +445,13 @@ class JdbcCatalog(JdbcFunctions):
 
     def _write(self, act: Callable[..., _T], *arguments: object) -> _T:
         return self._database.write(lambda c: act(c, self.settings.catalog_key, *arguments))
+
+    def _write_surely(self, act: Callable[..., _T], *arguments: object) -> _T:
+        """Make a change that may be made twice: without an answer it is made again."""
+        try:
+            return self._write(act, *arguments)
+        except OutcomeUnknown:
+            return self._write(act, *arguments)
 
     def _has_row(self, identifier: Identifier) -> bool:
         return self._read(rows.has_table, identifier)

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,12 +16,9 @@ from paimon_core.errors import (
     InvalidOptionError,
     NotFoundError,
     StorageError,
-    StorageRefusedError,
     TableExistsError,
     TableNotFoundError,
-    UnsafeStorageError,
 )
-from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -335,41 +325,6 @@ def test_a_metastore_without_locks(place: Place, caplog: pytest.LogCaptureFixtur
 
 
 # -- locks ------------------------------------------------------------------------------------------------------------
-class WithoutAtomicCreate(LocalFileIO):
-    """A storage where two can write one file at the same time, unless they hold a lock."""
-
-    @property
-    def atomic_create(self) -> bool:
-        return False
-
-    def create_exclusive(self, path: str, data: bytes) -> bool:
-        raise UnsafeStorageError(path)
-
-
-def on_unsafe_storage(place: Place, **more: str) -> Any:
-    catalog: Any = place.catalog(lock__enabled="true", **more)
-    return replace(catalog, io=WithoutAtomicCreate())
-
-
-@needs_locks
-def test_commits_hold_the_lock(place: Place) -> None:
-    catalog = on_unsafe_storage(place)
-    catalog.create_database("db")
-    catalog.create_table(T, SCHEMA)
-
-    def write(n: int) -> None:
-        mine = on_unsafe_storage(place)
-        for k in range(4):
-            insert(mine.load_table(T), [(n * 10 + k, "x")], user=f"u{n}")
-        mine.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(4)))
-    assert len(read(catalog.load_table(T))) == 16
-    assert place.server.client().show_locks(ttypes.ShowLocksRequest()).locks == []
-    catalog.close()
-
-
 @needs_locks
 def test_javas_lock_is_waited_for(place: Place) -> None:
     catalog: Any = place.catalog(lock__acquire__timeout="1 s")
@@ -386,76 +341,3 @@ def test_javas_lock_is_waited_for(place: Place) -> None:
     assert place.folders() == set()
     client.unlock(ttypes.UnlockRequest(lockid=held.lockid))
     waits.create_table(T, SCHEMA)
-
-
-@needs_locks
-def test_a_holder_that_died_delays_others_by_its_expiry(place: Place) -> None:
-    catalog: Any = replace(place, options={**place.options, "lock-acquire-timeout": "2 s"}).catalog()
-    catalog.create_database("db")
-    dead = catalog._locks.lock(T)
-    dead.__enter__()
-    dead._alive.cancel()  # as its process has ended
-    other: Any = place.catalog()
-    started = time.monotonic()
-    other.create_table(T, SCHEMA)
-    assert 1 < time.monotonic() - started < 30
-    with pytest.raises(StorageRefusedError, match=r"lock db\.t was lost"):
-        dead.check()
-    with pytest.raises(StorageError, match="was lost while it was held"):
-        dead.__exit__(None, None, None)
-
-
-@needs_locks
-def test_a_holder_lives_longer_than_its_expiry(place: Place) -> None:
-    catalog: Any = replace(place, options={**place.options, "lock-acquire-timeout": "1 s"}).catalog()
-    catalog.create_database("db")
-    other: Any = replace(place, options={**place.options, "lock-acquire-timeout": "3 s"}).catalog()
-    with catalog._locks.lock(T) as held:
-        with pytest.raises(CommitConflictError):
-            other.create_table(T, SCHEMA)
-        held.check()
-    other.create_table(T, SCHEMA)
-
-
-_FROZEN = """
-import json, sys, time
-from tests.catalogs.test_hive import on_unsafe_storage, T
-from tests.catalogs.kinds import Place
-from tests.support.stored import insert
-from pathlib import Path
-options = json.loads(sys.argv[1])
-catalog = on_unsafe_storage(Place("hive", Path(options["warehouse"]), options))
-table = catalog.load_table(T)
-lock = catalog._locks.lock(T)
-with lock:
-    print("held", flush=True)
-    sys.stdin.readline()
-    insert(table, [(9, "late")])
-"""
-
-
-@needs_locks
-def test_a_holder_that_was_frozen_does_not_commit(place: Place) -> None:
-    given = replace(place, options={**place.options, "lock-acquire-timeout": "2 s"})
-    catalog = on_unsafe_storage(given)
-    catalog.create_database("db")
-    catalog.create_table(T, SCHEMA)
-    process = subprocess.Popen(
-        [sys.executable, "-c", _FROZEN, json.dumps(dict(given.options))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=_ROOT,
-    )
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    os.kill(process.pid, signal.SIGSTOP)
-    patient = on_unsafe_storage(place)
-    insert(patient.load_table(T), ROWS)
-    os.kill(process.pid, signal.SIGCONT)
-    _, said = process.communicate("\n", timeout=60)
-    assert process.returncode != 0 and "was lost" in said, said
-    assert sorted(read(patient.load_table(T))) == ROWS
-    for each in (catalog, patient):
-        with suppress(StorageError):
-            each.close()
