@@ -6,6 +6,7 @@ Models are tables by default where the catalog cannot keep views, and what is ab
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ def spark(profile_of_session: dict[str, Any]) -> Any:
     session = shared_session(PaimonCredentials.from_dict({**known, "schema": "default"}))
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server, in a process of its own, whose catalog is `paimon`, too."""
+    from tests.support.served import served  # noqa: PLC0415  it needs PyHive
+
+    with served(tmp_path_factory.mktemp("server")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.support.ports import free_port
 
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PATIENCE = 600  # seconds
+RUN = ("-m", "paimon_sql", "serve")
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
 
 
@@ -37,10 +38,13 @@ class Server:
         """The address for Spark Connect's clients; `localhost`, as PySpark sends a token without TLS there only."""
         return f"sc://localhost:{self.connect}/;token={TOKEN}"
 
+    @property
+    def rest(self) -> str:
+        """The address of its REST catalog, where it has the option `--rest`."""
+        return self.log.read_text().partition("REST: ")[2].split()[0]
+
     def client(self, password: str = PASSWORD, database: str = "default") -> Any:
-        return hive.connect(
-            "127.0.0.1", self.thrift, username=USER, password=password, database=database, auth="CUSTOM"
-        )
+        return thrift_session(self.thrift, password, database)
 
     def health_now(self) -> dict[str, Any]:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=10) as answer:
@@ -54,9 +58,16 @@ class Server:
         return self.log.read_text()
 
 
+def thrift_session(port: int, password: str = PASSWORD, database: str = "default") -> Any:
+    return hive.connect("127.0.0.1", port, username=USER, password=password, database=database, auth="CUSTOM")
+
+
 @contextmanager
-def served(folder: Path, *options: object, passwords: bool = True, **environment: str) -> Iterator[Server]:
-    """A server of all doors whose catalog is in `folder/warehouse`, with passwords of a file and a token."""
+def served(
+    folder: Path, *options: object, passwords: bool = True, run: Sequence[str] = RUN, **environment: str
+) -> Iterator[Server]:
+    """A server of JDBC and Spark Connect whose catalog is in `folder/warehouse`, with passwords of a file and a
+    token; `run` is what Python runs before the server's options."""
     (folder / "token").write_text(f"{TOKEN}\n")
     thrift, connect, health = free_port(), free_port(), free_port()
     words = ["--thrift", thrift, "--connect", connect, "--token-file", folder / "token", "--health", health]
@@ -67,7 +78,7 @@ def served(folder: Path, *options: object, passwords: bool = True, **environment
         words += ["--users", folder / "users"]
     log = folder / "log"
     with log.open("w") as output:
-        command = [sys.executable, "-m", "paimon_sql", "serve", *map(str, words)]
+        command = [sys.executable, *run, *map(str, words)]
         process = subprocess.Popen(
             command, cwd=folder, stdout=output, stderr=output, text=True, env={**os.environ, **environment}
         )

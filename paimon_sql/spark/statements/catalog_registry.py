@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from py4j.java_gateway import JavaObject
 
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import CatalogStatement
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -45,11 +47,28 @@ _CONFIGURED = re.compile(
 _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
+class LoadedCatalogs:
+    """What sessions share that are made from one another: the catalog of equal options, and so its connections.
+
+    A session of Java's, and what it refers to, is there until the JVM collects its garbage, which may take hours:
+    clients of a server that come and go would each leave connections to a metastore behind.
+    """
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[frozenset[tuple[str, str]], Catalog] = WeakValueDictionary()
+
+    def load(self, options: Mapping[str, str]) -> Catalog:
+        """The catalog of some options, made where no session has it. Raises `InvalidOptionError`."""
+        key = frozenset(options.items())
+        found = self._known.get(key)
+        return self._known.setdefault(key, load_catalog(options)) if found is None else found
+
+
 class CatalogRegistry:
     """The catalogs of ours in one session."""
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm, self.bridge = jvm, SessionBridge(jvm, session)
+    def __init__(self, jvm: Jvm, session: Any, loaded: LoadedCatalogs) -> None:
+        self.jvm, self.bridge, self.loaded = jvm, SessionBridge(jvm, session), loaded
         self.catalogs: dict[str, SparkCatalog] = {}
         self._configured: list[str] = []  # the settings that the catalogs are made of
 
@@ -68,7 +87,7 @@ class CatalogRegistry:
             if self.bridge.conf(CATALOG_PREFIX + SESSION_CATALOG, "") in GENERIC_CLASSES:
                 self._keep_session_catalog()
             for name in sorted(set(_CONFIGURED.findall(text))):
-                load = partial(load_catalog, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
+                load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
             self._put(SparkPathCatalog(self.jvm, self.bridge))

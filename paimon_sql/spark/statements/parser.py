@@ -43,7 +43,7 @@ from paimon_sql.spark.jvm.sessions import (
     with_variables,
 )
 from paimon_sql.spark.proxy import Function2, Proxy
-from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, LoadedCatalogs
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.function_statements import FunctionStatements
 from paimon_sql.spark.statements.listed_views import EXTENDED, with_views
@@ -200,9 +200,10 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
     if has_parser(session):
         return
-    replace_parser(session, _parser(jvm, session, parser_of(session)))
-    inject_parser(session, Function2(jvm, lambda s, delegate: _parser(jvm, s, delegate)))
+    loaded = LoadedCatalogs()
 
+    def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser:
+        return PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
 
-def _parser(jvm: Jvm, session: JavaObject, delegate: JavaObject) -> PaimonParser:
-    return PaimonParser(jvm, CatalogRegistry(jvm, session), delegate)
+    replace_parser(session, parser(session, parser_of(session)))
+    inject_parser(session, Function2(jvm, parser))

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from dbt.adapters.paimon.credentials import PaimonCredentials
+from dbt.adapters.paimon.literals import quoted
 from dbt_common.exceptions import DbtConfigError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -97,7 +98,7 @@ def _connect_remotely(credentials: PaimonCredentials, remote: str) -> SparkSessi
             session.conf.set(key, value)
     catalog = str(credentials.database)
     try:
-        session.catalog.setCurrentCatalog(catalog)
+        session.sql(f"SET CATALOG {quoted(catalog)}").collect()
     except AnalysisException as error:
         raise DbtConfigError(f"The server has no catalog {catalog}: name one of its own in the profile.") from error
     return session
