@@ -18,7 +18,9 @@ def check_schema(avro: Any) -> None:
     """Raises `ValueError` for what is no Avro type, and where values could be without bound."""
     try:
         _least_bytes(avro, {})
-    except (KeyError, TypeError, AttributeError, RecursionError) as e:
+    except RecursionError as e:
+        raise ValueError("its schema is nested too deeply") from e
+    except (KeyError, TypeError, AttributeError) as e:
         raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
 
 
