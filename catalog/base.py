@@ -225,12 +225,19 @@ def check_is_empty(
     database: str, tables: Sequence[str], views: Sequence[str] = (), functions: Sequence[str] = ()
 ) -> None:
     """Raises `DatabaseNotEmptyError` for a database that is dropped without CASCADE although something is in it."""
-    if not (names := [*tables, *views, *functions]):
-        return
+    if tables or views or functions:
+        raise not_empty(database, tables, views, functions)
+
+
+def not_empty(
+    database: str, tables: Sequence[str], views: Sequence[str] = (), functions: Sequence[str] = ()
+) -> DatabaseNotEmptyError:
+    """The error for a database that is dropped without CASCADE although something is in it."""
     parts = (("tables", tables), ("views", views), ("functions", functions))
     counted = " and ".join(f"{len(found)} {kind}" for kind, found in parts if found)
-    raise DatabaseNotEmptyError(
-        f"Database {database} still has {counted}, {names[0]} among them: drop them, or use CASCADE."
+    first = [*tables, *views, *functions][0]
+    return DatabaseNotEmptyError(
+        f"Database {database} still has {counted}, {first} among them: drop them, or use CASCADE."
     )
 
 
