@@ -20,13 +20,13 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import texts, value_of
 from paimon_sql.spark.jvm.frames import run
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook, java_type, method
+from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import parser_of, session_catalog
 
 Kind = Literal["create", "create of a class", "drop", "describe"]
 Call = tuple[str, tuple[str, ...]]  # "scalar" or "table", and the parts of a function's name
 SCALAR, TABLE, RELATION, QUERY = "scalar", "table", "relation", "query"
-PART, CREATED = "sqlFunction.", "sqlFunction.createTime"
+PART = "sqlFunction."
 _KINDS: Mapping[str, Kind] = {
     "CreateUserDefinedFunction": "create",
     "CreateFunction": "create of a class",
@@ -147,18 +147,22 @@ def checked_properties(jvm: Jvm, session: JavaObject, name: str, statement: str)
 
 
 @hook(
-    "`SQLFunction`, `ExpressionInfo`",
+    "`SQLFunction`, `CatalogFunction`",
     "functions of our catalogs",
-    method(f"{classes.SQL_FUNCTION}$", "fromExpressionInfo", 2),
+    method(f"{classes.SQL_FUNCTION}$", "fromCatalogFunction", 2),
+    method(f"{classes.USER_DEFINED_FUNCTION}$", "propertiesToFunctionResources", 2),
+    constructor(classes.CATALOG_FUNCTION, 3),
     method(classes.SQL_FUNCTION, "inputParam", 0),
     method(classes.SQL_FUNCTION, "returnType", 0),
 )
 def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], properties: Mapping[str, str]) -> JavaObject:
     """The SQL function, of a database and a name, that properties are. Raises `CorruptFileError`."""
-    usage = json.dumps({CREATED: "0", **properties})
-    info = jvm.java_class(classes.EXPRESSION_INFO)(PART, *name, usage, "", "", "", "", "", "", "sql_udf")
+    identifier = jvm.java_class(classes.FUNCTION_IDENTIFIER)(name[1], jvm.some(name[0]))
     try:
-        return jvm.scala_object(classes.SQL_FUNCTION).fromExpressionInfo(info, parser_of(session))
+        made = jvm.scala_object(classes.USER_DEFINED_FUNCTION)
+        resources = made.propertiesToFunctionResources(jvm.scala_map(properties), identifier)
+        kept = jvm.java_class(classes.CATALOG_FUNCTION)(identifier, PART, resources)
+        return jvm.scala_object(classes.SQL_FUNCTION).fromCatalogFunction(kept, parser_of(session))
     except (Py4JError, CapturedException) as error:
         raise CorruptFileError(
             f"of function {'.'.join(name)}", f"Spark takes its definition for none ({error})", "replace it, or drop it"

@@ -96,8 +96,8 @@ class PaimonParser(Proxy):
             return self._of_paimon(statement)
         if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
             return command
-        plan = self.older.planned(self._parsed(statement, parse, *context), text)
-        plan = self.functions.planned(plan, text)
+        plan = self.functions.planned(self._parsed(statement, parse, *context), text)
+        plan = self.older.planned(plan, text)
         if EXTENDED.search(text):
             plan = with_views(self.registry, plan)
         if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
@@ -142,8 +142,8 @@ class PaimonParser(Proxy):
         text = with_variables(self.jvm, text)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
-        plan = self.older.planned(self._parsed(query, self.delegate.parseQuery), text)
-        return self.functions.planned(plan, text)
+        plan = self.functions.planned(self._parsed(query, self.delegate.parseQuery), text)
+        return self.older.planned(plan, text)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
