@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from paimon_core.materialized_table import UNITS
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.rules.rule import Rule
@@ -17,8 +18,6 @@ from paimon_sql.preprocess.statements import (
     ShowMaterialized,
     SuspendMaterialized,
 )
-
-_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY")
 
 
 def materialized_statement(cursor: Cursor) -> MaterializedStatement | None:
@@ -118,8 +117,8 @@ def _interval(cursor: Cursor) -> tuple[str, str]:
         _wrong(cursor, "FRESHNESS is an interval: INTERVAL '30' MINUTE")
     amount = cursor.next_text() if cursor.at_string() or cursor.at_number() else ""
     unit = cursor.symbol().removesuffix("S")
-    if not amount.isdigit() or not int(amount) or unit not in _UNITS:
-        _wrong(cursor, f"FRESHNESS is a whole number and one of {', '.join(_UNITS)}: INTERVAL '30' MINUTE")
+    if not amount.isdigit() or not int(amount) or unit not in UNITS:
+        _wrong(cursor, f"FRESHNESS is a whole number and one of {', '.join(UNITS)}: INTERVAL '30' MINUTE")
     cursor.index += 1
     return amount, unit
 
