@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -126,7 +126,7 @@ class MaterializedTables:
             writer = writer.tableProperty(key, value)
         return writer.partitionedBy(*(F.col(quoted_name(p)) for p in partitions)) if partitions else writer
 
-    def _condition(self, table: Table, partition: dict[str, str]) -> Column:
+    def _condition(self, table: Table, partition: Mapping[str, str]) -> Column:
         types = {f.name: f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
         condition = F.lit(True)
         for name, value in partition.items():
