@@ -29,6 +29,7 @@ from paimon_core.format_table.options import TYPE, check_format_schema, is_forma
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
+from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
 from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
 from paimon_core.spec.identifier import Identifier
@@ -237,6 +238,8 @@ class SchemaFiles:
             check_format_schema(schema)
         elif is_object:
             schema = object_schema(identifier, schema)
+        elif is_materialized_table(schema.options):
+            check_definition(str(identifier), schema.options)
         elif kind != "table":
             raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
         check_no_secrets(str(identifier), schema.options)

@@ -94,7 +94,7 @@ class Accounts:
 
     def grants(self, account: Account) -> Grants:
         """The privileges of a user as they are now. Raises `NoPrivilegeError` for a wrong password."""
-        known = dict(self._rows(_USERS)).get(account.user)
+        known = next((row[1] for row in self._rows(_USERS) if row[0] == account.user), None)
         if known is None or not hmac.compare_digest(known, account.sha256):
             raise NoPrivilegeError(
                 f"User {account.user} not found, or password incorrect, in the warehouse {self.warehouse}: give the "

@@ -180,7 +180,11 @@ class Feature:
 _SHREDDED = "shared-shredding"
 # what reading a table needs, writing one, and creating one
 READ = (
-    Feature("type", ("table",), instead="only tables of the type 'table' have rows that this version changes"),
+    Feature(
+        "type",
+        ("table", "materialized-table"),
+        instead="only tables of the types 'table' and 'materialized-table' have rows that this version changes",
+    ),
     Feature("data-evolution.enabled", ("false",), keyed_only=True),
     Feature("blob-view-field", ("",)),
     Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),

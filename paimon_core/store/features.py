@@ -29,7 +29,7 @@ def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
 
     Tables of another type, such as format tables, have rules of their own.
     """
-    if options.get("type", "table") != "table":
+    if options.get("type", "table") not in ("table", "materialized-table"):
         return
     for key, value, instead in unsupported_values(NEW, options, keyed=keyed):
         raise UnsupportedFeatureError(f"Option {key!r} cannot be {value!r}: {instead}.")

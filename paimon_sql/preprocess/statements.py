@@ -124,9 +124,60 @@ class CopyIntoFolder:
     overwrite: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CreateMaterialized:
+    """`CREATE MATERIALIZED TABLE [IF NOT EXISTS] table … AS query`; `freshness` is a number and a unit, `mode` None
+    where the statement says none."""
+
+    table: Name
+    query: str
+    freshness: tuple[str, str]
+    mode: str | None
+    partitions: tuple[str, ...]
+    options: Mapping[str, str]
+    comment: str | None
+    lenient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshMaterialized:
+    """`REFRESH MATERIALIZED TABLE table [PARTITION (…)]`, or with another `query` ALTER MATERIALIZED TABLE … AS."""
+
+    table: Name
+    partition: Mapping[str, str] = field(default_factory=dict)
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendMaterialized:
+    """`ALTER MATERIALIZED TABLE table SUSPEND`, or RESUME."""
+
+    table: Name
+    suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropMaterialized:
+    """`DROP MATERIALIZED TABLE [IF EXISTS] table`."""
+
+    table: Name
+    lenient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShowMaterialized:
+    """`SHOW MATERIALIZED TABLES [IN database] [LIKE pattern]`."""
+
+    database: Name
+    pattern: str | None
+
+
+MaterializedStatement = (
+    CreateMaterialized | RefreshMaterialized | SuspendMaterialized | DropMaterialized | ShowMaterialized
+)
 TableStatement = CreateTag | DeleteTags | RenameTag | ChangeColumns
 CopyStatement = CopyIntoTable | CopyIntoFolder
-Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement
+Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement | MaterializedStatement
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS, INSERTED_CONS
 from paimon_sql.preprocess.rules.copy_into import COPY_INTO
 from paimon_sql.preprocess.rules.create_table import COMPUTED_COLUMNS, CREATE_TABLE
 from paimon_sql.preprocess.rules.dynamic_options import DYNAMIC_OPTIONS
+from paimon_sql.preprocess.rules.materialized_tables import MATERIALIZED
 from paimon_sql.preprocess.rules.properties import ALTER_PROPERTIES, DATABASE_PROPERTIES
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.session import CONFIGURATION, USE_CATALOG
@@ -25,7 +26,7 @@ from paimon_sql.preprocess.rules.unnest import UNNEST
 from paimon_sql.preprocess.statements import Value
 
 # what a statement is the value of, or None; the first one that is not None counts
-VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES)
+VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES, MATERIALIZED)
 # the edits of a statement that has these spellings; it may have several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,

@@ -21,10 +21,16 @@ from paimon_sql.preprocess.statements import (
     CopyIntoFolder,
     CopyIntoTable,
     CopyStatement,
+    CreateMaterialized,
     CreateTag,
     DeleteTags,
+    DropMaterialized,
+    MaterializedStatement,
     Name,
+    RefreshMaterialized,
     RenameTag,
+    ShowMaterialized,
+    SuspendMaterialized,
     TableStatement,
 )
 from paimon_sql.procedures.registry import load_table
@@ -37,11 +43,12 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
+from paimon_sql.spark.statements.materialized_tables import NAME_COLUMNS, MaterializedTables
 from paimon_sql.spark.statements.tag_statements import change_tags
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.procedures import result_scans
 
-Runnable = TableStatement | CopyStatement
+Runnable = TableStatement | CopyStatement | MaterializedStatement
 Columns = Sequence[tuple[str, str]]
 _CALL = "CALL statement()"  # its procedure is replaced by ours
 
@@ -59,6 +66,8 @@ class PaimonStatementRunner:
                 return FILE_COLUMNS
             case CopyIntoFolder():
                 return FOLDER_COLUMNS
+            case ShowMaterialized():
+                return NAME_COLUMNS
             case _:
                 return ()
 
@@ -80,7 +89,34 @@ class PaimonStatementRunner:
             case CopyIntoFolder():
                 return copy_into_folder(self.session, statement)
             case _:
+                return self._materialized(statement)
+        return []
+
+    def _materialized(self, statement: MaterializedStatement) -> Rows:
+        """A statement on materialized tables."""
+        if isinstance(statement, ShowMaterialized):
+            place = self.registry.find_database(statement.database)
+            if place is None:
+                raise UnsupportedFeatureError(
+                    f"{'.'.join(statement.database) or 'The current database'} is in no Paimon catalog of this "
+                    "session, and materialized tables are only there."
+                )
+            return MaterializedTables(self.session, place[0]).names(place[1], statement.pattern)
+        catalog, identifier = self._table(statement.table)
+        tables = MaterializedTables(self.session, catalog)
+        match statement:
+            case CreateMaterialized():
+                tables.create(identifier, statement)
+            case RefreshMaterialized():
+                tables.refresh(identifier, statement)
+            case SuspendMaterialized():
+                tables.set_suspended(identifier, statement)
+            case DropMaterialized():
+                tables.drop(identifier, statement)
+            case _:
                 assert_never(statement)
+        if not isinstance(statement, CreateMaterialized):
+            self.session.refresh_cached(catalog.catalog_name, identifier.database, identifier.name)
         return []
 
     def _table(self, name: Name) -> tuple[SparkCatalog, Identifier]:
@@ -88,7 +124,8 @@ class PaimonStatementRunner:
         if found is None:
             spelled = ".".join(map(quoted_name, name))
             raise UnsupportedFeatureError(
-                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY and COPY INTO are for Paimon tables."
+                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY, COPY INTO and "
+                "materialized tables are for Paimon's."
             )
         return found
 
