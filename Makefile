@@ -19,6 +19,7 @@
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
 # make catalog-commits   8 processes that commit 50 times each to one table: through a REST server, and under the lock of
 #              each other catalog that has locks, on a storage that needs them
+# make hive-versions   the contract of the Hive catalog against the metastores of HIVES (3.1.3 4.0.1), which Maven brings
 # make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make stream-kills   drivers of streams that write are killed at every file operation; EVERY=11 of them
 # make stream-soak   an hour of epochs, which is to leave few files and hold no more; ARGS="--minutes 8"
@@ -27,7 +28,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits nightly clean
+.PHONY: docs help demo test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -128,6 +129,13 @@ catalog-crashes: .venv/dev.installed
 catalog-commits: .venv/dev.installed
 	PAIMON_SQL_CATALOG_COMMITS=8x50 $(BIN)/python -m pytest -q --durations=10 tests/catalogs/test_rest.py tests/catalogs/test_locks.py -k many_commit $(ARGS)
 
+HIVES ?= 3.1.3 4.0.1
+hive-versions: .venv/dev.installed
+	@for version in $(HIVES); do \
+		echo "== Hive $$version"; jars=$$(scripts/hive-jars $$version) || exit 1; \
+		PAIMON_SQL_HIVE_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs -k hive $(ARGS) || exit 1; \
+	done
+
 EVERY ?= 1
 stream-kills: .venv/dev.installed
 	PAIMON_SQL_STREAM_KILLS=$(EVERY) $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
@@ -136,7 +144,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

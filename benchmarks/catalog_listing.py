@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,8 @@ def main() -> None:
                 continue
             catalog = found.catalog
             assert len(catalog.list_tables("db")) == args.tables
-            listed, bare = best(args.rounds, lambda c=catalog: c.list_tables("db"), found.bare_listing)
-            opened, row = best(args.rounds * 4, lambda c=catalog: c.load_table(FIRST), found.bare_opening)
+            listed, bare = best(args.rounds, partial(catalog.list_tables, "db"), found.bare_listing)
+            opened, row = best(args.rounds * 4, partial(catalog.load_table, FIRST), found.bare_opening)
             print(
                 f"{kind:12} list {listed:7.3f}  floor {bare:7.3f}    open {opened:8.5f}  floor {row:8.5f}", flush=True
             )

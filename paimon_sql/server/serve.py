@@ -19,6 +19,7 @@ from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
+    prepare_connect_catalogs,
     put_on_class_path,
     refuse_writes,
     rows_of,
@@ -97,6 +98,7 @@ def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
     watch_connect_sessions(jvm, class_path, _limits(settings))
+    prepare_connect_catalogs(jvm, class_path)
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     try:

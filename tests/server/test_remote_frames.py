@@ -13,7 +13,7 @@ from tests.support.served import PATIENCE, served
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 CLIENT = """
-import sys
+import sys, threading
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions as F
 spark, lake = SparkSession.builder.remote(sys.argv[1]).getOrCreate(), sys.argv[2]
@@ -78,6 +78,18 @@ told("sink", lambda: sink(spark.readStream.table("c"), lambda w: w.format("paimo
 told("its rows", lambda: rows(spark.table("sink")))
 told("sink by name", lambda: sink(spark.readStream.table("sink"), lambda w: w.format("paimon").toTable("new_sink")))
 told("its rows", lambda: rows(spark.table("new_sink")))
+def tagged():
+    spark.addTag("slow")
+    spark.sql("SELECT count(*) FROM range(0, 1000000000000, 1, 1) AS r JOIN sink AS s ON r.id % 7 = s.k").collect()
+slow = threading.Thread(target=told, args=("interrupted", tagged))
+slow.start()
+slow.join(5)
+told("beside it", lambda: rows(spark.table("sink")))
+print("another tag", spark.interruptTag("other"), slow.is_alive())
+while slow.is_alive():
+    spark.interruptTag("slow")
+    slow.join(1)
+told("after it", lambda: rows(spark.table("sink")))
 spark.stop()
 """
 EXPECTED = """
@@ -109,6 +121,10 @@ sink None
 its rows [(4, 'n')]
 sink by name None
 its rows [(4, 'n')]
+beside it [(4, 'n')]
+another tag [] True
+interrupted SparkConnectGrpcException OPERATION_CANCELED
+after it [(4, 'n')]
 """
 
 

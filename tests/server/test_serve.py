@@ -30,6 +30,7 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.errors import AnalysisException
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+print(spark.catalog.currentCatalog(), spark.catalog.listTables("paimon.default") is not None)
 print(spark.sql("SELECT current_catalog()").collect()[0][0])
 spark.sql("CREATE TABLE c (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
 spark.createDataFrame([(1, "a"), (2, "b")], "k INT, v STRING").writeTo("c").append()
@@ -192,7 +193,7 @@ def test_spark_connect(server: Server) -> None:
 
     done = run("a-token")
     assert done.stdout.splitlines() == [
-        "paimon", "1 1", "True", "[(1, 'x'), (2, 'b')]", "PAIMON_INVALID_OPTION",
+        "paimon True", "paimon", "1 1", "True", "[(1, 'x'), (2, 'b')]", "PAIMON_INVALID_OPTION",
     ], done.stderr[-3000:]  # fmt: skip
     assert run("another").returncode != 0
 

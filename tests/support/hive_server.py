@@ -3,9 +3,8 @@
 The jars of PySpark have Hive 2.3 with Derby, an SQL database in the same process; nothing is downloaded. Derby's tables
 for locks are made first: the metastore makes the others itself.
 
-PAIMON_SQL_HIVE_JARS is the class path of another version (`/folder/*`), such as the jars of Maven's
-`hive-standalone-metastore-server` 4.0.1 with `hadoop-client-api`, `hadoop-client-runtime` and `hadoop-hdfs` 3.3. It has
-no tables for locks then: what needs them skips.
+PAIMON_SQL_HIVE_JARS is the class path of another version, as `scripts/hive-jars 4.0.1` prints it: `make hive-versions`.
+It has no tables for locks then: what needs them skips.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tests.support.sql_servers import free_port
 _STARTS = 90  # seconds
 _JARS = os.environ.get("PAIMON_SQL_HIVE_JARS")
 _OF_LATER_VERSIONS = {
-    "metastore.task.threads.always": "",
+    "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
     "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.DefaultPartitionExpressionProxy",
     "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
 }

@@ -18,7 +18,7 @@ from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
 READ_ONLY, LIMIT_EXCEEDED = "PAIMON_READ_ONLY", "PAIMON_LIMIT_EXCEEDED"
 STATES = {READ_ONLY: "25006", LIMIT_EXCEEDED: "54000"}  # read-only transaction, program limit exceeded
 _INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
-_INTERCEPTED = "ConnectLimits"
+_INTERCEPTED, _PREPARED = "ConnectLimits", "ConnectCatalogs"
 _NONE = "not in this Spark"
 
 
@@ -89,10 +89,32 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
     put_on_class_path(jvm, folder, _INTERCEPTED)
     watcher = jvm.java_class(_INTERCEPTED)
     watcher.limit(limits.statements, limits.rows, limits.seconds, LIMIT_EXCEEDED)
+    _intercept(jvm, _INTERCEPTED)
+    return True
+
+
+@hook(
+    "Spark Connect's interceptors, and its sessions for them",
+    "`spark.catalog` as the first call of a client of Spark Connect",
+    Variant.of(
+        "sessions of calls",
+        java_type(classes.CONNECT_INTERCEPTOR),
+        method(classes.CONNECT_SERVICE + "$", "getOrCreateIsolatedSession", 3),
+    ),
+    Variant.of(_NONE),
+)
+def prepare_connect_catalogs(jvm: Jvm, folder: Path) -> None:
+    """Have the catalogs of each session there before `spark.catalog` asks for them: before the server starts. `folder`
+    is on the driver's class path. Raises as `put_on_class_path`."""
+    if jvm.variant(prepare_connect_catalogs).name != _NONE:
+        put_on_class_path(jvm, folder, _PREPARED)
+        _intercept(jvm, _PREPARED)
+
+
+def _intercept(jvm: Jvm, name: str) -> None:
     conf = jvm.context._jsc.sc().conf()
     others = str(conf.get(_INTERCEPTORS, ""))
-    conf.set(_INTERCEPTORS, ",".join(filter(None, (others, _INTERCEPTED))))
-    return True
+    conf.set(_INTERCEPTORS, ",".join(filter(None, (others, name))))
 
 
 @hook(

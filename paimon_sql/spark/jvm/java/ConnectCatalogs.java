@@ -1,0 +1,44 @@
+import org.apache.spark.connect.proto.AnalyzePlanRequest;
+import org.apache.spark.connect.proto.ExecutePlanRequest;
+import org.apache.spark.connect.proto.Plan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connect.service.SparkConnectService$;
+import org.sparkproject.connect.grpc.*;
+import scala.Option;
+
+/**
+ * Has the catalogs of a session of Spark Connect there before its client's `spark.catalog` asks for them.
+ *
+ * They are made when the session parses something, which a call of that API does not do.
+ */
+public class ConnectCatalogs implements ServerInterceptor {
+  public ServerCall.Listener interceptCall(ServerCall call, Metadata headers, ServerCallHandler next) {
+    return new ForwardingServerCallListener.SimpleForwardingServerCallListener(next.startCall(call, headers)) {
+      public void onMessage(Object message) {
+        prepare(message);
+        super.onMessage(message);
+      }
+    };
+  }
+
+  private static void prepare(Object message) {
+    if (message instanceof ExecutePlanRequest) {
+      ExecutePlanRequest asked = (ExecutePlanRequest) message;
+      prepare(asked.getPlan(), asked.getUserContext().getUserId(), asked.getSessionId());
+    } else if (message instanceof AnalyzePlanRequest) {
+      AnalyzePlanRequest asked = (AnalyzePlanRequest) message;
+      if (asked.hasSchema()) prepare(asked.getSchema().getPlan(), asked.getUserContext().getUserId(), asked.getSessionId());
+    }
+  }
+
+  private static void prepare(Plan plan, String user, String session) {
+    if (!plan.hasRoot() || !plan.getRoot().hasCatalog()) return;
+    try {
+      SparkSession found = (SparkSession) SparkConnectService$.MODULE$
+        .getOrCreateIsolatedSession(user, session, Option.empty()).session();
+      found.sessionState().sqlParser().parseMultipartIdentifier("any");
+    } catch (Throwable e) {
+      // a session that is closed or cannot be, of which Spark tells the client
+    }
+  }
+}
