@@ -19,8 +19,8 @@ from tests.support.served import PASSWORD, PATIENCE, USER, Server, answer
 pytest.importorskip("pyhive", reason="needs 'dbt-paimon[thrift]'")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "dbt"
-# rows come slowly, and there is no end of them: the run cannot be done when it is killed
-_SLOW = "select id as customer_id, 'x' as first_name from range(0, 10000000000000, 1, 2) where hash(id) % 1000000 = 0"
+# rows come slowly, in one task, and there is no end of them: the run cannot be done when it is killed
+_SLOW = "select id as customer_id, 'x' as first_name from range(0, 10000000000000, 1, 1) where hash(id) % 1000000 = 0"
 
 
 @pytest.fixture(scope="module", params=["thrift", "connect"])

@@ -37,9 +37,9 @@ def test_ibis(table: Any) -> None:
 def test_jupysql(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
     pytest.importorskip("sql.magic", reason="needs pip install jupysql")
-    from IPython.testing.globalipapp import start_ipython  # noqa: PLC0415  of IPython's test helpers
+    from IPython.core.interactiveshell import InteractiveShell  # noqa: PLC0415  it is there where jupysql is
 
-    shell = start_ipython()
+    shell = InteractiveShell()
     shell.run_line_magic("load_ext", "sql")
     shell.user_ns["session"] = table
     shell.run_line_magic("sql", "session")
