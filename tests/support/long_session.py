@@ -255,8 +255,8 @@ class Held:
 
 
 def grown(samples: Sequence[Held]) -> list[str]:
-    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two; nothing
-    where there are no thirds."""
+    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two; of one
+    or two rounds nothing."""
     if (third := len(samples) // 3) == 0:
         return []
     found = []
