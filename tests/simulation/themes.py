@@ -38,6 +38,7 @@ def _each(kind: FaultKind, calls: Mapping[str, int], *seconds: float) -> tuple[F
 _SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "list": 3, "read snapshot": 3}, 0.2, 0.6)
 _TOO_SLOWLY = _each(FaultKind.SLOW, {"create snapshot": 2, "create tag": 1, "list": 4, "delete snapshot": 2}, 300.0)
 _SLOW_TAGS = _each(FaultKind.SLOW, {"create tag": 1}, 0.6, 2.0, 300.0)
+_SLOW_COPIES = _each(FaultKind.SLOW, {"write snapshot": 2}, 0.6, 2.0)
 _NO_ANSWER = (
     *_each(FaultKind.LATE, {"create snapshot": 2}, 0.05, 0.3, 1.0),
     *_each(FaultKind.OUTAGE_AFTER, {"create snapshot": 2}, 0.015, 0.05, 2.0),
@@ -90,8 +91,8 @@ THEMES: Mapping[str, Theme] = {
         {"remove orphans": 6, "insert": 1, "create tag": 3, "rename tag": 4, "replace tag": 2, "expire": 4}
         | {"create branch": 1, "rename branch": 1, "rollback to tag": 1, "delete tag": 1},
         races=_UNQUEUED,
-        first=("insert", "create tag", "insert", "create tag", "insert", "expire"),
-        faults=_each(FaultKind.SLOW, {"list": 6, "read snapshot": 2, "read tag": 3, "create tag": 1}, 0.3, 1.0),
+        first=("insert", "create tag", "insert", "insert", "insert", "expire"),  # a tag of what has expired
+        faults=_each(FaultKind.SLOW, {"list": 3, "read snapshot": 1, "read tag": 3, "create tag": 1}, 0.3, 1.0),
         rate=0.6,
         rest=100_000.0,
     ),
@@ -123,9 +124,9 @@ THEMES: Mapping[str, Theme] = {
         {"create branch": 2, "insert into branch": 6, "fast forward": 4, "delete branch": 3, "rename branch": 1}
         | {"insert": 3, "expire": 1, "rollback": 1, "read": 2},
         races=_UNQUEUED,
-        first=("insert", "create branch", "insert"),
-        faults=(*_SLOWLY, *_TOO_SLOWLY),
-        rate=0.2,
+        first=("insert", "create branch", "insert into branch", "insert"),
+        faults=(*_SLOWLY, *_TOO_SLOWLY, *4 * _SLOW_COPIES),
+        rate=0.4,
     ),
     "merged branches": Theme(
         {"create branch": 1, "insert into branch": 6, "merge branch": 5, "delete branch": 1, "insert": 3, "read": 2}

@@ -32,7 +32,7 @@ def test_two_rounds_hold_no_more_than_one(spark: Any, tmp_path: Path) -> None:
 
 def test_what_grew_is_found() -> None:
     flat = Held(*[100] * len(fields(Held)))
-    assert grown([flat] * 9) == []
+    assert grown([flat] * 9) == grown([flat] * 2) == []
     slowly = [replace(flat, proxies=100 + number) for number in range(30)]
     assert grown(slowly) == ["proxies grew from 114.5 to 124.5"]
     assert grown([replace(flat, handles=10 + number // 20) for number in range(30)]) == [], "by one or two is no growth"

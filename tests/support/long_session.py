@@ -259,8 +259,10 @@ class Held:
 
 
 def grown(samples: Sequence[Held]) -> list[str]:
-    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two."""
-    third = len(samples) // 3
+    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two; of one
+    or two rounds nothing."""
+    if (third := len(samples) // 3) == 0:
+        return []
     found = []
     for name in (field.name for field in fields(Held)):
         middle, last = (
