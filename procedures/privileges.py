@@ -30,14 +30,20 @@ def init_file_based_privilege(context: ProcedureContext, root_password: str) -> 
 
 @procedure(result="string")
 def create_privileged_user(context: ProcedureContext, username: str, password: str) -> Rows:
-    """Create a user, who has no privileges yet. Needs ADMIN."""
+    """Create a user, who has no privileges yet. Needs ADMIN.
+
+    The password is kept as a hash; the user gives it as the option `password` of a catalog.
+    """
     _administered(context).accounts.create_user(username, password)
     return [(f"User {username} is created without any privileges.",)]
 
 
 @procedure(result="string")
 def drop_privileged_user(context: ProcedureContext, username: str) -> Rows:
-    """Drop a user and all privileges of it. Needs ADMIN."""
+    """Drop a user and all privileges of it. Needs ADMIN.
+
+    Catalogs that the user has open are refused from their next statement on.
+    """
     _administered(context).accounts.drop_user(username)
     return [(f"User {username} is dropped.",)]
 
@@ -62,7 +68,10 @@ def grant_privilege_to_user(
 def revoke_privilege_from_user(
     context: ProcedureContext, user: str, privilege: str, database: str | None = None, table: str | None = None
 ) -> Rows:
-    """Take a privilege on the catalog, a database or a table, and on all that is in it. Needs ADMIN."""
+    """Take a privilege on the catalog, a database or a table, and on all that is in it. Needs ADMIN.
+
+    The second line of the result says how many grants were taken.
+    """
     catalog, revoked = _administered(context), Privilege.named(privilege)
     name, _, where = _object(database, table)
     count = catalog.accounts.revoke(user, name, revoked)
@@ -74,7 +83,10 @@ def revoke_privilege_from_user(
 
 @procedure(user="string", object="string", privilege="string")
 def list_privileges(context: ProcedureContext) -> Rows:
-    """The privileges of all users, for who has ADMIN, else one's own. The object of one on the catalog is empty."""
+    """The privileges of all users, for who has ADMIN, else one's own.
+
+    A row is a user, an object (empty: the catalog) and a privilege.
+    """
     catalog = privileged(context.catalog)
     own = catalog.grants
     everything = own.allows(Privilege.ADMIN, WHOLE_CATALOG)

@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, SessionTable, s
 from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is_temporary_view
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
-from paimon_sql.spark.statements.older_views import OlderViews
+from paimon_sql.spark.statements.views.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.catalog import create_like as create_table_like
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers

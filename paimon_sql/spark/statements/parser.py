@@ -46,11 +46,11 @@ from paimon_sql.spark.proxy import Function2, Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, LoadedCatalogs
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.function_statements import FunctionStatements
-from paimon_sql.spark.statements.listed_views import EXTENDED, with_views
 from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
-from paimon_sql.spark.statements.path_views import view_of_path
 from paimon_sql.spark.statements.rewrites import StatementRewriter
+from paimon_sql.spark.statements.views.listed_views import EXTENDED, with_views
+from paimon_sql.spark.statements.views.path_views import view_of_path
 from paimon_sql.spark.tables.described_columns import install_described_columns
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 

@@ -171,7 +171,7 @@ counted_rows = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 2, 1, 3]),
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(counted_rows, max_size=6), max_size=5), st.booleans(), st.booleans())
 def test_counts_take_back_what_deletes_say(tmp_path: Path, files: list[Any], removes: bool, full: bool) -> None:
-    """In any order and files; with `remove-record-on-delete` a delete ends the row, and one of a later file counts anew.
+    """In any order and files; with `remove-record-on-delete` a delete ends the row, and one of a later file is new.
 
     Rows of the same file are added to what the delete holds, and that it was one is forgotten, as by Java's writers.
     """
