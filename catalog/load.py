@@ -65,8 +65,25 @@ def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 
     Raises `InvalidOptionError`, `StorageError`.
     """
+    return for_user(options, open_catalog(options))
+
+
+def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
+    """As `load_catalog`, whether or not the warehouse has users."""
+    return METASTORES[_metastore(options)](options)
+
+
+def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> SupportsDatabases:
+    """An opened catalog of these options, as their `user` may use it where the warehouse now has users.
+
+    Raises `StorageError`.
+    """
+    return guarded(_metastore(options), catalog)
+
+
+def _metastore(options: Mapping[str, str]) -> str:
     metastore = options.get("metastore", "filesystem").strip().lower()
     if metastore not in METASTORES:
         known = ", ".join(METASTORES)
         raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version knows {known}.")
-    return guarded(metastore, METASTORES[metastore](options))
+    return metastore

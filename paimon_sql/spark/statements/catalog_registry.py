@@ -18,8 +18,8 @@ from py4j.java_gateway import JavaObject
 from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.base import Catalog, SupportsDatabases
+from paimon_sql.catalog.load import for_user, open_catalog
 from paimon_sql.preprocess import CatalogStatement
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import TableReference
@@ -51,17 +51,20 @@ class LoadedCatalogs:
     """What sessions share that are made from one another: the catalog of equal options, and so its connections.
 
     A session of Java's, and what it refers to, is there until the JVM collects its garbage, which may take hours:
-    clients of a server that come and go would each leave connections to a metastore behind.
+    clients of a server that come and go would each leave connections to a metastore behind. Whether the warehouse has
+    users is looked at for each session.
     """
 
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[frozenset[tuple[str, str]], Catalog] = WeakValueDictionary()
+        self._known: WeakValueDictionary[frozenset[tuple[str, str]], SupportsDatabases] = WeakValueDictionary()
 
     def load(self, options: Mapping[str, str]) -> Catalog:
         """The catalog of some options, made where no session has it. Raises `InvalidOptionError`."""
         key = frozenset(options.items())
         found = self._known.get(key)
-        return self._known.setdefault(key, load_catalog(options)) if found is None else found
+        if found is None:
+            found = self._known.setdefault(key, open_catalog(options))
+        return for_user(options, found)
 
 
 class CatalogRegistry:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import InvalidOptionError
+from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog, accounts_of
 from paimon_sql.spark.statements.catalog_registry import LoadedCatalogs
 
 
@@ -28,3 +29,13 @@ def test_a_catalog_that_no_session_has_is_let_go(tmp_path: Path) -> None:
     del found
     gc.collect()
     assert len(loaded._known) == 0
+
+
+def test_a_warehouse_that_has_users_now_asks_the_next_session(tmp_path: Path) -> None:
+    loaded, options = LoadedCatalogs(), {"warehouse": str(tmp_path)}
+    before = loaded.load(options)
+    assert not isinstance(before, PrivilegedCatalog)
+    accounts_of(before).initialize("of root")
+    after = loaded.load(options)
+    assert isinstance(after, PrivilegedCatalog)
+    assert after.inner is before
