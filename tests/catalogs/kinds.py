@@ -42,7 +42,7 @@ CAN: Mapping[str, frozenset[Can]] = {
     "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
     "rest": _SQL - {Can.LOCKS} | {Can.LONG_VALUES},
-    "hive": _SQL - {Can.ANY_NAME} | {Can.LONG_VALUES, Can.LOCATIONS},
+    "hive": _SQL - {Can.ANY_NAME, Can.FUNCTIONS} | {Can.LONG_VALUES, Can.LOCATIONS},
 }
 KINDS = tuple(CAN)
 JDBC = ("sqlite", "postgresql", "mariadb")
