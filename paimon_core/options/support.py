@@ -183,7 +183,7 @@ READ = (
     Feature(
         "type",
         ("table", "materialized-table"),
-        instead="only tables of the types 'table' and 'materialized-table' have rows that this version changes",
+        instead="only tables of the types 'table' and 'materialized-table' support that",
     ),
     Feature("data-evolution.enabled", ("false",), keyed_only=True),
     Feature("blob-view-field", ("",)),

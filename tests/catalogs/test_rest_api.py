@@ -140,9 +140,9 @@ def _versions(catalog: Any) -> None:
 
 def _errors(catalog: Any) -> None:
     client = catalog.client
-    for path in ("databases/nope", "databases/db/tables/nope", "databases/db/views/nope", "databases/db/functions"):
+    for what in ("nope", "db/tables/nope", "db/views/nope", "db/functions/nope"):
         with pytest.raises(PaimonError):
-            client.get(f"/v1/paimon/{path}")
+            client.get(f"/v1/paimon/databases/{what}")
     with pytest.raises(PaimonError):
         client.post("/v1/paimon/databases", {"name": "db", "options": {}})
     with pytest.raises(PaimonError):

@@ -21,7 +21,7 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.load import load_catalog, open_catalog
 from paimon_sql.catalog.paths import PathCatalog, path_identifier
 from tests.support import stored
 from tests.support.tables import fields
@@ -73,7 +73,9 @@ def table() -> Iterator[Table]:
 
 
 def test_catalogs_share_nothing(table: Table) -> None:
-    other = load_catalog({"warehouse": WAREHOUSE, **MALLORY})
+    with pytest.raises(StorageError, match="may not touch"):  # nobody knows whether there are users
+        load_catalog({"warehouse": WAREHOUSE, **MALLORY})
+    other = open_catalog({"warehouse": WAREHOUSE, **MALLORY})
     for ask in (
         lambda: other.load_table(stored.T),
         lambda: other.list_tables("default"),

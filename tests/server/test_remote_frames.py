@@ -123,7 +123,7 @@ sink by name None
 its rows [(4, 'n')]
 beside it [(4, 'n')]
 another tag [] True
-interrupted SparkConnectGrpcException OPERATION_CANCELED
+interrupted UnknownException OPERATION_CANCELED
 after it [(4, 'n')]
 """
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -289,11 +290,15 @@ FOREIGN = {
 }
 
 
+_NUMBERS = count()
+
+
 def anew(spark: Any) -> Any:
     """A session that has not seen the table's files."""
     session = spark.newSession()
     for key in ("spark.sql.catalog.paimon", "spark.sql.catalog.paimon.warehouse"):
         session.conf.set(key, spark.conf.get(key))
+    session.conf.set("spark.sql.catalog.paimon.none-of-ours", str(next(_NUMBERS)))  # equal options share a catalog
     paimon_sql.install(session)
     session.sql("USE paimon.default")
     return session

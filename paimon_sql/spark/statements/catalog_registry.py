@@ -7,8 +7,9 @@ know yet is put into the session's catalog manager.
 from __future__ import annotations
 
 import logging
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -56,11 +57,11 @@ class LoadedCatalogs:
     """
 
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[frozenset[tuple[str, str]], SupportsDatabases] = WeakValueDictionary()
+        self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
     def load(self, options: Mapping[str, str]) -> Catalog:
         """The catalog of some options, made where no session has it. Raises `InvalidOptionError`."""
-        key = frozenset(options.items())
+        key = (os.getcwd(), frozenset(options.items()))  # a folder's name may be relative
         found = self._known.get(key)
         if found is None:
             found = self._known.setdefault(key, open_catalog(options))
