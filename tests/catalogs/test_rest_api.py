@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
+from paimon_sql.catalog.function import Function, LambdaDefinition, SqlDefinition
 from paimon_sql.catalog.load import load_catalog
 from tests.catalogs.kinds import OTHER_SCHEMA, OTHER_VIEW, SCHEMA, VIEW
 from tests.support.rest_api import API, ERROR, operation
@@ -43,7 +44,10 @@ from tests.support.tables import fields
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
-T, U, V = Identifier("db", "t"), Identifier("db", "u"), Identifier("db", "v")
+F, T, U, V = (Identifier("db", name) for name in "ftuv")
+FUNCTION = Function(
+    parameters=tuple(fields(x=INT)), results=tuple(fields(f=INT)), definitions={"spark": SqlDefinition("x + 1")}
+)
 PARTED = new_table_schema(fields(k=INT, v=STRING), partition_keys=("v",))
 CHANGES = (
     *(AddColumn(("w",), INT, "new", Position("first")), UpdateColumnType(("w",), BIGINT), RenameColumn(("w",), "x")),
@@ -80,6 +84,7 @@ def exchanges(tmp_path: Path) -> Iterator[list[Exchange]]:
 
         catalog.client._send = noting
         _databases_and_views(catalog)
+        _functions(catalog)
         _tables(catalog)
         _versions(catalog)
         _errors(catalog)
@@ -104,6 +109,30 @@ def _databases_and_views(catalog: Any) -> None:
     for path in ("databases/db/views", "databases/db/view-details", "views"):
         catalog.client.get(f"/v1/paimon/{path}")
     catalog.drop_view(Identifier("db", "w"))
+
+
+def _functions(catalog: Any) -> None:
+    catalog.create_function(F, FUNCTION)
+    catalog.replace_function(F, replace(FUNCTION, comment="other"))
+    definition = {"type": "lambda", "definition": "x -> x", "language": "JAVA"}
+    changes = [
+        {"action": "setOption", "key": "a", "value": "b"},
+        {"action": "setOption", "key": "c", "value": "d"},
+        {"action": "removeOption", "key": "a"},
+        {"action": "updateComment", "comment": "third"},
+        {"action": "addDefinition", "name": "flink", "definition": {"type": "sql", "definition": "x"}},
+        {"action": "updateDefinition", "name": "flink", "definition": definition},
+        {"action": "dropDefinition", "name": "spark"},
+    ]
+    catalog.client.post("/v1/paimon/databases/db/functions/f", {"changes": changes})
+    found = catalog.load_function(F)
+    assert (found.comment, found.options) == ("third", {"c": "d"})
+    assert found.definitions == {"flink": LambdaDefinition("x -> x", "JAVA")}
+    assert catalog.list_functions("db") == ["f"]
+    (details,) = catalog.client.get("/v1/paimon/databases/db/function-details")["functionDetails"]
+    assert details["name"] == "f" and details["comment"] == "third"
+    assert catalog.client.get("/v1/paimon/functions")["functions"] == [{"database": "db", "object": "f"}]
+    catalog.drop_function(F)
 
 
 def _tables(catalog: Any) -> None:
@@ -140,7 +169,7 @@ def _versions(catalog: Any) -> None:
 
 def _errors(catalog: Any) -> None:
     client = catalog.client
-    for what in ("nope", "db/tables/nope", "db/views/nope", "db/functions/nope"):
+    for what in ("nope", "db/tables/nope", "db/views/nope", "db/functions/nope", "db/none-of-the-api"):
         with pytest.raises(PaimonError):
             client.get(f"/v1/paimon/databases/{what}")
     with pytest.raises(PaimonError):

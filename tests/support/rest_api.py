@@ -41,6 +41,13 @@ _TABLE = _object(
     **_AUDIT,
 )
 _VIEW_SCHEMA = _object({"fields": _list(_FIELD), "query": _TEXT, "dialects": _TEXTS, "options": _TEXTS}, comment=_TEXT)
+_FUNCTION = {
+    "deterministic": _FLAG,
+    "definitions": {"type": "object", "additionalProperties": _object({"type": _TEXT})},
+}
+_NAMED_FUNCTION = _object(
+    {"uuid": _TEXT, "name": _TEXT, **_FUNCTION}, inputParams=_list(_FIELD), returnParams=_list(_FIELD), **_AUDIT
+)
 _VIEW = _object({"id": _TEXT, "name": _TEXT, "schema": _VIEW_SCHEMA}, **_AUDIT)
 _SNAPSHOT = _object(
     {
@@ -155,6 +162,13 @@ API: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
     ("GET", "/databases/*/views/*"): (_NONE, _VIEW),
     ("POST", "/databases/*/views/*"): (_object({"changes": _list(_object({"action": _TEXT}))}), _NONE),
     ("DELETE", "/databases/*/views/*"): (_NONE, _NONE),
+    ("GET", "/databases/*/functions"): (_NONE, _page("functions", _TEXT)),
+    ("POST", "/databases/*/functions"): (_object({"name": _TEXT, **_FUNCTION}), _NONE),
+    ("GET", "/databases/*/function-details"): (_NONE, _page("functionDetails", _NAMED_FUNCTION)),
+    ("GET", "/functions"): (_NONE, _page("functions", _IDENTIFIER)),
+    ("GET", "/databases/*/functions/*"): (_NONE, _NAMED_FUNCTION),
+    ("POST", "/databases/*/functions/*"): (_object({"changes": _list(_object({"action": _TEXT}))}), _NONE),
+    ("DELETE", "/databases/*/functions/*"): (_NONE, _NONE),
     ("POST", "/views/rename"): (_object({"source": _IDENTIFIER, "destination": _IDENTIFIER}), _NONE),
 }
 
