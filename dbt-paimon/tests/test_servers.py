@@ -62,6 +62,7 @@ def test_the_example_is_built(project: Path, server: Server) -> None:
     assert [len(one) for one in found] == [40, 120, 31, 120]
 
 
+@pytest.mark.long
 def test_a_killed_run_leaves_the_old_rows(project: Path, server: Server) -> None:
     before = rows(server, project, "customers")
     assert len(before) == 40
