@@ -30,6 +30,7 @@ class OverThrift:
         return True
 
 
+@pytest.mark.long
 class TestSimpleMaterializations(OverThrift, test_basic.TestSimpleMaterializations):
     pass
 
@@ -38,14 +39,17 @@ class TestIncremental(OverThrift, test_basic.TestIncremental):
     pass
 
 
+@pytest.mark.long
 class TestAdapterMethods(OverThrift, test_basic.TestAdapterMethods):
     pass
 
 
+@pytest.mark.long
 class TestMergeExcludeColumns(OverThrift, test_incremental.TestMergeExcludeColumns):
     pass
 
 
+@pytest.mark.long
 class TestSnapshotCheckCols(OverThrift, test_snapshots.TestSnapshotCheckCols):
     pass
 
