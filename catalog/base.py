@@ -134,14 +134,9 @@ class SupportsLocations(SupportsDatabases, Protocol):
         """Raises `InvalidOptionError`, `UnsupportedFeatureError` for a location that no table can have."""
 
 
-@runtime_checkable
-class SupportsViews(SupportsDatabases, Protocol):
-    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
-    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
-    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
-
-    Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
-    """
+class KeepsViews(Protocol):
+    """What keeps the views of a catalog. Every method raises `InvalidNameError`, `DatabaseNotFoundError`,
+    `StorageError`."""
 
     def list_views(self, database: str) -> list[str]:
         """The names of all views of a database, sorted."""
@@ -164,6 +159,14 @@ class SupportsViews(SupportsDatabases, Protocol):
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
+
+
+@runtime_checkable
+class SupportsViews(KeepsViews, SupportsDatabases, Protocol):
+    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
+    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
+    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
+    """
 
 
 @runtime_checkable

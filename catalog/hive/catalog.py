@@ -49,6 +49,7 @@ from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable, check_dropped_database, check_new_database
+from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
@@ -63,7 +64,6 @@ from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
-from paimon_sql.catalog.view import View
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -71,7 +71,7 @@ _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 
 
 @dataclass(frozen=True)
-class HiveCatalog:
+class HiveCatalog(DelegatedViews):
     """A catalog with databases, tables and views in a Hive metastore."""
 
     io: FileIO
@@ -253,28 +253,6 @@ class HiveCatalog:
         table = self._altered(named(identifier))
         staged = self._files(table.store.root).stage_alter(table, changes)
         return staged.seen_by(partial(self._then_synced, table.identifier))
-
-    # -- views --------------------------------------------------------------------------------------------------------
-    def list_views(self, database: str) -> list[str]:
-        return self._views.list_views(database)
-
-    def view_exists(self, identifier: Identifier) -> bool:
-        return self._views.view_exists(identifier)
-
-    def load_view(self, identifier: Identifier) -> View:
-        return self._views.load_view(identifier)
-
-    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        self._views.create_view(identifier, view, ignore_if_exists)
-
-    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        self._views.replace_view(identifier, view, create)
-
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self._views.drop_view(identifier, ignore_if_not_exists)
-
-    def rename_view(self, source: Identifier, target: Identifier) -> None:
-        self._views.rename_view(source, target)
 
     # -- folders that lost their entries ------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:

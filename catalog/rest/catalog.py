@@ -42,6 +42,7 @@ from paimon_core.store.schemas import load_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
+from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.option_values import option_value
 from paimon_sql.catalog.replacing import new_suffix
@@ -62,13 +63,12 @@ from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, 
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
-from paimon_sql.catalog.view import View
 
 _LOCATION = "location"
 
 
 @dataclass(frozen=True)
-class RestCatalog:
+class RestCatalog(DelegatedViews):
     """A catalog with databases, tables, views and functions at a server."""
 
     settings: RestSettings
@@ -336,28 +336,6 @@ class RestCatalog:
         """Nothing: folders are the server's to look into."""
         self.database_properties(database)
         return []
-
-    # -- views --------------------------------------------------------------------------------------------------------
-    def list_views(self, database: str) -> list[str]:
-        return self._views.list_views(database)
-
-    def view_exists(self, identifier: Identifier) -> bool:
-        return self._views.view_exists(identifier)
-
-    def load_view(self, identifier: Identifier) -> View:
-        return self._views.load_view(identifier)
-
-    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        self._views.create_view(identifier, view, ignore_if_exists)
-
-    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        self._views.replace_view(identifier, view, create)
-
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self._views.drop_view(identifier, ignore_if_not_exists)
-
-    def rename_view(self, source: Identifier, target: Identifier) -> None:
-        self._views.rename_view(source, target)
 
     # -- functions ----------------------------------------------------------------------------------------------------
     def list_functions(self, database: str) -> list[str]:

@@ -31,14 +31,10 @@ def refused(spark: Any, statement: str, *conditions: str) -> str:
     return str(caught.value)
 
 
-@pytest.fixture(params=["filesystem", "jdbc"])
-def session(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Any:
+@pytest.fixture
+def session(files_or_database: Any) -> Any:
     """A session whose current catalog has the table `t` of two rows."""
-    if request.param == "jdbc":
-        pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
-        spark.sql(f"CREATE CATALOG meta WITH ('metastore' = 'jdbc', 'warehouse' = '{tmp_path}/meta')")
-        spark.sql("USE meta.default")
-    return with_table(spark)
+    return with_table(files_or_database)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from paimon_core.errors import (
     FunctionNotFoundError,
     InvalidOptionError,
     InvalidSchemaError,
-    PaimonError,
     UnsupportedFeatureError,
 )
 from paimon_core.spec.identifier import Identifier
@@ -20,6 +19,7 @@ from paimon_core.spec.json_object import member
 from paimon_sql.catalog.base import SupportsDatabases, SupportsFunctions
 from paimon_sql.catalog.function import Function, definition_of, function_json, function_of
 from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.definitions import AUDIT, altered, with_details
 from paimon_sql.server.rest.tables import page_of_all
 
 _PATTERN = "functionNamePattern"
@@ -30,17 +30,9 @@ def list_functions(catalog: SupportsDatabases, call: Call) -> Node:
 
 
 def list_function_details(catalog: SupportsDatabases, call: Call) -> Node:
-    """A function that is dropped meanwhile, or that cannot be read, is left out."""
     functions = _with_functions(catalog)
     found = page(call, "functionDetails", functions.list_functions(call.names[0]), _PATTERN)
-    details = []
-    for name in found["functionDetails"]:
-        identifier = Identifier(call.names[0], name)
-        try:
-            details.append(_describe(identifier, functions.load_function(identifier)))
-        except PaimonError:
-            continue
-    return {**found, "functionDetails": details}
+    return with_details(call, found, "functionDetails", lambda name: _describe(name, functions.load_function(name)))
 
 
 def list_all_functions(catalog: SupportsDatabases, call: Call) -> Node:
@@ -66,13 +58,7 @@ def get_function(catalog: SupportsDatabases, call: Call) -> Node:
 
 def alter_function(catalog: SupportsDatabases, call: Call) -> None:
     functions = _with_functions(catalog)
-    function = functions.load_function(call.identifier)
-    for change in member(call.body, "changes", list):
-        action = member(change, "action", str)
-        alter = _CHANGES.get(action)
-        if alter is None:
-            raise UnsupportedFeatureError(f"The change {action!r} of a function is not supported.")
-        function = alter(function, change)
+    function = altered(functions.load_function(call.identifier), call, "function", _CHANGES)
     functions.replace_function(call.identifier, function)
 
 
@@ -108,19 +94,7 @@ def _definition(function: Function, change: Any) -> str:
     return name
 
 
-def _set_option(function: Function, change: Any) -> Function:
-    return replace(function, options={**function.options, member(change, "key", str): member(change, "value", str)})
-
-
-def _remove_option(function: Function, change: Any) -> Function:
-    key = member(change, "key", str)
-    return replace(function, options={k: v for k, v in function.options.items() if k != key})
-
-
 _CHANGES: dict[str, Callable[[Function, Any], Function]] = {
-    "setOption": _set_option,
-    "removeOption": _remove_option,
-    "updateComment": lambda f, change: replace(f, comment=member(change, "comment", str | None, None)),
     "addDefinition": _add_definition,
     "updateDefinition": _update_definition,
     "dropDefinition": _drop_definition,
@@ -138,11 +112,7 @@ def _describe(identifier: Identifier, function: Function) -> dict[str, Any]:
         "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"function {identifier}")),
         "name": identifier.table,
         **function_json(function),
-        "owner": "",
-        "createdAt": 0,
-        "createdBy": "",
-        "updatedAt": 0,
-        "updatedBy": "",
+        **AUDIT,
     }
 
 

@@ -11,7 +11,6 @@ from paimon_core.errors import (
     CorruptFileError,
     InvalidOptionError,
     InvalidSchemaError,
-    PaimonError,
     UnsupportedFeatureError,
     ViewNotFoundError,
 )
@@ -21,6 +20,7 @@ from paimon_sql.catalog.base import SupportsDatabases, SupportsViews
 from paimon_sql.catalog.rest.messages import decode_identifier
 from paimon_sql.catalog.view import View, view_json, view_of
 from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.definitions import AUDIT, altered, with_details
 from paimon_sql.server.rest.tables import page_of_all
 
 
@@ -29,17 +29,9 @@ def list_views(catalog: SupportsDatabases, call: Call) -> Node:
 
 
 def list_view_details(catalog: SupportsDatabases, call: Call) -> Node:
-    """A view that is dropped meanwhile, or that cannot be read, is left out."""
     views = _with_views(catalog)
     found = page(call, "viewDetails", views.list_views(call.names[0]), "viewNamePattern")
-    details = []
-    for name in found["viewDetails"]:
-        identifier = Identifier(call.names[0], name)
-        try:
-            details.append(_describe(identifier, views.load_view(identifier)))
-        except PaimonError:
-            continue
-    return {**found, "viewDetails": details}
+    return with_details(call, found, "viewDetails", lambda name: _describe(name, views.load_view(name)))
 
 
 def list_all_views(catalog: SupportsDatabases, call: Call) -> Node:
@@ -67,13 +59,7 @@ def get_view(catalog: SupportsDatabases, call: Call) -> Node:
 
 def alter_view(catalog: SupportsDatabases, call: Call) -> None:
     views = _with_views(catalog)
-    view = views.load_view(call.identifier)
-    for change in member(call.body, "changes", list):
-        action = member(change, "action", str)
-        alter = _CHANGES.get(action)
-        if alter is None:
-            raise UnsupportedFeatureError(f"The change {action!r} of a view is not supported.")
-        view = alter(view, change)
+    view = altered(views.load_view(call.identifier), call, "view", _CHANGES)
     views.replace_view(call.identifier, view)
 
 
@@ -110,19 +96,7 @@ def _dialect(view: View, change: Any) -> str:
     return name
 
 
-def _set_option(view: View, change: Any) -> View:
-    return replace(view, options={**view.options, member(change, "key", str): member(change, "value", str)})
-
-
-def _remove_option(view: View, change: Any) -> View:
-    key = member(change, "key", str)
-    return replace(view, options={k: v for k, v in view.options.items() if k != key})
-
-
 _CHANGES: dict[str, Callable[[View, Any], View]] = {
-    "setOption": _set_option,
-    "removeOption": _remove_option,
-    "updateComment": lambda view, change: replace(view, comment=member(change, "comment", str | None, None)),
     "addDialect": _add_dialect,
     "updateDialect": _update_dialect,
     "dropDialect": _drop_dialect,
@@ -140,11 +114,7 @@ def _describe(identifier: Identifier, view: View) -> dict[str, Any]:
         "id": str(uuid.uuid5(uuid.NAMESPACE_URL, str(identifier))),
         "name": identifier.table,
         "schema": view_json(view),
-        "owner": "",
-        "createdAt": 0,
-        "createdBy": "",
-        "updatedAt": 0,
-        "updatedBy": "",
+        **AUDIT,
     }
 
 

@@ -19,13 +19,6 @@ OTHER = Function(parameters=(), results=None, comment="other")
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> FileSystemCatalog:
-    catalog = FileSystemCatalog(LocalFileIO(), str(tmp_path))
-    catalog.create_database("db")
-    return catalog
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "db.db" / "$functions"
 
