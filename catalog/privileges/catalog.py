@@ -1,7 +1,7 @@
 """A catalog whose warehouse has users: each call is checked against the privileges of the catalog's own user.
 
-It checks, then asks the catalog within, and has all that this one can: `guarded` picks the class. Tables carry the
-user's `Rights`; whoever may not change one gets a storage for it that only reads.
+It checks, then asks the catalog within, and has all that this one can but functions: `guarded` picks the class. Tables
+carry the user's `Rights`; whoever may not change one gets a storage for it that only reads.
 
 Source: `PrivilegedCatalog`, `PrivilegedFileStoreTable` of Paimon 2.0. Views, registration and replacing, which Java
 does not check, go by the privileges of tables here.
@@ -248,7 +248,7 @@ class PrivilegedJdbc(_WithProperties, _WithRegistration, _WithViews):
     """As a JDBC catalog."""
 
 
-class PrivilegedHive(_WithProperties, _WithRegistration, _WithLocations):
+class PrivilegedHive(_WithProperties, _WithRegistration, _WithLocations, _WithViews):
     """As a Hive catalog."""
 
 

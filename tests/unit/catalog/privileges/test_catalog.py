@@ -28,10 +28,17 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
+from paimon_sql.catalog.base import (
+    SupportsDatabaseProperties,
+    SupportsLocations,
+    SupportsRegistration,
+    SupportsViews,
+)
+from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import PathCatalog, path_identifier
 from paimon_sql.catalog.privileges.accounts import Account, Accounts
-from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
+from paimon_sql.catalog.privileges.catalog import _KINDS, PrivilegedCatalog
 from paimon_sql.catalog.privileges.rules import Privilege
 from paimon_sql.catalog.view import View
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
@@ -341,3 +348,16 @@ def test_grants_move_whole_or_not_at_all(tmp_path: Path, mode: Fault) -> None:
             Accounts(FaultyIO(LocalFileIO(), k, mode), warehouse).renamed("db.t", "db.u")
         found = [(row[2], row[3]) for row in Accounts(LocalFileIO(), warehouse).privileges()]
         assert found in [[(name, "INSERT"), (name, "SELECT")] for name in ("db.t", "db.u")], k
+
+
+@pytest.mark.parametrize("kind", sorted(_KINDS))
+def test_a_catalog_with_users_can_what_it_can_without(kind: str) -> None:
+    inner = {
+        "filesystem": FileSystemCatalog,
+        "jdbc": pytest.importorskip("paimon_sql.catalog.jdbc.catalog").JdbcCatalog,
+        "hive": pytest.importorskip("paimon_sql.catalog.hive.catalog").HiveCatalog,
+    }[kind]
+    for protocol in (SupportsDatabaseProperties, SupportsLocations, SupportsRegistration, SupportsViews):
+        methods = [name for name in dir(protocol) if not name.startswith("_") and callable(getattr(protocol, name))]
+        if all(hasattr(inner, name) for name in methods):
+            assert all(hasattr(_KINDS[kind], name) for name in methods), protocol.__name__
