@@ -162,10 +162,9 @@ build/wheel/bin/python: pyproject.toml | $(BIN)/python
 # the project, editable, with its extra of this name; again when pyproject.toml changes
 .venv/%.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing the project and its extra '$*'; the first time PySpark is downloaded, which takes some minutes."
-	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --editable ".[$*$(JAVA_EXTRA)]"
+	scripts/install $(BIN)/python --editable ".[$*$(JAVA_EXTRA)]"
 	@touch $@
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: none of $(PYTHONS) is. Set PYTHON=/path/to/python." >&2; exit 1; }
 	"$(PYTHON)" -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip

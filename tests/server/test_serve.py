@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import subprocess
@@ -200,7 +201,10 @@ def test_spark_connect(server: Server) -> None:
 
 def test_the_token_is_on_no_command_line(server: Server) -> None:
     processes = psutil.Process(server.process.pid).children(recursive=True)
-    lines = [" ".join(process.cmdline()) for process in processes]
+    lines = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):  # one that has ended has no command line any more
+            lines.append(" ".join(process.cmdline()))
     assert any("SparkSubmit" in line for line in lines)
     assert not any("a-token" in line for line in lines)
 
