@@ -2,11 +2,10 @@
 
     python -m tests.stress [--commits 20000] [--processes 8] [--kill-every 1.0] [--table append keyed …]
 
-Commits are acknowledged ones, shared out among kinds of tables and writers. Beside the writers of a table run two
-readers, and a process each that compacts, expires snapshots, makes and deletes tags, makes and deletes branches, and
-cleans orphans. One of all these is killed (SIGKILL) every so many seconds, if there was a commit meanwhile, and starts
-again: a server, which has imported everything, forks the next one within 10 ms. What is wrong ends the command with an
-error.
+Commits are acknowledged ones, as many on each kind of table, by whichever writers. Beside the writers run two readers,
+and a process each that compacts, expires snapshots, makes and deletes tags, makes and deletes branches, and cleans
+orphans. One of all these is killed (SIGKILL) every so many seconds, if there was a commit meanwhile, and starts again:
+a server, which has imported everything, forks the next one within 10 ms. What is wrong ends the command with an error.
 
 Tables are kept in memory where there is room: what a process wrote survives its death there as on a disk, and a commit
 takes less time. What a disk keeps that loses its power is tested by `tests/faults/test_power_cut.py`.
@@ -64,7 +63,7 @@ def main() -> None:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes are ended, too
 
-    each = math.ceil(given.commits / len(given.table) / given.processes)
+    each = math.ceil(given.commits / len(given.table))
     total = kills = 0
     for table in given.table:
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:

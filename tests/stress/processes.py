@@ -40,14 +40,10 @@ class Processes:
 
     def __init__(self, run: Run) -> None:
         self._run, self._context = run, _forking()
-        self._writers: dict[Who, ForkServerProcess] = {}
-        self._others: dict[Who, ForkServerProcess] = {}
         self.kills = 0
         self._killed: Counter[str] = Counter()
-        for number in range(run.writers):
-            self._writers["write", number] = self._started(("write", number))
-        for who in (*(("read", n) for n in range(READERS)), *((name, 0) for name in UPKEEP)):
-            self._others[who] = self._started(who)
+        writers, readers = (("write", n) for n in range(run.writers)), (("read", n) for n in range(READERS))
+        self._alive = {who: self._started(who) for who in (*writers, *readers, *((name, 0) for name in UPKEEP))}
 
     def _started(self, who: Who) -> ForkServerProcess:
         role, number = who
@@ -57,24 +53,20 @@ class Processes:
         process.start()
         return process
 
-    def wait(self, seconds: float) -> bool:
-        """Let them run; whether some writer is still at work."""
-        wait([p.sentinel for p in self._writers.values()], seconds) if self._writers else None
-        for alive in (self._writers, self._others):
-            for who, process in list(alive.items()):
-                if not process.is_alive():
-                    assert process.exitcode == 0, f"{process.name} ended with {process.exitcode}, its error is above"
-                    del alive[who]
-        return bool(self._writers)
+    def wait(self, seconds: float) -> None:
+        """Let them run; none ends of itself."""
+        for ended in wait([p.sentinel for p in self._alive.values()], seconds):
+            process = next(p for p in self._alive.values() if p.sentinel == ended)
+            raise AssertionError(f"{process.name} ended with {process.exitcode}, its error is above")
 
     def kill_one(self, dice: random.Random) -> None:
-        who = dice.choice([*self._writers, *self._others])
-        alive = self._writers if who in self._writers else self._others
-        self._killed[who[0]] += _processor_seconds(alive[who].pid)
-        alive[who].kill()
-        alive[who].join()
-        self.kills += alive[who].exitcode == -signal.SIGKILL
-        alive[who] = self._started(who)
+        who = dice.choice(list(self._alive))
+        process = self._alive[who]
+        self._killed[who[0]] += _processor_seconds(process.pid)
+        process.kill()
+        process.join()
+        self.kills += process.exitcode == -signal.SIGKILL
+        self._alive[who] = self._started(who)
 
     @property
     def processors(self) -> dict[str, float]:
@@ -86,12 +78,12 @@ class Processes:
 
     def end(self) -> None:
         """All have seen the file that ends the run."""
-        for process in (*self._writers.values(), *self._others.values()):
+        for process in self._alive.values():
             process.join(_PATIENCE)
             assert process.exitcode == 0, f"{process.name} ended with {process.exitcode}, its error is above"
 
     def kill_all(self) -> None:
-        for process in (*self._writers.values(), *self._others.values()):
+        for process in self._alive.values():
             process.kill()
 
 
@@ -119,9 +111,8 @@ def kill_and_check(run: Run, kill_every: float, at_most: float = math.inf) -> Ki
     processes = Processes(run)
     try:
         due, before = began + kill_every, 0
-        while processes.wait(max(0.0, due - time.monotonic())) and time.monotonic() < began + at_most:
-            if time.monotonic() < due:
-                continue
+        while before < run.commits and time.monotonic() < began + at_most:
+            processes.wait(max(0.0, due - time.monotonic()))
             if (acknowledged := len(run.commits_said("acknowledged"))) > before:  # else nobody would get anywhere
                 processes.kill_one(dice)
                 before = acknowledged

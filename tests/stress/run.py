@@ -32,7 +32,7 @@ class Run:
     folder: Path
     table: str  # its kind
     writers: int
-    commits: int  # of each writer, acknowledged
+    commits: int  # of all writers together, acknowledged
     orphan_age: float  # seconds after which a file that no version needs counts as an orphan
     pause: float = 1.0  # seconds between acts of upkeep, and between reads
     planted: str = ""  # a mistake that all processes make, by its name in tests/simulation/planted_bugs.py
