@@ -11,12 +11,7 @@ from pyspark.sql.streaming import DataStreamReader
 
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.dataframes.changelog_option import (
-    is_in_catalog_of_ours,
-    located_table,
-    log_of,
-    without_changelog,
-)
+from paimon_sql.spark.dataframes.changelog_option import located_table, log_of, without_changelog
 from paimon_sql.spark.dataframes.named_branches import named_branch
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.gateway import jvm_of
@@ -28,6 +23,7 @@ from paimon_sql.spark.jvm.streams.sources import (
     stream_reader_options,
     stream_reader_source,
 )
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
@@ -54,7 +50,8 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
         reader.schema(schema)
     given, changelog = without_changelog(stream_reader_options(reader))
     name = located_table(given, path, changelog=changelog)
-    return _stream(reader, name, {k: v for k, v in given.items() if k.lower() not in LOCATORS})
+    options = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
+    return _stream(reader, registry_of(reader._spark), name, options)
 
 
 def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
@@ -62,16 +59,16 @@ def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
         return NotImplemented
     if "$" in name and "`" not in name:  # t$audit_log, which Spark's parser wants in backquotes
         name = ".".join(map(quoted_name, name.split(".")))
-    if not is_in_catalog_of_ours(reader._spark, name):
+    registry = registry_of(reader._spark)
+    if registry is None or registry.find_name(name) is None:
         return NotImplemented
     given, changelog = without_changelog(stream_reader_options(reader))
-    return _stream(reader, log_of(reader._spark, name) if changelog else name, given)
+    return _stream(reader, registry, log_of(reader._spark, name) if changelog else name, given)
 
 
-def _stream(reader: Any, name: str, options: dict[str, str]) -> Any:
+def _stream(reader: Any, registry: CatalogRegistry | None, name: str, options: dict[str, str]) -> Any:
     session = reader._spark
     install_stream_columns(jvm_of(session.sparkContext), java_session(session))
-    registry = registry_of(session)
     branch = None if registry is None else named_branch(registry, name, options)
     if branch is not None:
         name, options = branch, {k: v for k, v in options.items() if k != BRANCH_OPTION}

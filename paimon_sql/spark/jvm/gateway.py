@@ -7,6 +7,7 @@ on it; each function there that uses an internal of Spark's is marked as a hook.
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ class Jvm:
         self._there: dict[Member, bool] = {}
         self._variants: dict[Callable[..., Any], Variant] = {}
         self._added = lru_cache(_CACHED)(self._find_added)
-        self._type_of_json = lru_cache(_CACHED)(lambda json: self.java_class(classes.DATA_TYPE).fromJson(json))
+        self._type_of_json = lru_cache(_CACHED)(lambda text: self.java_class(classes.DATA_TYPE).fromJson(text))
         self._columns_of_json = lru_cache(_CACHED)(self._make_columns)
         self._array_of = lru_cache(_CACHED)(self._make_array)
         self._set_of = lru_cache(_CACHED)(self.string_set)
@@ -184,9 +185,11 @@ class Jvm:
         return out
 
     def map(self, items: Mapping[str, Any]) -> JavaObject:
-        out = self.java_class(classes.HASH_MAP)()
-        for key, value in items.items():
-            out.put(key, value)
+        """A Java map. Texts and numbers cross at once, as JSON, Java's objects one by one."""
+        plain = {key: value for key, value in items.items() if isinstance(value, (str, int))}
+        out = self.compiled("Entries").of(json.dumps(plain))
+        for key in items.keys() - plain.keys():
+            out.put(key, items[key])
         return out
 
     def seq(self, items: Iterable[Any]) -> JavaObject:

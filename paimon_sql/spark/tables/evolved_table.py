@@ -14,6 +14,7 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import commands
+from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
@@ -27,7 +28,7 @@ class EvolvedTable(SparkTable):
         self.publish = staged.publish
 
     def newWriteBuilder(self, info: Any) -> Any:
-        table = self._with_options(info.options())
+        table = self._with_options(option_map(info.options()))
         return PaimonWriteBuilder(self.jvm, self.session, table, info, WriteRules(before_commit=self.publish))
 
     class Java:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -109,9 +109,9 @@ class _BridgedTable(TableProxy):
                 raise
             return self.table
 
-    def _with_options(self, java_options: Any) -> Table:
+    def _with_options(self, given: Mapping[str, str]) -> Table:
         """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
-        more = without_own_name(option_map(java_options), path=self.table.store.root)
+        more = without_own_name(given, path=self.table.store.root)
         if more.pop(BRANCH_OPTION, MAIN_BRANCH) not in (MAIN_BRANCH, self.table.store.branch):
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."
@@ -190,14 +190,14 @@ class SparkTable(_DataTable, PartitionManagement):
         return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = self._with_options(options)
+        given = option_map(options)
+        table = self._with_options(given)
         check_selectable(table.store)
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
         try:
-            version, given = partial(self._version, table), option_map(options)
-            builder = SourceScanBuilder(self.jvm, self.session, at, version, given=given)
+            builder = SourceScanBuilder(self.jvm, self.session, at, partial(self._version, table), given=given)
         except PaimonError as e:
             if not is_described(self.jvm):
                 raise
@@ -205,7 +205,8 @@ class SparkTable(_DataTable, PartitionManagement):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        return write_builder(self.jvm, self.session, self._with_options(info.options()), info, self.sink_compactions)
+        table = self._with_options(option_map(info.options()))
+        return write_builder(self.jvm, self.session, table, info, self.sink_compactions)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:
@@ -317,7 +318,8 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table, given = self._with_options(options), option_map(options)
+        given = option_map(options)
+        table = self._with_options(given)
         check_selectable(table.store)
         at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
         version = partial(self._version, table)
@@ -348,7 +350,8 @@ class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        content = self._with_options(options).system_table(self.kind, self.session.time_zone())
+        table = self._with_options(option_map(options))
+        content = table.system_table(self.kind, self.session.time_zone())
         about = f"PaimonSystemTable {self.identifier}"
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)
 
