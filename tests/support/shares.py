@@ -15,8 +15,8 @@ from zlib import crc32
 
 VARIABLE = "PAIMON_SQL_SHARE"
 
-# by file or folder, into how many parts: 14 at most, the days of two weeks. Fewer for what a change breaks more probably;
-# what it most probably breaks is in none. The nightly run has everything
+# by file or folder, into how many parts: 14 at most, the days of two weeks. Fewer for what a change breaks more easily;
+# what it breaks most easily is in none. The nightly run has everything
 SUITES: Mapping[str, int] = {
     "tests/catalogs/test_crashes.py": 7,
     "tests/cluster/test_standalone.py": 14,

@@ -9,7 +9,8 @@ import pytest
 from tests.support.shares import SUITES, VARIABLE, Share, suite_of
 
 ROOT = Path(__file__).parents[2]
-TESTS = [f"{suite}{'' if suite.endswith('.py') else '/test_x.py'}::test[{n}-é]" for suite in SUITES for n in range(1000)]
+NAMES = [suite if suite.endswith(".py") else f"{suite}/test_x.py" for suite in SUITES]
+TESTS = [f"{file}::test[{n}-é]" for file in NAMES for n in range(1000)]
 
 
 @pytest.mark.parametrize("finer", [1, 3])
