@@ -10,6 +10,7 @@
 # make test-dbt    dbt-paimon: its tests and those of dbt's suites that the gate runs; ARGS as above. dbt is kept in
 #              ~/.cache/paimon-sql, not in .venv
 # make test-dbt-all   all of dbt's suites (half an hour)
+# make environments   what test-dbt and test-versions install, without the tests
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
@@ -28,7 +29,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -77,6 +78,11 @@ test-spark-%: .venv/dev.installed
 	@echo "== Spark $*"
 	@python=$$(scripts/spark_env $*)/bin/python && scripts/class_archive $$python && \
 	  PAIMON_SQL_SHARE=$(if $(SHARE),$$((3 * $(SHARE) + $(lastword $(subst ., ,$*))))/3) $$python -m pytest -q -p no:cacheprovider $(VERSION_TESTS) $(ARGS)
+
+# what test-dbt and test-versions install, which are there at once afterwards
+environments: .venv/dev.installed
+	scripts/dbt_env
+	for spark in $(SPARKS); do scripts/spark_env $$spark || exit 1; done
 
 test-all-versions:
 	for spark in 4.0 4.1 4.2 4.3; do $(MAKE) test-all SPARK=$$spark || exit 1; done

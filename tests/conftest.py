@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.bytecode import keep_bytecode
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
 from tests.support.shares import Share
 
@@ -23,6 +25,7 @@ settings.load_profile("unhurried")
 
 # for every driver that a test starts in a process of its own, through `spark-submit` as PySpark does, too
 os.environ |= {"SPARK_SUBMIT_OPTS": ARCHIVED, "SPARK_LAUNCHER_OPTS": QUICK_JVM}
+keep_bytecode()
 # what takes minutes begins first, so that in the end no process is alone at work; then the rest, short files last
 FIRST = (
     "tests/interop/",
@@ -66,6 +69,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if share is not None:
         config.hook.pytest_deselected(items=[item for item in items if not share.has(item.nodeid)])
         items[:] = [item for item in items if share.has(item.nodeid)]
+
+
+def pytest_collection_finish() -> None:
+    """What ten thousand tests are made of stays until the end: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

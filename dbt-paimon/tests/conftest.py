@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.bytecode import keep_bytecode
 from tests.support.quick_jvm import QUICK_JVM
 
+keep_bytecode()
 pytest_plugins = ["dbt.tests.fixtures.project"]
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 

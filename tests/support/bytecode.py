@@ -1,0 +1,10 @@
+"""Compiled modules of a test run and of the processes that it starts."""
+
+import os
+import sys
+
+
+def keep_bytecode() -> None:
+    """Keep them whatever the environment says: each of hundreds of processes would compile the same anew."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
