@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.held_by_server import RUN, ask, environment, more
+from tests.support.held_by_server import ROOM, RUN, ask, environment, more
 from tests.support.ports import free_port
 from tests.support.served import Server, answer, served
 from tests.support.server_load import CLIENTS, SETTING_UP, address_of, in_a_process
+from tests.support.spark_versions import spark_minor
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
@@ -40,5 +41,8 @@ def test_clients_get_their_answers_and_leave_nothing_behind(server: Server, fold
     before = ask(folder)
     assert in_a_process(door, address, clients=8, statements=8, sessions=SESSIONS).wrong == 0
     after = ask(folder)
-    assert more(before, after) == {}, (before, after)
+    left = more(before, after)
+    if door == "connect" and spark_minor() == (4, 1):  # which itself makes a folder for models of ML in each session
+        assert left.pop("temporary_files") <= 8 + SESSIONS + ROOM["temporary_files"]
+    assert left == {}, (before, after)
     assert server.health_now()["sessions"] == server.health_now()["statements"] == 0

@@ -76,6 +76,25 @@ def test_tables_and_columns(table: Any) -> None:
     assert refused.value.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
 
 
+def test_functions(table: Any) -> None:
+    catalog, named = table.catalog, "paimon.default.area"
+    table.sql("CREATE DATABASE d")
+    table.sql("CREATE FUNCTION area(x INT, y INT) RETURNS INT RETURN x * y")
+    table.sql("CREATE FUNCTION d.twice(x INT) RETURNS INT RETURN 2 * x")
+    # a name that Spark's own catalog has, too, is taken for that one by Spark: so it is for tables
+    found = [f for f in catalog.listFunctions("paimon.default") if f.catalog == "paimon"]
+    assert [(f.name, f.namespace, f.isTemporary) for f in found] == [("area", ["default"], False)]
+    assert [f.name for f in catalog.listFunctions("d") if f.catalog == "paimon"] == ["twice"]
+    assert not [f for f in catalog.listFunctions("paimon.default", "x*") if f.catalog == "paimon"]
+    assert catalog.functionExists(named) and catalog.functionExists("area") and catalog.functionExists("d.twice")
+    assert not catalog.functionExists("paimon.d.area")
+    assert (catalog.getFunction(named).name, catalog.getFunction(named).namespace) == ("area", ["default"])
+    with pytest.raises(AnalysisException):
+        catalog.getFunction("paimon.d.area")
+    table.sql("DROP FUNCTION area")
+    assert not catalog.functionExists(named)
+
+
 def test_tables_that_the_catalog_makes(table: Any) -> None:
     schema = StructType([StructField("a", IntegerType()), StructField("b", StringType())])
     options = {"primary-key": "a", "bucket": "1"}

@@ -21,7 +21,7 @@ from tests.support.long_session import held
 
 RUN = ("-m", "tests.support.held_by_server")
 # what may be more later on: what is there once, or by the thread, whatever the number of sessions
-_ROOM = {
+ROOM = {
     "threads": 4,
     "handles": 6,
     "jvm_threads": 12,
@@ -49,7 +49,7 @@ def ask(folder: Path, seconds: float = 300) -> dict[str, int]:
 
 def more(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
     """What a server holds more of than it may, once something has gone by."""
-    return {n: after[n] - before[n] for n, room in _ROOM.items() if n in before and after[n] - before[n] > room}
+    return {n: after[n] - before[n] for n, room in ROOM.items() if n in before and after[n] - before[n] > room}
 
 
 def environment(folder: Path) -> dict[str, str]:

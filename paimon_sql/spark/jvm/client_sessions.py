@@ -72,9 +72,9 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
     Variant.of(
         "errors of calls",
         java_type(classes.CONNECT_INTERCEPTOR),
-        method(classes.CONNECT_ERRORS, "handleError", 4),
+        method(classes.CONNECT_ERRORS + "$", "handleError", 7),
         method(classes.CONNECT_SESSIONS, "getIsolatedSessionIfPresent", 1),
-        method(classes.CONNECT_SESSION, "listActiveOperationIds", 0),
+        method(classes.CONNECT_OPERATIONS, "getExecuteHolder", 1),
     ),
     Variant.of(_NONE),
 )
@@ -83,7 +83,7 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
     class path. Whether it could; raises `UnsupportedFeatureError` where it could not and there are limits."""
     if jvm.variant(watch_connect_sessions).name == _NONE:
         if limits != SessionLimits():
-            raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody limit its sessions: Spark 4.1 does.")
+            raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody limit its sessions.")
         return False
     add_conditions(jvm, STATES)
     put_on_class_path(jvm, folder, _INTERCEPTED)

@@ -5,11 +5,13 @@ import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.connect.proto.ExecutePlanRequest;
 import org.apache.spark.connect.proto.ExecutePlanResponse;
 import org.apache.spark.connect.proto.ReattachExecuteRequest;
+import org.apache.spark.sql.connect.service.ExecuteKey;
 import org.apache.spark.sql.connect.service.SessionHolder;
 import org.apache.spark.sql.connect.service.SessionKey;
 import org.apache.spark.sql.connect.service.SparkConnectService$;
-import org.apache.spark.sql.connect.utils.ErrorUtils;
+import org.apache.spark.sql.connect.utils.ErrorUtils$;
 import org.sparkproject.connect.grpc.*;
+import org.sparkproject.connect.grpc.stub.StreamObserver;
 import scala.Option;
 import scala.PartialFunction;
 
@@ -112,8 +114,8 @@ public class ConnectLimits implements ServerInterceptor {
     for (Iterator each = RUNNING.values().iterator(); each.hasNext();) {
       Running one = (Running) each.next();
       if (System.nanoTime() - one.began < TimeUnit.MINUTES.toNanos(1)) continue;
-      SessionHolder holder = holder(one);
-      if (holder == null || !holder.listActiveOperationIds().contains(one.operation)) each.remove();
+      ExecuteKey key = new ExecuteKey(one.user, one.session, one.operation);
+      if (SparkConnectService$.MODULE$.executionManager().getExecuteHolder(key).isEmpty()) each.remove();
     }
   }
 
@@ -209,13 +211,36 @@ public class ConnectLimits implements ServerInterceptor {
       }
       end(one);
       if (one.failure == null) super.close(status, trailers);
-      else ((PartialFunction) ErrorUtils.handleError("execute", delegate(), one.user, one.session)).apply(error(one.failure));
+      else fail(one);
+    }
+
+    /** As Spark tells errors: it knows the client's settings of them. */
+    private void fail(Running one) {
+      Object told = ErrorUtils$.MODULE$.handleError("execute", new Failed(delegate()), one.user, one.session, Option.empty(),
+          false, Option.empty());
+      ((PartialFunction) told).apply(error(one.failure));
     }
 
     private static Throwable error(String message) {
       scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
       scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
       return new SparkRuntimeException(condition, values, null, new QueryContext[0], "");
+    }
+  }
+
+  /** Ends a call with an error. */
+  static class Failed implements StreamObserver {
+    private final ServerCall call;
+
+    Failed(ServerCall call) { this.call = call; }
+
+    public void onNext(Object message) { }
+
+    public void onCompleted() { }
+
+    public void onError(Throwable error) {
+      Metadata trailers = Status.trailersFromThrowable(error);
+      call.close(Status.fromThrowable(error), trailers == null ? new Metadata() : trailers);
     }
   }
 }
