@@ -57,6 +57,7 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
+from paimon_core.versions import FileVersions, TableVersions
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.buckets.moves import BucketMoves, write_store
 from paimon_core.write.compaction.job import due_buckets
@@ -77,12 +78,14 @@ class Table:
     """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call.
 
     Its catalog gives the store an identifier, and `publishing`: what makes the publisher of its schemas and snapshots.
+    `versioning` makes what changes its tags and branches and rolls it back.
     `planned` is the version that a write is planned on (`for_write`): commits have to be built on it.
     """
 
     store: TableStore
     publishing: Callable[[TableStore], Publisher] = storage_publisher
     planned: Planned | None = None
+    versioning: Callable[[TableStore], TableVersions] = FileVersions
 
     @property
     def identifier(self) -> Identifier:
@@ -98,6 +101,11 @@ class Table:
     def publisher(self) -> Publisher:
         """What publishes its schemas and snapshots. Raises `UnsafeStorageError` where nothing can safely."""
         return self.publishing(self.store)
+
+    @property
+    def versions(self) -> TableVersions:
+        """What changes its tags and branches, and rolls it back."""
+        return self.versioning(self.store)
 
     @property
     def schema(self) -> TableSchema:

@@ -11,6 +11,7 @@ from paimon_sql.procedures import (
     cloning,
     compaction,
     consumers,
+    definitions,
     expiry,
     files,
     indexes,
@@ -20,7 +21,6 @@ from paimon_sql.procedures import (
     privileges,
     rollback,
     tags,
-    unsupported,
 )
 from paimon_sql.procedures.registry import (
     Executor,
@@ -48,6 +48,7 @@ PROCEDURES = procedures_of(
     cloning,
     compaction,
     consumers,
+    definitions,
     expiry,
     files,
     indexes,
@@ -57,5 +58,4 @@ PROCEDURES = procedures_of(
     privileges,
     rollback,
     tags,
-    unsupported,
 )

@@ -9,12 +9,10 @@ from typing import Any
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
-from paimon_core.maintenance.branch_rename import rename_branch as rename
-from paimon_core.maintenance.fast_forward import fast_forward as forward
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.branches import open_branch
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.procedures.registry import ProcedureContext, procedure
@@ -28,10 +26,10 @@ def create_branch(
 ) -> Rows:
     """Branch off from a tag with its rows, or with only the schema; `table` may be a branch itself. The branch is read
     and written as `table$branch_NAME`. The result is true."""
-    store = context.load_table(table).store
-    if _boolean("ignoreIfExists", ignoreIfExists) and core.branch_exists(store, branch):
+    versions = context.load_table(table).versions
+    if _boolean("ignoreIfExists", ignoreIfExists) and versions.branch_exists(branch):
         return [(True,)]
-    core.create_branch(store, branch, tag)
+    versions.create_branch(branch, tag)
     return [(True,)]
 
 
@@ -41,14 +39,14 @@ def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
 
     The result is true.
     """
-    store = _table(context, table).store
-    names = [n.strip() for n in branch.split(",")]
+    target = _table(context, table)
+    names, known = [n.strip() for n in branch.split(",")], target.versions.branch_names()
     for name in names:  # all or none
         core.check_branch_name(name)
-        if name not in branch_names(store):
-            open_branch(store, name)
+        if name not in known:
+            open_branch(target.store, name)
     for name in names:
-        core.delete_branch(store, name)
+        target.versions.delete_branch(name)
     return [(True,)]
 
 
@@ -58,7 +56,7 @@ def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_br
 
     The result is true.
     """
-    rename(_table(context, table).store, from_branch, to_branch)
+    _table(context, table).versions.rename_branch(from_branch, to_branch)
     return [(True,)]
 
 
@@ -68,7 +66,7 @@ def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
 
     The result is true.
     """
-    forward(_table(context, table).store, branch)
+    _table(context, table).versions.fast_forward(branch)
     return [(True,)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import local_now
-from paimon_core.maintenance.tags import delete_tags, expired_tags
+from paimon_core.maintenance.tags import expired_tags
 from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
 from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
@@ -68,11 +68,11 @@ def expire_tags(context: ProcedureContext, table: str, older_than: str | None = 
 
     The result is their names.
     """
-    store = context.load_table(table).store
+    target = context.load_table(table)
     older_than = given(older_than)
     before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
-    expired = expired_tags(store, local_now(), before.replace(tzinfo=None) if before else None)
-    delete_tags(store, expired)
+    expired = expired_tags(target.store, local_now(), before.replace(tzinfo=None) if before else None)
+    target.versions.delete_tags(expired)
     return [(name,) for name in expired] or [("No expired tags.",)]
 
 

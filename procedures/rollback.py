@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
-from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
+from paimon_core.maintenance.rollback import snapshot_at_watermark
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
@@ -33,8 +33,8 @@ def rollback(
     if sum(a is not None for a in (version, snapshot, tag)) != 1 or version == "":
         raise InvalidOptionError("rollback takes one of the arguments version, snapshot and tag: give exactly one.")
     if version is not None and version.isascii() and version.isdigit():
-        return [roll_back(target.store, snapshot_id=int(version))]
-    return [roll_back(target.store, snapshot_id=snapshot, tag=tag if version is None else version)]
+        return [target.versions.roll_back(snapshot_id=int(version))]
+    return [target.versions.roll_back(snapshot_id=snapshot, tag=tag if version is None else version)]
 
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
@@ -46,7 +46,7 @@ def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int)
     """
     target = context.load_table(table)
     found = target.snapshot(timestamp_millis=timestamp)
-    return [roll_back(target.store, snapshot_id=None if found is None else found.id)]
+    return [target.versions.roll_back(snapshot_id=None if found is None else found.id)]
 
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
@@ -57,7 +57,7 @@ def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int)
     before and now.
     """
     target = context.load_table(table)
-    return [roll_back(target.store, snapshot_id=snapshot_at_watermark(target.store, watermark).id)]
+    return [target.versions.roll_back(snapshot_id=snapshot_at_watermark(target.store, watermark).id)]
 
 
 @procedure(result="boolean")

@@ -28,7 +28,7 @@ def create_tag(
     """
     target = context.load_table(table)
     retained = time_to_live("time_retained", time_retained)
-    core.create_tag(target.store, tag, core.taggable_snapshot(target.store, snapshot), retained)
+    target.versions.create_tag(tag, core.taggable_snapshot(target.store, snapshot), retained)
     return [(True,)]
 
 
@@ -42,7 +42,7 @@ def create_tag_from_timestamp(
     """
     target = context.load_table(table)
     found = _first_since(target, timestamp)
-    core.create_tag(target.store, tag, found, time_to_live("time_retained", time_retained))
+    target.versions.create_tag(tag, found, time_to_live("time_retained", time_retained))
     return [(tag, found.id, found.time_millis, "null" if found.watermark is None else str(found.watermark))]
 
 
@@ -80,7 +80,7 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
     names = [tag] if read_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
     if not any(names):
         raise InvalidNameError("tag is empty: name one tag or several, as in 'one,two'.")
-    core.delete_tags(target.store, names)
+    target.versions.delete_tags(names)
     return [(True,)]
 
 

@@ -61,6 +61,7 @@ from paimon_sql.catalog.rest.publishing import ServerPublisher
 from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
+from paimon_sql.catalog.rest.versions import ServerVersions
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 
@@ -397,7 +398,8 @@ class RestCatalog(DelegatedViews):
         is_external = found is not None and found.is_external
         io = self._io(identifier, path, is_external)
         made = self._files(io, found).at(identifier.base, path, schema)
-        return replace(made, store=made.store.under(schema, identifier.branch or ""))
+        versioning = made.versioning if is_external else partial(ServerVersions, self._server)
+        return replace(made, store=made.store.under(schema, identifier.branch or ""), versioning=versioning)
 
     def _io(self, identifier: Identifier, path: str, is_external: bool) -> FileIO:
         if self._data_tokens and not is_external:

@@ -106,13 +106,18 @@ def delete_branch(store: TableStore, name: str) -> None:
     where the table reads it."""
     check_branch_name(name)
     branch = _any_branch(store, name) if name in branch_names(store) else open_branch(store, name)
+    check_unused(store, name)
+    _remove(branch)
+
+
+def check_unused(store: TableStore, name: str) -> None:
+    """Raises `InvalidOptionError` for a branch that the table reads."""
     fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
     if name == fallback:
         raise InvalidOptionError(
             f"Branch {name!r} cannot be deleted: table {store.identifier} reads it where it has no rows of its own. "
             "Unset 'scan.fallback-branch' first."
         )
-    _remove(branch)
 
 
 def _remove(branch: TableStore) -> None:

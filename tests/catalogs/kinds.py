@@ -34,14 +34,17 @@ class Can(enum.Enum):
     FUNCTIONS = "keep functions"
     LONG_VALUES = "keep option values of any length"
     ANY_NAME = "tell names apart by case, and take any characters that folders may have"
+    USERS = "have users, in the files of their warehouse"
     LOCATIONS = "have databases and tables outside of their folders"
 
 
-_SQL = frozenset((Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS))
+_SQL = frozenset(
+    (Can.DATABASE_PROPERTIES, Can.REGISTRATION, Can.LOCKS, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS, Can.USERS)
+)
 CAN: Mapping[str, frozenset[Can]] = {
-    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS)),
+    "filesystem": frozenset((Can.LONG_VALUES, Can.ANY_NAME, Can.VIEWS, Can.FUNCTIONS, Can.USERS)),
     **dict.fromkeys(("sqlite", "postgresql", "mariadb"), _SQL),
-    "rest": _SQL - {Can.LOCKS} | {Can.LONG_VALUES},
+    "rest": _SQL - {Can.LOCKS, Can.USERS} | {Can.LONG_VALUES},
     "hive": _SQL - {Can.ANY_NAME, Can.FUNCTIONS} | {Can.LONG_VALUES, Can.LOCATIONS},
 }
 KINDS = tuple(CAN)

@@ -21,6 +21,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.maintenance.branches import create_branch
+from paimon_core.materialized_table import STATUS, SUSPENDED, Definition
 from paimon_core.object_table import ObjectTable
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
@@ -404,3 +405,26 @@ def test_object_tables(catalog: SupportsDatabases, place: Place, tmp_path: Path)
     for identifier in (T, U):
         catalog.drop_table(identifier)
     assert catalog.list_tables("db") == [] and (tmp_path / "files" / "deep" / "a").exists()
+
+
+def test_materialized_tables(catalog: SupportsDatabases, place: Place) -> None:
+    """Their definitions are options, which the metastore has where it keeps those."""
+    made = Definition("SELECT k, 'it\\'s' AS v FROM \"u\"", ("30", "MINUTE"), catalog="paimon", database="db")
+    schema = new_table_schema(SCHEMA.fields, options=made.options(), comment="of u")
+    staged = catalog.stage_create(T, schema)
+    if not staged.is_separate:
+        staged.publish()
+    insert(staged.table, [(1, "a")])
+    staged.finish()
+    catalog.alter_table(T, [SetOption(STATUS, SUSPENDED)])
+    found = place.catalog().load_table(T)
+    assert Definition.of("t", found.schema.options) == replace(made, asked_mode="AUTOMATIC")
+    assert (found.schema.options[STATUS], found.schema.comment, read(found)) == (SUSPENDED, "of u", [(1, "a")])
+    catalog.rename_table(T, U)
+    with pytest.raises(InvalidOptionError, match="without a query"):
+        catalog.create_table(T, new_table_schema(SCHEMA.fields, options={"type": "materialized-table"}))
+    assert (catalog.list_tables("db"), place.folders()) == (["u"], {"db/u"})
+    again = catalog.load_table(U).schema
+    assert Definition.of("u", again.options).query == made.query
+    catalog.drop_table(U)
+    assert catalog.list_tables("db") == []

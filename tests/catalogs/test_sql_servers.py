@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,54 @@ def test_a_database_that_cannot_be_written(
             call()
     assert folders(tmp_path) == {"t"} and sorted(read(reader.load_table(T))) == ROWS
     assert (catalog.list_tables("db"), catalog.list_views("db")) == (["t"], ["v"])
+
+
+NO_ROOM = {
+    "postgresql": (
+        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$",
+        "CREATE TRIGGER no_room_{0} BEFORE INSERT OR UPDATE ON {0} FOR EACH ROW EXECUTE FUNCTION no_room()",
+    ),
+    "mariadb": (
+        "CREATE TRIGGER no_room_{0} BEFORE INSERT ON {0} FOR EACH ROW "
+        "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'No space left on device'",
+        "CREATE TRIGGER no_room_of_{0} BEFORE UPDATE ON {0} FOR EACH ROW "
+        "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'No space left on device'",
+    ),
+}
+
+
+def test_a_server_without_room(server: SqlServer, database: str, catalog: Any, tmp_path: Path) -> None:
+    """As a server whose disk is full refuses: what it has is read, nothing is half made, with room it goes on."""
+    catalog.create_view(V, VIEW)
+    tables = ("paimon_tables", "paimon_table_properties", "paimon_database_properties", "paimon_views")
+    for statement in NO_ROOM[server.kind]:
+        for table in tables if "{0}" in statement else ("",):
+            server.query(statement.format(table), database)
+    changes: tuple[Callable[[], Any], ...] = (
+        lambda: catalog.create_database("other"),
+        lambda: catalog.alter_database("db", {"a": "b"}),
+        lambda: catalog.create_table(U, SCHEMA),
+        lambda: catalog.rename_table(T, U),
+        lambda: catalog.create_view(W, VIEW),
+        lambda: catalog.replace_view(V, replace(VIEW, comment="other")),
+    )
+    for change in changes:
+        with pytest.raises(StorageRefusedError, match="No space left on device"):
+            change()
+    assert folders(tmp_path) == {"t"} and sorted(read(catalog.load_table(T))) == ROWS
+    assert (catalog.list_databases(), catalog.list_tables("db")) == (["db", "default"], ["t"])
+    assert (catalog.list_views("db"), catalog.load_view(V)) == (["v"], VIEW)
+    for table in tables:
+        for name in (f"no_room_{table}", f"no_room_of_{table}"):
+            on = f" ON {table}" if server.kind == "postgresql" else ""
+            server.query(f"DROP TRIGGER IF EXISTS {name}{on}", database)
+    for change in changes[:3]:
+        change()
+    catalog.rename_table(T, Identifier("other", "t"))
+    for change in changes[4:]:
+        change()
+    assert (catalog.list_tables("db"), catalog.list_views("db")) == (["u"], ["v", "w"])
 
 
 def test_a_database_without_room(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import paimon_sql
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.function import SqlDefinition
 from paimon_sql.catalog.load import load_catalog
 from tests.interop.engines import Engines, SparkEngine
 from tests.support.java_oracle import JavaOracle, find_oracles
@@ -111,6 +114,42 @@ def test_views(engines: Engines) -> None:
     engines.run("java", "DROP VIEW seen_ours")
     for engine in ("ours", "java"):
         assert engines.rows(engine, "SHOW VIEWS") == []
+
+
+_INPUTS = '[{"id": 0, "name": "length", "type": "INT"}, {"id": 1, "name": "width", "type": "INT"}]'
+_CREATE = (
+    f"CALL sys.create_function(`function` => 'db.%s', inputParams => '{_INPUTS}', returnParams => "
+    """'[{"id": 0, "name": "area", "type": "BIGINT"}]', deterministic => true, comment => 'c', options => 'k1=v1')"""
+)
+
+
+@pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
+def test_functions_by_procedure(engines: Engines, server: tuple[RestServer, str], one: str, other: str) -> None:
+    """What one creates the other changes, finds and drops."""
+    name = f"area_{one}"
+    engines.run(one, _CREATE % name)
+    alter = f"CALL sys.alter_function(`function` => 'db.{name}', change => '%s')"
+    definition = {"type": "sql", "definition": "length * width"}
+    engines.run(other, alter % json.dumps({"action": "addDefinition", "name": "spark", "definition": definition}))
+    engines.run(one, alter % json.dumps({"action": "setOption", "key": "k2", "value": "v2"}))
+    catalog: Any = load_catalog(server[0].options("reader"))
+    found = catalog.load_function(Identifier("db", name))
+    assert [f.name for f in (*found.parameters, *found.results)] == ["length", "width", "area"]
+    assert found.definitions == {"spark": SqlDefinition("length * width")}
+    assert (found.comment, found.options, found.deterministic) == ("c", {"k1": "v1", "k2": "v2"}, True)
+    assert [[f"paimon.db.{name}"]] == engines.rows("ours", f"SHOW USER FUNCTIONS LIKE '{name}'")
+    engines.both(f"SELECT db.{name}(2, 3) AS n", [[6]])
+    engines.run(other, f"CALL sys.drop_function(`function` => 'db.{name}')")
+    assert not catalog.function_exists(Identifier("db", name))
+
+
+def test_functions_of_statements(engines: Engines) -> None:
+    for one, other in (("ours", "java"), ("java", "ours")):
+        name = f"by_statement_{one}"
+        engines.run(one, f"CREATE FUNCTION {name}(x INT) RETURNS INT RETURN x + 1")
+        engines.both(f"SELECT db.{name}(2) AS n", [[3]])
+        engines.run(other, f"DROP FUNCTION {name}")
+        assert engines.rows("ours", f"SHOW USER FUNCTIONS LIKE '{name}'") == []
 
 
 def test_commits_of_both_in_turn(engines: Engines) -> None:

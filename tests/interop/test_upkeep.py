@@ -121,7 +121,7 @@ STEPS = {
 }
 
 
-_NOTHING = "a filesystem catalog keeps none, in Java neither"
+_NOTHING = "Java's filesystem catalog keeps none; `test_rest_catalog.py` has it"
 WITHOUT = {
     "alter_function": _NOTHING,
     "alter_view_dialect": _NOTHING,

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.spark
 TRACKED = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
 DAYS = "'partition.timestamp-pattern' = '$day', 'partition.timestamp-formatter' = 'yyyyMMdd'"
 CHAIN = "'scan.fallback-snapshot-branch' = 'full', 'scan.fallback-delta-branch' = 'delta'"
-NOT_HERE = "a filesystem catalog has no"
+
+PARAMETERS = '[{"id": 0, "name": "x", "type": "INT"}]'
 
 # what a step runs, and what an error must say where it is one
 STEPS: list[str | tuple[str, str]] = [
@@ -87,10 +88,11 @@ STEPS: list[str | tuple[str, str]] = [
     "CALL sys.migrate_table(source_type => 'parquet', table => '{folder}', target_table => 'default.moved')",
     "CALL sys.migrate_table(source_type => 'iceberg', table => '{iceberg}', target_table => 'default.ice')",
     "CALL sys.migrate_database(source_type => 'hive', database => 'of_files')",
-    ("CALL sys.create_function('f', '[]', '[]')", NOT_HERE),
-    ("CALL sys.alter_function('f', '{}')", NOT_HERE),
-    ("CALL sys.drop_function('f')", NOT_HERE),
-    ("CALL sys.alter_view_dialect('v', 'drop')", NOT_HERE),
+    f"CALL sys.create_function('f', '{PARAMETERS}', '{PARAMETERS}')",
+    """CALL sys.alter_function('f', '{"action": "updateComment", "comment": "c"}')""",
+    "CALL sys.drop_function('f')",
+    "CREATE VIEW v AS SELECT 1 AS one",
+    "CALL sys.alter_view_dialect('v', 'drop')",
     "CALL sys.init_file_based_privilege('x')",
     *(
         (f"CALL sys.{call}", "has no users")

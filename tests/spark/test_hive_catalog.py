@@ -245,6 +245,37 @@ def test_format_tables(hive: Any, server: HiveServer, tmp_path: Path, name: str)
     assert rows(hive, "SHOW TABLES IN meta.default") == []
 
 
+def test_functions_are_refused(hive: Any) -> None:
+    hive.sql("USE meta.default")
+    for statement in (
+        "CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1",
+        "CREATE OR REPLACE FUNCTION meta.default.f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$",
+        "CALL sys.create_function('f', '[]', '[]')",
+    ):
+        with pytest.raises(PySparkException, match="keeps none|keeps no functions"):
+            hive.sql(statement)
+    assert rows(hive, "SHOW USER FUNCTIONS IN meta.default") == []
+    with pytest.raises(PySparkException, match="UNRESOLVED_ROUTINE"):
+        hive.sql("SELECT meta.default.f(1)")
+
+
+def test_materialized_tables(hive: Any, server: HiveServer) -> None:
+    hive.sql("USE meta.default")
+    hive.sql("CREATE TABLE t (k INT, v INT)")
+    hive.sql("INSERT INTO t VALUES (1, 2), (1, 3)")
+    hive.sql("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT k, sum(v) AS v FROM t GROUP BY k")
+    assert rows(hive, "SELECT * FROM m") == [(1, 5)]
+    hive.sql("INSERT INTO t VALUES (2, 7)")
+    hive.sql("REFRESH MATERIALIZED TABLE m")
+    hive.sql("ALTER MATERIALIZED TABLE m SUSPEND")
+    assert rows(hive, "SELECT * FROM m ORDER BY k") == [(1, 5), (2, 7)]
+    assert [r[1] for r in rows(hive, "SHOW MATERIALIZED TABLES")] == ["m"]
+    known = server.client().get_table("default", "m").parameters
+    assert (known["type"], known["materialized-table.refresh-status"]) == ("materialized-table", "SUSPENDED")
+    hive.sql("DROP MATERIALIZED TABLE m")
+    assert [r[1] for r in rows(hive, "SHOW TABLES")] == ["t"]
+
+
 def test_connect(spark: Any, server: HiveServer, tmp_path: Path) -> None:
     server.clear()
     session = paimon_sql.connect(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from paimon_core.errors import (
     CorruptFileError,
-    FunctionNotFoundError,
-    InvalidOptionError,
     InvalidSchemaError,
     UnsupportedFeatureError,
 )
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_sql.catalog.base import SupportsDatabases, SupportsFunctions
-from paimon_sql.catalog.function import Function, definition_of, function_json, function_of
+from paimon_sql.catalog.definition_changes import changed_function
+from paimon_sql.catalog.function import Function, function_json, function_of
 from paimon_sql.server.rest.calls import Call, Node, Routes, page
 from paimon_sql.server.rest.definitions import AUDIT, altered, with_details
 from paimon_sql.server.rest.tables import page_of_all
@@ -58,47 +55,12 @@ def get_function(catalog: SupportsDatabases, call: Call) -> Node:
 
 def alter_function(catalog: SupportsDatabases, call: Call) -> None:
     functions = _with_functions(catalog)
-    function = altered(functions.load_function(call.identifier), call, "function", _CHANGES)
+    function = altered(functions.load_function(call.identifier), call, changed_function)
     functions.replace_function(call.identifier, function)
 
 
 def drop_function(catalog: SupportsDatabases, call: Call) -> None:
     _with_functions(catalog).drop_function(call.identifier)
-
-
-def _add_definition(function: Function, change: Any) -> Function:
-    name = member(change, "name", str)
-    if name in function.definitions:
-        raise InvalidOptionError(f"The function has the definition {name!r}.")
-    return _with_definition(function, name, change)
-
-
-def _update_definition(function: Function, change: Any) -> Function:
-    return _with_definition(function, _definition(function, change), change)
-
-
-def _drop_definition(function: Function, change: Any) -> Function:
-    name = _definition(function, change)
-    return replace(function, definitions={k: v for k, v in function.definitions.items() if k != name})
-
-
-def _with_definition(function: Function, name: str, change: Any) -> Function:
-    made = definition_of(member(change, "definition", dict))
-    return replace(function, definitions={**function.definitions, name: made})
-
-
-def _definition(function: Function, change: Any) -> str:
-    name: str = member(change, "name", str)
-    if name not in function.definitions:
-        raise FunctionNotFoundError(f"The function has no definition {name!r}.")
-    return name
-
-
-_CHANGES: dict[str, Callable[[Function, Any], Function]] = {
-    "addDefinition": _add_definition,
-    "updateDefinition": _update_definition,
-    "dropDefinition": _drop_definition,
-}
 
 
 def _with_functions(catalog: SupportsDatabases) -> SupportsFunctions:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from paimon_core.errors import (
@@ -12,11 +10,11 @@ from paimon_core.errors import (
     InvalidOptionError,
     InvalidSchemaError,
     UnsupportedFeatureError,
-    ViewNotFoundError,
 )
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_sql.catalog.base import SupportsDatabases, SupportsViews
+from paimon_sql.catalog.definition_changes import changed_view
 from paimon_sql.catalog.rest.messages import decode_identifier
 from paimon_sql.catalog.view import View, view_json, view_of
 from paimon_sql.server.rest.calls import Call, Node, Routes, page
@@ -59,7 +57,7 @@ def get_view(catalog: SupportsDatabases, call: Call) -> Node:
 
 def alter_view(catalog: SupportsDatabases, call: Call) -> None:
     views = _with_views(catalog)
-    view = altered(views.load_view(call.identifier), call, "view", _CHANGES)
+    view = altered(views.load_view(call.identifier), call, changed_view)
     views.replace_view(call.identifier, view)
 
 
@@ -70,37 +68,6 @@ def drop_view(catalog: SupportsDatabases, call: Call) -> None:
 def rename_view(catalog: SupportsDatabases, call: Call) -> None:
     source, target = (decode_identifier(call.body.get(key)) for key in ("source", "destination"))
     _with_views(catalog).rename_view(source, target)
-
-
-def _add_dialect(view: View, change: Any) -> View:
-    name = member(change, "dialect", str)
-    if name in view.dialects:
-        raise InvalidOptionError(f"The view has the dialect {name!r}.")
-    return replace(view, dialects={**view.dialects, name: member(change, "query", str)})
-
-
-def _update_dialect(view: View, change: Any) -> View:
-    name = _dialect(view, change)
-    return replace(view, dialects={**view.dialects, name: member(change, "query", str)})
-
-
-def _drop_dialect(view: View, change: Any) -> View:
-    name = _dialect(view, change)
-    return replace(view, dialects={k: v for k, v in view.dialects.items() if k != name})
-
-
-def _dialect(view: View, change: Any) -> str:
-    name: str = member(change, "dialect", str)
-    if name not in view.dialects:
-        raise ViewNotFoundError(f"The view has no dialect {name!r}.")
-    return name
-
-
-_CHANGES: dict[str, Callable[[View, Any], View]] = {
-    "addDialect": _add_dialect,
-    "updateDialect": _update_dialect,
-    "dropDialect": _drop_dialect,
-}
 
 
 def _with_views(catalog: SupportsDatabases) -> SupportsViews:

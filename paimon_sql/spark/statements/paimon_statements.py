@@ -76,7 +76,7 @@ class PaimonStatementRunner:
         match statement:
             case CreateTag() | DeleteTags() | RenameTag():
                 catalog, identifier = self._table(statement.table)
-                change_tags(load_table(catalog.catalog, identifier).store, statement)
+                change_tags(load_table(catalog.catalog, identifier), statement)
             case ChangeColumns():
                 catalog, identifier = self._table(statement.table)
                 fields = catalog.catalog.load_table(identifier).schema.fields

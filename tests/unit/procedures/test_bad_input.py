@@ -19,7 +19,6 @@ from tests.support import stored
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
-UNSUPPORTED = ("create_function", "alter_function", "drop_function", "alter_view_dialect")
 _VALUES = {"string": "x=y", "bigint": 1, "int": 1, "boolean": True}
 
 
@@ -136,7 +135,7 @@ def test_what_is_wrong_is_told_and_changes_nothing(calls: Calls) -> None:
 
 def test_tables_that_are_none(calls: Calls) -> None:
     of_users = {n for n, p in PROCEDURES.items() if p.body.__module__.endswith(".privileges")}
-    for name in sorted(set(PROCEDURES) - {*UNSUPPORTED, *of_users, "clone", "migrate_table"}):
+    for name in sorted(set(PROCEDURES) - {*of_users, "clone", "migrate_table"}):
         parameters = PROCEDURES[name].parameters
         named = next((p.name for p in parameters if p.name in ("table", "source_table", "database_or_table")), None)
         others = {p.name: _VALUES[p.type] for p in parameters if p.required and p.name != named}

@@ -309,9 +309,6 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
     with pytest.raises(UnsupportedFeatureError, match="folder of files"):
         call("compact_manifest", table="files")
     assert call("drop_partition", table="p", partitions="dt=2024-01-01;dt=x") is True
-    for name in ("create_function", "drop_function", "alter_view_dialect"):
-        with pytest.raises(UnsupportedFeatureError, match="'it'.*filesystem catalog has no"):
-            call(name, **{p.name: "it" for p in PROCEDURES[name].parameters if p.required})
     for bad in ("", "x=1", "dt="):
         with pytest.raises(InvalidOptionError, match="partitions"):
             call("mark_partition_done", table="p", partitions=bad)
