@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.orc as po
+from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.evolution import conform
 from paimon_core.arrow.shredded_maps import field_metadata
@@ -71,11 +72,12 @@ class OrcFormat:
             tail = check_tail(source)
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)
+            near = isinstance(io.arrow(), LocalFileSystem)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
-                check_stripe(source, tail, tail.stripes[i])
+                check_stripe(source, tail, tail.stripes[i], near=near)
                 stripe = _read_stripe(file, source, i, names)
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]

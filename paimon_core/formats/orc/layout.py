@@ -198,6 +198,19 @@ def read_stream(source: pa.NativeFile, tail: OrcTail, stream: Stream) -> bytes:
     return unpacked(tail.codec, tail.block_size, _read(source, stream.start, stream.size))
 
 
+def check_chunks(source: pa.NativeFile, tail: OrcTail, stream: Stream, most: int) -> int:
+    """How many chunks a stream has, of which `most` are looked at. Raises `ValueError` where one ends behind it."""
+    if tail.codec is None:
+        return 0
+    offset, end, found = stream.start, stream.start + stream.size, 0
+    while offset < end and found < most:
+        offset += _CHUNK_HEADER + (int.from_bytes(_read(source, offset, _CHUNK_HEADER), "little") >> 1)
+        found += 1
+    if offset > end:
+        raise ValueError("a chunk ends behind its stream")
+    return found
+
+
 def unpacks_to_more(source: pa.NativeFile, most: int) -> bool:
     """Whether the streams of all stripes have more bytes than that. Raises `ValueError`."""
     tail, found = read_tail(source), 0
@@ -226,6 +239,8 @@ def _chunks(codec: str | None, block_size: int, data: bytes) -> Iterator[bytes]:
         offset += _CHUNK_HEADER
         chunk = data[offset : offset + (header >> 1)]
         offset += header >> 1
+        if offset > len(data):
+            raise ValueError("a chunk is cut off")
         yield chunk if header & 1 else _unpacked_chunk(codec, block_size, chunk)
 
 

@@ -1,8 +1,9 @@
 """What is checked of a stripe before the native reader sees it, which trusts what stripes say.
 
 Fewer encodings than columns make it read behind a list, and lengths in runs of another version than their column's
-encoding add up to anything. A decimal comes with a scale of its own, and the reader brings
-it to that of the column in steps of 18 digits: a scale of 2**60 takes it years.
+encoding add up to anything. A chunk that is longer than its stream makes it unpack what lies behind. Keys of maps that
+are NULL end the process, and a stream of a kind that it does not know is one of NULLs to it. A decimal comes with a
+scale of its own, and the reader brings it to that of the column in steps of 18 digits: a scale of 2**60 takes it years.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from numpy.typing import NDArray
 from paimon_core.formats.orc.integer_runs import decode_runs
 from paimon_core.formats.orc.layout import (
     DECIMAL,
+    MAP,
     OrcTail,
+    Stream,
     Stripe,
+    check_chunks,
     messages,
     read_stream,
     read_streams,
@@ -24,19 +28,26 @@ from paimon_core.formats.orc.layout import (
 )
 from paimon_core.spec.encodings.varints import varint_at
 
-_SECONDARY = 5
+_PRESENT, _SECONDARY = 0, 5  # kinds of streams
+_KINDS = frozenset({*range(11), 100, 101})
+_MOST_CHUNKS = 100_000  # of a stripe, that are looked at: 64 MB have 256 of the usual size
 _MOST_SCALE = 200  # zigzag codes of scales up to 38, and sums of them
 _V1 = (0, 1)  # encodings whose numbers are of version 1
 _NUMBERED = frozenset({2, 3, 4, 7, 8, 9, 10, 11, 14, 15, 16, 17, 18})  # kinds of columns with runs of numbers
 
 
-def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
-    """Raises `ValueError` for a stripe that the native reader must not see."""
+def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe, *, near: bool = True) -> None:
+    """Raises `ValueError` for a stripe that the native reader must not see. Chunks are looked at where `near` says that
+    this is cheap: the file is not far away."""
     with typed_fields("a stripe"):
-        _check(source, tail, stripe)
+        streams = _check(source, tail, stripe)
+        left = _MOST_CHUNKS
+        for stream in streams if near else ():
+            left -= check_chunks(source, tail, stream, left)
 
 
-def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
+def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> list[Stream]:
+    """The streams."""
     encodings = [dict(_fields(v)) for n, v, _ in messages(read_stripe_footer(source, tail, stripe)) if n == 2]
     if len(encodings) != len(tail.types):
         raise ValueError(f"a stripe has {len(encodings)} encodings for {len(tail.types)} columns")
@@ -47,16 +58,22 @@ def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> None:
     if any(not 0 <= e.get(2, 0) <= stripe.rows * len(tail.types) + stripe.footer_start for e in encodings):
         raise ValueError("a stripe has a dictionary of more values than bytes")
     streams, _ = read_streams(source, tail, stripe)
+    keys = {t.below[0] for t in tail.types if t.kind == MAP}
     if streams and not stripe.start <= streams[0].start:
         raise ValueError("the streams of a stripe are larger than it")
     for stream in streams:
         if stream.column >= len(tail.types):
             raise ValueError(f"a stream is of column {stream.column}, which there is not")
+        if stream.kind not in _KINDS:
+            raise ValueError(f"a stream is of kind {stream.kind}, which there is not")
+        if stream.kind == _PRESENT and stream.size and stream.column in keys:
+            raise ValueError(f"keys of a map, column {stream.column}, are NULL")
         if stream.kind == _SECONDARY and tail.types[stream.column].kind == DECIMAL and stream.size:
             content = read_stream(source, tail, stream)
             decode = _decode_v1 if encodings[stream.column].get(1, 0) in _V1 else decode_runs
             if (decode(content) > _MOST_SCALE).any():
                 raise ValueError(f"values of column {stream.column} have scales that no decimal has")
+    return streams
 
 
 def _is_since_0_12(tail: OrcTail) -> bool:

@@ -91,3 +91,39 @@ def test_one_encoding_too_few() -> None:
     at = footer.index(b"\x12")  # the first encoding becomes a field that nobody knows
     with pytest.raises(ValueError, match="encodings for 2 columns"):
         check(data[: stripe.footer_start + at] + b"\x7a" + data[stripe.footer_start + at + 1 :])
+
+
+def with_kind(data: bytes, column: int, old: int, new: int) -> bytes:
+    """The file with another kind of a stream in the footer of its stripe."""
+    stream = bytes([0x08, old, 0x10, column])
+    at = data.index(stream, check_tail(pa.BufferReader(data)).stripes[0].footer_start)
+    return data[: at + 1] + bytes([new]) + data[at + 2 :]
+
+
+def test_a_stream_of_a_kind_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="of kind 11, which there is not"):
+        check(with_kind(file(pa.string()), 1, 1, 11))
+
+
+def test_keys_of_maps_that_are_null() -> None:
+    sink, column = io.BytesIO(), pa.array([[("key", 1)]] * _ROWS, pa.map_(pa.string(), pa.int64()))
+    po.write_table(pa.table({"c": column}), sink, compression="uncompressed")
+    check(sink.getvalue())
+    with pytest.raises(ValueError, match="keys of a map, column 2, are NULL"):
+        check(with_kind(sink.getvalue(), 2, 6, 0))
+
+
+@pytest.mark.parametrize("codec", ["zlib", "snappy", "lz4", "zstd"])
+def test_chunks_that_are_longer_than_their_stream(codec: str) -> None:
+    sink = io.BytesIO()
+    po.write_table(pa.table({"c": pa.array(range(_ROWS), pa.int64())}), sink, compression=codec)
+    data = sink.getvalue()
+    check(data)
+    source = pa.BufferReader(data)
+    tail = check_tail(source)
+    stream = read_streams(source, tail, tail.stripes[0])[0][-1]
+    damaged = data[: stream.start + 2] + b"\x7f" + data[stream.start + 3 :]
+    with pytest.raises(ValueError, match="a chunk ends behind its stream"):
+        check(damaged)
+    far = pa.BufferReader(damaged)
+    check_stripe(far, check_tail(far), tail.stripes[0], near=False)  # each look would be a request
