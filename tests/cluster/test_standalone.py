@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 import paimon_sql
-from tests.support.ports import free_port
+from tests.support.standalone import JVM, PATIENCE, SPARK, environment_of, standalone
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
 
 BIN = Path(sys.executable).parent
-SPARK = Path(pyspark.__file__).parent
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-PATIENCE = 120
 SETTINGS = f"""
 spark.sql.catalog.lake            org.apache.paimon.spark.SparkCatalog
 spark.sql.catalog.lake.warehouse  {{warehouse}}
@@ -48,38 +42,14 @@ print("rows", spark.table("d.t").count())
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("spark-logs")
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(folder)}
-    return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
+    return environment_of(tmp_path_factory.mktemp("spark-logs"))
 
 
 @pytest.fixture(scope="module")
 def master(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a master with two workers."""
-    port, log = free_port(), tmp_path_factory.mktemp("standalone") / "log"
-    url = f"spark://127.0.0.1:{port}"
-    place = ["--host", "127.0.0.1", "--webui-port", "0"]
-    small = ["--cores", "1", "--memory", "512m", url]
-    commands = [["master.Master", *place, "--port", str(port)], *2 * [["worker.Worker", *place, *small]]]
-    with log.open("w") as output:
-        started = [
-            subprocess.Popen(
-                [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
-                env=environment, stdout=output, stderr=output,
-            )
-            for name, *arguments in commands
-        ]  # fmt: skip
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while len(re.findall("Registering worker", log.read_text())) < 2:
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.2)
-            yield url
-        finally:
-            for process in started:
-                process.terminate()
-            for process in started:
-                process.wait(PATIENCE)
+    with standalone(environment, tmp_path_factory.mktemp("standalone") / "log") as url:
+        yield url
 
 
 def run(command: list[str], environment: dict[str, str], folder: Path) -> str:

@@ -1,0 +1,55 @@
+"""A standalone master of Spark with two workers on this machine, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from tests.support.ports import free_port
+
+SPARK = Path(pyspark.__file__).parent
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+PATIENCE = 120  # seconds
+
+
+def environment_of(workers: Path) -> dict[str, str]:
+    """The environment of the master, of its workers, whose files are in a folder, and of drivers."""
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(workers)}
+    return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
+
+
+@contextmanager
+def standalone(environment: Mapping[str, str], log: Path) -> Iterator[str]:
+    """The master's URL; each worker has one core and 512 MB."""
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
+    place = ["--host", "127.0.0.1", "--webui-port", "0"]
+    small = ["--cores", "1", "--memory", "512m", url]
+    commands = [["master.Master", *place, "--port", str(port)], *2 * [["worker.Worker", *place, *small]]]
+    with log.open("w") as output:
+        started = [
+            subprocess.Popen(
+                [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
+                env=dict(environment), stdout=output, stderr=output,
+            )
+            for name, *arguments in commands
+        ]  # fmt: skip
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while len(re.findall("Registering worker", log.read_text())) < 2:
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.2)
+            yield url
+        finally:
+            for process in started:
+                process.terminate()
+            for process in started:
+                process.wait(PATIENCE)
