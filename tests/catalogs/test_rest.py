@@ -266,7 +266,7 @@ def test_lists_come_in_pages(monkeypatch: pytest.MonkeyPatch, catalog: Any) -> N
     assert catalog.list_tables("db") == list("abcde") and len(catalog.list_views("db")) == 5
     client = catalog.client
     page = client.get("/v1/paimon/databases/db/tables", {"maxResults": "1", "tableNamePattern": "b%"})
-    assert page == {"tables": ["b"]}
+    assert page == {"tables": ["b"], "nextPageToken": None}
     pages = list(client.pages("/v1/paimon/databases/db/table-details", "tableDetails"))
     assert [t["name"] for p in pages for t in p["tableDetails"]] == list("abcde")
     every = [t["object"] for p in client.pages("/v1/paimon/tables", "tables") for t in p["tables"]]

@@ -199,6 +199,9 @@ def test_every_operation_is_as_the_document_has_it(exchanges: list[Exchange]) ->
     document = yaml.safe_load(Path(os.environ["PAIMON_REST_OPENAPI"]).read_text())
     # the document says text, Java's client and server write a number
     document["components"]["schemas"]["Snapshot"]["properties"]["commitIdentifier"] = {"type": "integer"}
+    for page in document["components"]["schemas"].values():  # and null for a last page
+        if "nextPageToken" in page.get("properties", {}):
+            page["properties"]["nextPageToken"] = {"type": ["string", "null"]}
     paths = {tuple("*" if p[:1] == "{" else p for p in path.strip("/").split("/")): path for path in document["paths"]}
     checked = 0
     for each in (e for e in exchanges if e.status < 400 and not e.path.endswith("/replace")):

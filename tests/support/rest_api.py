@@ -97,7 +97,7 @@ ERROR = _object(
 
 
 def _page(key: str, of: dict[str, Any]) -> dict[str, Any]:
-    return _object({key: _list(of)}, nextPageToken=_TEXT)
+    return _object({key: _list(of), "nextPageToken": _some(_TEXT)})  # pypaimon needs it on the last page, too
 
 
 _T, _NONE = "/databases/*/tables/*", {"maxProperties": 0}

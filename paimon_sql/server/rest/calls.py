@@ -40,8 +40,12 @@ def page(call: Call, key: str, names: Sequence[str], pattern: str = "") -> dict[
     after = call.parameters.get("pageToken")
     left = found if not after else [n for n in found if n > after]
     most = page_size(call.parameters.get("maxResults"))
-    more = {"nextPageToken": left[most - 1]} if len(left) > most else {}
-    return {key: left[:most], **more}
+    return {key: left[:most], **next_page(left[most - 1] if len(left) > most else None)}
+
+
+def next_page(token: str | None) -> dict[str, str | None]:
+    """Where a page says how to get the next one; pypaimon needs it to be said of the last one, too."""
+    return {"nextPageToken": token}
 
 
 def page_size(text: str | None) -> int:

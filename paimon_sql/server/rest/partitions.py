@@ -14,7 +14,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.rest.messages import text_map
-from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page
 
 
 def list_partitions(catalog: SupportsDatabases, call: Call) -> Node:
@@ -25,7 +25,7 @@ def list_partitions(catalog: SupportsDatabases, call: Call) -> Node:
 
 def list_by_names(catalog: SupportsDatabases, call: Call) -> Node:
     found, specs = _partitions(catalog.load_table(call.identifier)), _specs(call)
-    return {"partitions": [p for p in found.values() if p["spec"] in specs]}
+    return {"partitions": [p for p in found.values() if p["spec"] in specs], **next_page(None)}
 
 
 def mark(catalog: SupportsDatabases, call: Call) -> None:

@@ -39,7 +39,7 @@ from paimon_core.store.snapshots import (
 from paimon_core.store.tags import read_tag, require_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
-from paimon_sql.server.rest.calls import Call, Node, Routes, page, page_size
+from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page, page_size
 from paimon_sql.server.rest.tables import table_id
 
 
@@ -140,8 +140,7 @@ def list_snapshots(catalog: SupportsDatabases, call: Call) -> Node:
     ids = [n for n in snapshot_ids(store) if n > int(after or "0")]
     most = page_size(call.parameters.get("maxResults"))
     found = [s for n in ids[:most] if (s := find_snapshot(store, n)) is not None]
-    more = {"nextPageToken": str(ids[most - 1])} if len(ids) > most else {}
-    return {"snapshots": [_json(s) for s in found], **more}
+    return {"snapshots": [_json(s) for s in found], **next_page(str(ids[most - 1]) if len(ids) > most else None)}
 
 
 def roll_back_table(catalog: SupportsDatabases, call: Call) -> None:
