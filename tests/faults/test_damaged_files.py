@@ -26,7 +26,7 @@ MENDED = [  # seed and number
     *((3, n) for n in (8596, 11368, 15862, 18458, 18790, 23477)),
     *((2, n) for n in (17668, 28193, 29890, 31658, 32410, 36554, 42746, 46064, 61222, 65384, 71306, 75212, 79702)),
     *((2, n) for n in (91567, 93818, 94381, 95179, 98903, 111122, 113750)),
-    *((20261125, n) for n in (17820, 21348)),
+    *((20261125, n) for n in (17820, 21348, 73619)),
 ]
 HARMLESS = {"hint"}  # what is wrong in a hint is passed over
 WITHOUT_ROW_COUNT = "text_"  # a folder of files has no metadata that says how many rows there are

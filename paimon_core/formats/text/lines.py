@@ -94,12 +94,17 @@ def joined(lines: pa.StringArray) -> bytes:
 def text_lines(stream: pa.NativeFile, delimiter: str) -> Iterator[list[bytes]]:
     """The lines of a file, without what ends them, some megabytes of them at a time. Raises `ValueError` for a line
     without an end."""
-    end, rest = delimiter.encode(), b""
+    end, parts, carried = delimiter.encode(), list[bytes](), b""
     while block := stream.read(_BLOCK):
-        *lines, rest = (rest + block).split(end)
-        if len(rest) > _LONGEST_LINE:
+        first, *others = (carried + block).split(end)
+        if others:
+            yield [b"".join((*parts, first)), *others[:-1]]
+            parts.clear()
+        rest = others[-1] if others else first
+        kept = max(0, len(rest) - len(end) + 1)  # an end may have begun behind it
+        parts.append(rest[:kept])
+        carried = rest[kept:]
+        if sum(map(len, parts)) > _LONGEST_LINE:
             raise ValueError(f"a line has more than {_LONGEST_LINE} bytes")
-        if lines:
-            yield lines
-    if rest:
+    if rest := b"".join((*parts, carried)):
         yield [rest]
