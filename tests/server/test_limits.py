@@ -29,13 +29,11 @@ from thrift.transport.TTransport import TTransportException
 from paimon_sql.shell.serving import KEYSTORE_PASSWORD
 from tests.support.ldap_server import ldap_server
 from tests.support.served import PASSWORD, PATIENCE, USER, Server, answer, served
-from tests.support.spark_versions import spark_minor
 from tests.support.stored import create_table, insert
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.skipif(spark_minor() < (4, 1), reason="Spark Connect of 4.0 lets nobody limit its sessions"),
 ]
 
 STATEMENTS, ROWS, SECONDS = 2, 1000, 12
