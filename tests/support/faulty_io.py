@@ -174,7 +174,9 @@ class FaultyIO:
             return shorten(act())
         if self.mode is Fault.AFTER:
             act()
-        elif self.mode is Fault.LATE:
+        elif (
+            self.mode is Fault.LATE and Fault.LATE in changing
+        ):  # threads may come in another order than when it was counted
             self._late.append(act)
         elif self.mode is Fault.TORN and tear:
             tear()
