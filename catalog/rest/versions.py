@@ -139,8 +139,10 @@ class ServerVersions:
         instant = self._instant(snapshot_id, tag)
 
         def is_done() -> bool:
-            kept = read_tag(self.store, instant.get("tagName", ""))
-            wanted = instant.get("snapshotId") if kept is None else kept.snapshot.id
+            wanted = instant.get("snapshotId")
+            if "tagName" in instant:
+                kept = read_tag(self.store, instant["tagName"])
+                wanted = None if kept is None else kept.snapshot.id
             return self._latest() == wanted
 
         self._change("roll back", lambda: self._post({"instant": instant, "fromSnapshot": None}, "rollback"), is_done)
