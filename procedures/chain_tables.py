@@ -9,14 +9,13 @@ from typing import Any
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
-from paimon_core.lsm.strategy import Strategy
+from paimon_core.insert import compact_after_write
 from paimon_core.maintenance.chain_tables import fill_job, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
-from paimon_core.write.compaction.job import compaction_job
 from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
@@ -48,10 +47,7 @@ def compact_chain_table(
     full = replace(target, store=full_branch(target.store)).for_write()  # before its rows are numbered
     messages = full.run(context.executor, fill_job(target.store, splits))
     _commit(full, messages, Overwrite(dynamic=True) if exists else None)
-    due = full.due_compactions(messages)
-    messages = full.run(context.executor, compaction_job(full.store, due, Strategy.WRITE))
-    if messages:
-        full.commit_or_abort(messages, CommitInfo(user=full.new_commit_user()))
+    compact_after_write(full, messages, context.executor, overwrites=exists)
     return [(True,)]
 
 

@@ -113,6 +113,15 @@ def test_a_partition_becomes_a_full_one(chain: Chain) -> None:
     assert kinds[:3] == ["APPEND", "APPEND", "OVERWRITE"]
 
 
+def test_a_partition_is_full_whatever_becomes_of_its_compaction(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise StorageError("the storage refuses")
+
+    monkeypatch.setattr(Table, "due_compactions", refuse)
+    assert chain.fill("day=20250811") is True
+    assert [r[2:] for r in chain.rows("full", day="20250811")] == [(2, "zwei"), (3, "drei"), (1, "b")]
+
+
 def test_deletes_stay_for_the_partitions_behind(chain: Chain) -> None:
     before = chain.rows()
     stored.compact(chain.table("delta"))
