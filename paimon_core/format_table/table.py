@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare, IsNull, Predicate, conjuncts
 from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folder, partition_folders
 from paimon_core.format_table.options import FORMAT_TABLE, format_options
@@ -81,11 +81,18 @@ class FormatTable:
         for file in files:
             with storage_errors("rename to", file.path):
                 fs.move(self.store.io.arrow_path(file.staged_path), self.store.io.arrow_path(file.path))
-            self.store.io.sync(file.path)
+            self._make_durable(file.path)
         if overwrite is not None and overwrite.predicate is not None:
             self._make_named_folder(overwrite.predicate)
         for path in old:
             self.store.io.delete(path)
+
+    def _make_durable(self, path: str) -> None:
+        try:
+            self.store.io.sync(path)
+        except StorageRefusedError as error:  # which says that nothing happened
+            text = f"New rows of table {self.store.name} can be read, and may not survive a power cut: {error}"
+            raise StorageError(text) from error
 
     def abort(self, files: Sequence[StagedFile]) -> None:
         """Delete the files of tasks that were not committed."""

@@ -11,7 +11,14 @@ import pytest
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.commit.changes import Overwrite
-from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import (
+    InvalidDataError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    StorageError,
+    StorageRefusedError,
+    UnsupportedFeatureError,
+)
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or
 from paimon_core.format_table.options import check_format_schema, format_options
 from paimon_core.format_table.scan import FORMAT_SPLIT, read_format_split
@@ -132,6 +139,22 @@ def test_an_overwrite_that_dies_loses_no_rows(tmp_path: Path) -> None:
         assert all(r in found for r in old) or all(r in found for r in new)
         seen.add(len(found))
     assert read(target) == new and seen >= {2, 4}
+
+
+def test_rows_that_can_be_read_are_not_told_as_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = table(tmp_path, {"k": INT})
+    writer = FormatTableWriter(target.store)
+    writer.write(pa.record_batch({"k": pa.array([1], pa.int32())}))
+    files = writer.finish()
+
+    def refuse(_: LocalFileIO, path: str) -> None:
+        raise StorageRefusedError(f"Cannot write {path}: no space.")
+
+    monkeypatch.setattr(LocalFileIO, "sync", refuse)
+    with pytest.raises(StorageError, match="New rows of table .* can be read") as raised:
+        target.commit(files)
+    assert type(raised.value) is StorageError
+    assert read(target) == [{"k": 1}]
 
 
 def test_files_of_others(tmp_path: Path) -> None:
