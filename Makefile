@@ -14,7 +14,7 @@
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
 # make check   lint, types, layers
-# make faults   each storage call of each statement fails, in each way (hours); ARGS="INSERT -e 5" for some
+# make faults   each storage call of each statement fails, in each way (an hour); ARGS="INSERT -e 5" for some
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
