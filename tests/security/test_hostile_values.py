@@ -19,7 +19,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, PaimonError, StorageRefusedError
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
-from paimon_core.options import TABLE_OPTIONS
+from paimon_core.options import PARTITION_DEFAULT_NAME, TABLE_OPTIONS
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -120,7 +120,8 @@ def test_folders_of_format_tables(place: Place, only_values: str) -> None:
         else:
             kept.append(name)
     found = [row["p"] for row in read_folders(target)]
-    assert sorted(v for v in found if v is not None) == sorted(n for n in kept if n.strip(_BLANKS))
+    null = target.store.options[PARTITION_DEFAULT_NAME]  # the folder of NULL, as Java's readers take it
+    assert sorted(v for v in found if v is not None) == sorted(n for n in kept if n.strip(_BLANKS) and n != null)
     assert len(found) == len(kept) > 30
 
 
@@ -144,7 +145,8 @@ def test_options_of_tables(place: Place) -> None:
                 schema = new_table_schema(fields(k=INT, p=STRING), ["p"], options, primary_keys=keys)
                 table = place.create(f"o{number}", schema)
                 insert(table, (1, "a"))
-                assert read(table) == [(1, "a")]
+                kept = [] if options.get("scan.bucket", "0") != "0" else [(1, "a")]  # it is in bucket 0
+                assert read(table) == kept
             except PaimonError:
                 continue
             finally:
