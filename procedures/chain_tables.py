@@ -9,11 +9,10 @@ from typing import Any
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
-from paimon_core.insert import compact_after_write
+from paimon_core.insert import insert_rows
 from paimon_core.maintenance.chain_tables import fill_job, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
-from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import partition_specs
@@ -46,8 +45,9 @@ def compact_chain_table(
         return [(False,)]
     full = replace(target, store=full_branch(target.store)).for_write()  # before its rows are numbered
     messages = full.run(context.executor, fill_job(target.store, splits))
-    _commit(full, messages, Overwrite(dynamic=True) if exists else None)
-    compact_after_write(full, messages, context.executor, overwrites=exists)
+    operation = Operation.OVERWRITE if exists else Operation.WRITE
+    info = CommitInfo(user=full.new_commit_user(), operation=operation)
+    insert_rows(full, messages, info, context.executor, Overwrite(dynamic=True) if exists else None)
     return [(True,)]
 
 
@@ -57,10 +57,3 @@ def _check_chain(table: Table) -> None:
     if not is_chain(table.store):
         options = f"'{SCAN_SNAPSHOT_BRANCH.key}' and '{SCAN_DELTA_BRANCH.key}'"
         raise InvalidOptionError(f"Table {table.name} is not a chain table: {options} have to name its branches.")
-
-
-def _commit(table: Table, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> None:
-    info = CommitInfo(
-        user=table.new_commit_user(), operation=Operation.WRITE if overwrite is None else Operation.OVERWRITE
-    )
-    table.commit_or_abort(messages, info, overwrite)
