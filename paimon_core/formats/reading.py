@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
+from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.evolution import (
     OutOfReachError,
@@ -19,7 +20,7 @@ from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.errors import CorruptFileError, InvalidDataError, PaimonError, UnsupportedFeatureError
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.io.file_io import storage_errors
+from paimon_core.io.file_io import FileIO, storage_errors
 
 
 @contextmanager
@@ -34,6 +35,11 @@ def read_errors(format_name: str, path: str) -> Iterator[None]:
             with storage_errors("read", path):
                 raise
         raise CorruptFileError(path, f"it is no {format_name} file, or damaged ({error})") from error
+
+
+def is_near(io: FileIO) -> bool:
+    """Whether a look at a few bytes of a file costs next to nothing: it is on a local disk, not a request away."""
+    return isinstance(io.arrow(), LocalFileSystem)
 
 
 def check_row_count(request: ReadRequest, found: int) -> None:

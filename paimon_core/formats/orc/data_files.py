@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.orc as po
-from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.evolution import conform
 from paimon_core.arrow.shredded_maps import field_metadata
@@ -22,7 +21,7 @@ from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import (
@@ -72,12 +71,11 @@ class OrcFormat:
             tail = check_tail(source)
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)
-            near = isinstance(io.arrow(), LocalFileSystem)
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
-                check_stripe(source, tail, tail.stripes[i], near=near)
+                check_stripe(source, tail, tail.stripes[i], near=is_near(io))
                 stripe = _read_stripe(file, source, i, names)
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.columns import rows_at, without_rows
 from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
@@ -26,7 +25,7 @@ from paimon_core.formats.parquet.encodings import check_encodings, column_encodi
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
-from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -208,7 +207,7 @@ class _Opened:
 def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
     # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
-    pre_buffer, verify = not isinstance(io.arrow(), LocalFileSystem), request.options[VERIFY_CHECKSUM]
+    pre_buffer, verify = not is_near(io), request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
         parquet = pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
