@@ -18,6 +18,7 @@ FULL, CONTINUOUS, AUTOMATIC = "FULL", "CONTINUOUS", "AUTOMATIC"
 ACTIVATED, SUSPENDED = "ACTIVATED", "SUSPENDED"
 UNITS = ("SECOND", "MINUTE", "HOUR", "DAY")
 STATUS = f"{MATERIALIZED_TABLE}.refresh-status"
+HANDLER = f"{MATERIALIZED_TABLE}.refresh-handler-description"  # the job that keeps the rows up to date
 _QUERY = f"{MATERIALIZED_TABLE}.definition-query"
 _INTERVAL, _UNIT = (f"{MATERIALIZED_TABLE}.interval-freshness{end}" for end in ("", ".time-unit"))
 _LOGICAL, _MODE = (f"{MATERIALIZED_TABLE}.{which}refresh-mode" for which in ("logical-", ""))
@@ -36,7 +37,7 @@ class Definition:
     database: str | None = None
 
     def options(self) -> dict[str, str]:
-        """As a schema file has it. Rows are refreshed as a whole: in what Flink calls the mode FULL."""
+        """As a schema file has it. What was asked for is done; the mode is FULL where nothing was."""
         own = {_CATALOG: self.catalog, _DATABASE: self.database}
         return {
             "type": MATERIALIZED_TABLE,
@@ -44,7 +45,7 @@ class Definition:
             _INTERVAL: self.freshness[0],
             _UNIT: self.freshness[1],
             _LOGICAL: self.asked_mode or AUTOMATIC,
-            _MODE: FULL,
+            _MODE: self.asked_mode or FULL,
             STATUS: ACTIVATED,
         } | {k: v for k, v in own.items() if v is not None}
 
@@ -66,8 +67,19 @@ def is_materialized_table(options: Mapping[str, str]) -> bool:
 
 
 def is_continuous(options: Mapping[str, str]) -> bool:
-    """Whether a streaming job of Flink's keeps the rows up to date."""
+    """Whether a job keeps the rows up to date."""
     return options.get(_MODE, FULL).strip().upper() == CONTINUOUS
+
+
+def is_kept_by_flink(options: Mapping[str, str]) -> bool:
+    """Whether the job is a streaming one of Flink's."""
+    return is_continuous(options) and _CATALOG not in options
+
+
+def is_kept_by(handler: str, options: Mapping[str, str]) -> bool:
+    """Whether a job of ours is still the one that is to keep the rows up to date."""
+    status = options.get(STATUS, "").strip().upper()
+    return is_continuous(options) and status == ACTIVATED and options.get(HANDLER) == handler
 
 
 def check_definition(table: str, options: Mapping[str, str]) -> None:

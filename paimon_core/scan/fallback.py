@@ -48,6 +48,12 @@ def plan_with_fallback(
     return replace(_filled(other, plan, _partitions(branch, then)), table=store.name, snapshot=snapshot)
 
 
+def reads_branches(store: TableStore) -> bool:
+    """Whether rows of a table may come from its branches."""
+    named = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
+    return is_chain(store) or bool(named and not store.branch)
+
+
 def partition_files(store: TableStore, snapshot: Snapshot | None) -> list[ManifestEntry]:
     """The files of the partitions that a query of a version sees, of branches too."""
     own = list(live_files(store, snapshot).values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +138,8 @@ def test_keys(orders: Any) -> None:
         ("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS", "AS needs a query"),
         ("CREATE MATERIALIZED TABLE m (k INT) FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS k", "columns of its query"),
         (
-            "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = CONTINUOUS AS SELECT 1 AS k",
-            "cannot be refreshed continuously here",
+            "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = OFTEN AS SELECT 1 AS k",
+            "REFRESH_MODE is FULL or CONTINUOUS",
         ),
         ("CREATE MATERIALIZED TABLE by_day FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS k", "already exists"),
         ("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT nothing FROM orders", "nothing"),
@@ -156,3 +158,114 @@ def test_what_is_refused(orders: Any, statement: str, says: str) -> None:
     with pytest.raises(PySparkException, match=says):
         orders.sql(statement).collect()
     assert rows(orders, "SHOW MATERIALIZED TABLES") == [("default", "by_day")]
+
+
+# -- continuous refreshes ---------------------------------------------------------------------------------------------
+
+
+def until(answer: Any, expected: Any) -> None:
+    """Wait for a job that runs each second."""
+    deadline = time.monotonic() + 120
+    while (found := answer()) != expected:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+
+
+def jobs(spark: Any) -> list[str]:
+    return [query.name for query in spark.streams.active]
+
+
+def option(spark: Any, table: str, key: str) -> str:
+    return str(dict(rows(spark, f"SELECT * FROM {table}$options")).get(f"materialized-table.{key}"))
+
+
+@pytest.fixture
+def live(orders: Any) -> Iterator[Any]:
+    orders.sql(
+        "CREATE MATERIALIZED TABLE live FRESHNESS = INTERVAL '1' SECOND REFRESH_MODE = CONTINUOUS"
+        " AS SELECT day, sum(amount) AS total FROM orders GROUP BY day"
+    )
+    yield orders
+    for query in orders.streams.active:
+        query.stop()
+
+
+def test_a_job_follows_the_tables_of_the_query(live: Any) -> None:
+    assert jobs(live) == ["refresh of paimon.default.live"]
+    assert option(live, "live", "refresh-mode") == option(live, "live", "logical-refresh-mode") == "CONTINUOUS"
+    until(lambda: len(snapshots(live, "live")), 2)  # what came in between is not known to a job that begins
+    live.sql("CREATE DATABASE elsewhere")
+    live.sql("USE elsewhere")
+    live.sql("INSERT INTO default.orders VALUES (4, 'wed', 1)")
+    until(lambda: rows(live, "SELECT * FROM default.live"), [("mon", 15), ("tue", 7), ("wed", 1)])
+    assert rows(live, "SELECT current_database()") == [("elsewhere",)]
+    live.sql("USE default")
+    live.sql("DELETE FROM orders WHERE day = 'mon'")
+    until(lambda: rows(live, "SELECT * FROM live"), [("tue", 7), ("wed", 1)])
+    (query,) = live.streams.active
+    batches, count = query.lastProgress.batchId, len(snapshots(live, "live"))
+    until(lambda: query.lastProgress.batchId > batches + 2, True)
+    assert len(snapshots(live, "live")) == count, "where nothing has changed, nothing is written"
+    live.sql("ALTER MATERIALIZED TABLE live AS SELECT day, count(*) AS orders FROM orders GROUP BY day")
+    live.sql("INSERT INTO orders VALUES (5, 'tue', 0)")
+    until(lambda: rows(live, "SELECT * FROM live"), [("tue", 2), ("wed", 1)])
+    live.sql("REFRESH MATERIALIZED TABLE live")  # by hand, too
+
+
+def test_suspending_resuming_and_dropping(live: Any) -> None:
+    first = option(live, "live", "refresh-handler-description")
+    assert live.sparkContext.applicationId in first
+    live.sql("ALTER MATERIALIZED TABLE live SUSPEND")
+    assert jobs(live) == [] and option(live, "live", "refresh-status") == "SUSPENDED"
+    live.sql("INSERT INTO orders VALUES (4, 'wed', 1)")
+    live.sql("ALTER MATERIALIZED TABLE live RESUME")
+    assert option(live, "live", "refresh-handler-description") not in (first, "None")
+    until(lambda: rows(live, "SELECT * FROM live"), [("mon", 15), ("tue", 7), ("wed", 1)])
+    live.sql("DROP MATERIALIZED TABLE live")
+    assert jobs(live) == []
+    live.sql("CREATE MATERIALIZED TABLE IF NOT EXISTS by_day FRESHNESS = INTERVAL '1' SECOND AS SELECT 1 AS k")
+    live.sql("ALTER MATERIALIZED TABLE by_day RESUME")  # refreshed by hand: no job
+    assert jobs(live) == []
+
+
+def test_the_last_job_is_the_one(live: Any) -> None:
+    """Another session resumes, suspends or drops the table: the job of this one ends by itself."""
+    other = live.newSession()
+    other.sql("USE paimon.default")
+    other.sql("ALTER MATERIALIZED TABLE live RESUME")
+    until(lambda: jobs(live), [])
+    assert jobs(other) == ["refresh of paimon.default.live"]
+    live.sql("ALTER MATERIALIZED TABLE live SUSPEND")
+    until(lambda: jobs(other), [])
+    other.sql("ALTER MATERIALIZED TABLE live RESUME")
+    live.sql("DROP TABLE live")
+    until(lambda: jobs(other), [])
+
+
+def test_rows_that_change_by_themselves(orders: Any) -> None:
+    """What depends on the time is computed each time, and a refresh that fails is tried again."""
+    orders.sql("CREATE VIEW now_and_then AS SELECT o.day, current_timestamp() AS then FROM orders o")
+    orders.sql(
+        "CREATE MATERIALIZED TABLE live FRESHNESS = INTERVAL '1' SECOND REFRESH_MODE = CONTINUOUS"
+        " AS SELECT day FROM orders WHERE id IN (SELECT 1 FROM now_and_then)"
+    )
+    try:
+        until(lambda: len(snapshots(orders, "live")) > 3, True)
+        orders.sql("DROP VIEW now_and_then")
+        orders.sql("INSERT INTO orders VALUES (1, 'sun', 1)")
+        orders.sql("CREATE VIEW now_and_then AS SELECT 1 AS k")
+        until(lambda: rows(orders, "SELECT * FROM live"), [("mon",), ("sun",)])
+    finally:
+        for query in orders.streams.active:
+            query.stop()
+
+
+def test_jobs_of_flink_s_are_left_alone(orders: Any) -> None:
+    orders.sql(
+        "CREATE TABLE theirs (k INT) TBLPROPERTIES ('type' = 'materialized-table', 'materialized-table.refresh-mode' ="
+        " 'CONTINUOUS', 'materialized-table.definition-query' = 'SELECT 1 AS k')"
+    )
+    for statement in ("REFRESH MATERIALIZED TABLE theirs", "ALTER MATERIALIZED TABLE theirs RESUME"):
+        with pytest.raises(PySparkException, match="by a streaming job of Flink's"):
+            orders.sql(statement).collect()
+    orders.sql("DROP MATERIALIZED TABLE theirs")

@@ -11,7 +11,11 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, method
+from paimon_sql.spark.jvm.plans import TableReference, read_reference
 from paimon_sql.spark.jvm.sessions import python_session
+
+# leaves of a plan whose rows are in the plan, or elsewhere in it
+_CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
 
 
 @hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
@@ -31,6 +35,27 @@ def run(jvm: Jvm, session: JavaObject, command: JavaObject) -> None:
 def analyzed(found: DataFrame) -> JavaObject:
     """The analyzed plan of a DataFrame."""
     return found._jdf.queryExecution().analyzed()
+
+
+@hook(
+    "`collectLeaves`, `subqueriesAll`, `containsPattern(TreePattern.CURRENT_LIKE)`",
+    "materialized tables that are refreshed continuously",
+    method(classes.LOGICAL_PLAN, "collectLeaves", 0),
+    method(classes.LOGICAL_PLAN, "subqueriesAll", 0),
+    method(classes.LOGICAL_PLAN, "containsPattern", 1),
+    method(f"{classes.TREE_PATTERN}$", "CURRENT_LIKE", 0),
+)
+def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
+    """The tables of catalogs whose rows those of a DataFrame depend on, subqueries included; None where they depend on
+    something else, too: on files, on the time, on chance."""
+    plan = analyzed(found)
+    plans = [plan, *items(plan.subqueriesAll())]
+    current = jvm.scala_object(classes.TREE_PATTERN).CURRENT_LIKE()
+    if any(p.containsPattern(current) or not p.deterministic() for p in plans):
+        return None
+    leaves = [leaf for p in plans for leaf in items(p.collectLeaves()) if simple_name(leaf) not in _CONSTANT]
+    tables = [table for leaf in leaves if (table := read_reference(leaf)) is not None]
+    return tables if len(tables) == len(leaves) else None
 
 
 def attributes(found: DataFrame) -> list[JavaObject]:

@@ -14,11 +14,10 @@ from pyspark.sql import functions as F
 from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.materialized_table import (
     ACTIVATED,
-    CONTINUOUS,
     STATUS,
     SUSPENDED,
     Definition,
-    is_continuous,
+    is_kept_by_flink,
     is_materialized_table,
 )
 from paimon_core.spec.identifier import Identifier
@@ -49,30 +48,21 @@ class MaterializedTables:
     def spark(self) -> SparkSession:
         return self.bridge.python_session
 
-    def create(self, identifier: Identifier, statement: CreateMaterialized) -> None:
-        """Create a table with the rows that its query has now: one commit."""
-        if statement.mode == CONTINUOUS:
-            raise UnsupportedFeatureError(
-                f"Table {identifier} cannot be refreshed continuously here: leave REFRESH_MODE out, or write a table "
-                "by a streaming query, spark.readStream.table(…).writeStream.toTable(…)."
-            )
+    def create(self, identifier: Identifier, statement: CreateMaterialized) -> bool:
+        """Create a table with the rows that its query has now: one commit. Whether it was not there yet."""
         if statement.lenient and self.catalog.catalog.table_exists(identifier):
-            return
+            return False
         place = self.spark.sql("SELECT current_catalog() AS c, current_database() AS d").first()
         assert place is not None
         definition = Definition(statement.query, statement.freshness, statement.mode, place["c"], place["d"])
         comment = {} if statement.comment is None else {"comment": statement.comment}
         properties = {**statement.options, **definition.options(), **comment}
         self._writer(identifier, self.spark.sql(statement.query), properties, statement.partitions).create()
+        return True
 
     def refresh(self, identifier: Identifier, statement: RefreshMaterialized) -> None:
         """Replace all rows, or those of a partition, by what the query has now: one commit."""
-        table = self._table(identifier)
-        definition = Definition.of(str(identifier), table.schema.options)
-        if is_continuous(table.schema.options):
-            raise UnsupportedFeatureError(
-                f"Table {identifier} is kept up to date by a streaming job of Flink's: suspend and resume it there."
-            )
+        table, definition = self._defined(identifier)
         with self._place(identifier, definition):
             if statement.query is not None:
                 self._redefine(identifier, table, replace(definition, query=statement.query))
@@ -85,9 +75,15 @@ class MaterializedTables:
 
     def set_suspended(self, identifier: Identifier, statement: SuspendMaterialized) -> None:
         """Say whether who refreshes tables in the background is to refresh this one."""
-        Definition.of(str(identifier), self._table(identifier).schema.options)
+        self._defined(identifier)
         status = SUSPENDED if statement.suspended else ACTIVATED
         self.catalog.catalog.alter_table(identifier, [SetOption(STATUS, status)])
+
+    def query(self, identifier: Identifier) -> DataFrame:
+        """Its query, analyzed, with the tables and views that there are now."""
+        _, definition = self._defined(identifier)
+        with self._place(identifier, definition):
+            return self.spark.sql(definition.query)
 
     def drop(self, identifier: Identifier, statement: DropMaterialized) -> None:
         """Raises `InvalidOptionError` for a table of another kind."""
@@ -110,6 +106,17 @@ class MaterializedTables:
             if is_materialized_table(options) and _matches(name, pattern):
                 found.append((database, name))
         return found
+
+    def _defined(self, identifier: Identifier) -> tuple[Table, Definition]:
+        """Raises `InvalidOptionError` for a table of another kind, and `UnsupportedFeatureError` for one of Flink's."""
+        table = self._table(identifier)
+        definition = Definition.of(str(identifier), table.schema.options)
+        if is_kept_by_flink(table.schema.options):
+            raise UnsupportedFeatureError(
+                f"Table {identifier} is kept up to date by a streaming job of Flink's: refresh, suspend and resume it "
+                "there."
+            )
+        return table, definition
 
     def _redefine(self, identifier: Identifier, table: Table, definition: Definition) -> None:
         """Another query: its columns and rows take the place of those that there are, in one commit."""

@@ -44,6 +44,7 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
 from paimon_sql.spark.statements.materialized_tables import NAME_COLUMNS, MaterializedTables
+from paimon_sql.spark.statements.refresh_jobs import start_job, stop_job
 from paimon_sql.spark.statements.tag_statements import change_tags
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.procedures import result_scans
@@ -106,13 +107,17 @@ class PaimonStatementRunner:
         tables = MaterializedTables(self.session, catalog)
         match statement:
             case CreateMaterialized():
-                tables.create(identifier, statement)
+                if tables.create(identifier, statement):
+                    start_job(self.registry, catalog, identifier)
             case RefreshMaterialized():
                 tables.refresh(identifier, statement)
             case SuspendMaterialized():
                 tables.set_suspended(identifier, statement)
+                change = stop_job if statement.suspended else start_job
+                change(self.registry, catalog, identifier)
             case DropMaterialized():
                 tables.drop(identifier, statement)
+                stop_job(self.registry, catalog, identifier)
             case _:
                 assert_never(statement)
         if not isinstance(statement, CreateMaterialized):

@@ -1,0 +1,120 @@
+"""Jobs that keep materialized tables up to date: those whose refresh mode is CONTINUOUS.
+
+A job is a streaming query of the session that asked for it, so Spark shows it, stops it, and ends it with the session.
+Its batches have no rows that matter. With each, once per FRESHNESS, the job looks at the table's options: they name the
+job that is to refresh it, and another name, SUSPENDED, or no such table end this one, whichever process has changed it.
+Then it looks whether the tables that the query reads have changed since the rows were computed, and if so runs the
+query and replaces the rows, in one commit. What fails is logged, and tried again with the next batch.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Hashable
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from paimon_core.errors import PaimonError, TableNotFoundError
+from paimon_core.materialized_table import ACTIVATED, HANDLER, STATUS, Definition, is_continuous, is_kept_by
+from paimon_core.scan.fallback import reads_branches
+from paimon_core.spec.identifier import Identifier
+from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_sql.preprocess.statements import RefreshMaterialized
+from paimon_sql.spark.jvm.frames import tables_read
+from paimon_sql.spark.jvm.plans import TableReference
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.materialized_tables import MaterializedTables
+from paimon_sql.spark.tables.catalog import SparkCatalog
+
+_LOG = logging.getLogger("paimon_sql.materialized_tables")
+_Versions = frozenset[tuple[Hashable, ...]]
+
+
+def start_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier) -> None:
+    """Have a job of this session keep a table up to date, in place of any other job; nothing for a table that is
+    refreshed by hand."""
+    options = catalog.catalog.load_table(identifier).schema.options
+    if not is_continuous(options):
+        return
+    spark, name = registry.bridge.python_session, job_name(catalog, identifier)
+    handler = f"paimon-sql in the Spark application {spark.sparkContext.applicationId}, job {uuid.uuid4()}"
+    catalog.catalog.alter_table(identifier, [SetOption(STATUS, ACTIVATED), SetOption(HANDLER, handler)])
+    stop_job(registry, catalog, identifier)
+    job = _Job(registry, catalog, identifier, handler)
+    amount, unit = Definition.of(str(identifier), options).freshness
+    triggers = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    writer = triggers.writeStream.queryName(name).trigger(processingTime=f"{amount} {unit.lower()}")
+    job.query = writer.foreachBatch(job.run).start()
+
+
+def stop_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier) -> None:
+    """End the job of this session, if it has one for a table, behind a refresh that is running."""
+    for query in registry.bridge.python_session.streams.active:
+        if query.name == job_name(catalog, identifier):
+            query.stop()
+
+
+def job_name(catalog: SparkCatalog, identifier: Identifier) -> str:
+    """That of its streaming query."""
+    return f"refresh of {catalog.catalog_name}.{identifier}"
+
+
+class _Job:
+    """What a streaming query does with its batches. `query` is set once it runs."""
+
+    def __init__(self, registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier, handler: str) -> None:
+        self.registry, self.catalog, self.identifier, self.handler = registry, catalog, identifier, handler
+        self.query: StreamingQuery | None = None
+        self._computed_from: _Versions | None = None  # what the rows were computed from, None where that is not known
+
+    def run(self, batch: DataFrame, _: int) -> None:
+        """Refresh the table where it is due."""
+        try:
+            if not self._is_current():
+                self._end()
+                return
+            # the query's own session: its current database changes, and that of the user's stays
+            session = SessionBridge(self.registry.jvm, batch.sparkSession._jsparkSession)
+            tables = MaterializedTables(session, self.catalog)
+            versions = self._versions(tables.query(self.identifier))
+            if versions is None or versions != self._computed_from:
+                tables.refresh(self.identifier, RefreshMaterialized(()))
+                self._computed_from = versions
+        except (PaimonError, PySparkException, Py4JError) as error:
+            _LOG.warning("Table %s could not be refreshed, and is tried again: %s", self.identifier, error)
+
+    def _is_current(self) -> bool:
+        """Whether the table's options name this job."""
+        try:
+            return is_kept_by(self.handler, self.catalog.catalog.load_table(self.identifier).schema.options)
+        except TableNotFoundError:
+            return False
+
+    def _end(self) -> None:
+        """Stop the query from a thread of its own, as that waits for the batch."""
+        if self.query is not None:
+            threading.Thread(target=self.query.stop, name=f"end of {self.identifier}", daemon=True).start()
+
+    def _versions(self, query: DataFrame) -> _Versions | None:
+        """Those of all tables that a query reads; None where its rows may change without them."""
+        references = tables_read(self.registry.jvm, query)
+        if references is None:
+            return None
+        found = [self._version(r) for r in references]
+        return frozenset(v for v in found if v is not None) if None not in found else None
+
+    def _version(self, reference: TableReference) -> tuple[Hashable, ...] | None:
+        """That of a table of ours whose rows are those of its snapshots; None for another, and with options."""
+        place = self.registry.find(reference)
+        table = self.registry.table_of(place)
+        if place is None or table is None or reads_branches(table.store) or reference.options():
+            return None
+        schema, snapshot = table.schema, table.latest_snapshot()
+        of_snapshot = None if snapshot is None else (snapshot.id, snapshot.time_millis, snapshot.uuid)
+        return place[0].catalog_name, str(place[1]), schema.id, schema.time_millis, of_snapshot
