@@ -17,7 +17,6 @@ Source: `HiveCatalog` of Paimon.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -67,7 +66,6 @@ from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
-_STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 
 
 @dataclass(frozen=True)
@@ -475,7 +473,8 @@ class HiveCatalog(DelegatedViews):
     # -- paths and checks ---------------------------------------------------------------------------------------------
     def _io(self, path: str) -> FileIO:
         """The storage of a path, which may be another than that of the warehouse."""
-        return self.io if _storage(path) == _storage(self.warehouse) else load_file_io(path, self.options)
+        is_same = entries.storage_of(path) == entries.storage_of(self.warehouse)
+        return self.io if is_same else load_file_io(path, self.options)
 
     def _files(self, path: str) -> SchemaFiles:
         io = self._io(path)
@@ -537,11 +536,6 @@ def open_catalog(io: FileIO, warehouse: str, options: Mapping[str, str]) -> Hive
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     settings = read_settings(options, locks=is_shared or not io.atomic_create)
     return HiveCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options))
-
-
-def _storage(path: str) -> str:
-    match = _STORAGE.match(path)
-    return (match[1] or "") if match else ""
 
 
 def _check_same(identifier: Identifier, path: str, there: TableSchema, wanted: TableSchema) -> None:

@@ -7,6 +7,7 @@ there: the schema files count. Pure functions of Thrift's values. Source: `HiveC
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _OUTPUT = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
 _SERDE = "org.apache.paimon.hive.PaimonSerDe"
 _HANDLER = "org.apache.paimon.hive.PaimonStorageHandler"
 TABLE_TYPE, TABLE_TYPE_VALUE = "table_type", "PAIMON"
+_STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 _STORAGE_HANDLER = "storage_handler"
 LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
 MOVED_FROM = "paimon-sql.moved-from"  # of a table whose folder is still to be moved, see `renames`
@@ -109,6 +111,12 @@ def location_of(parameters: Mapping[str, str], location: str | None, what: str) 
         raise StorageError(
             f"{what} has the location {without_secrets(given or '')!r} in the metastore, which is none: {error}"
         ) from error
+
+
+def storage_of(path: str) -> str:
+    """The scheme and the host of a path, "" for one on a local disk."""
+    match = _STORAGE.match(path)
+    return (match[1] or "") if match else ""
 
 
 def new_entry(identifier: Identifier, schema: TableSchema, place: Place, settings: HiveSettings, *, zones: bool) -> Any:

@@ -4,19 +4,25 @@
 They follow what happened to the table: after a commit the partitions that it wrote are added; after one that replaced
 rows, and for tags, the lists are compared. The table knows its partitions by its manifests: what is missed here is made
 good by the next comparison, or by `sys.repair`. Only the main branch has them there, but a partition that another
-branch still has files of stays. Source: `HiveCatalog`, `AddPartitionCommitCallback` of Paimon.
+branch still has files of stays.
+
+Partitions of a format table are its folders. Those that are written are added, too, and one that Hive has elsewhere
+(ALTER TABLE … ADD PARTITION … LOCATION) is read there. Source: `HiveCatalog`, `AddPartitionCommitCallback` of Paimon.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from pymetastore.hive_metastore import ttypes
 
+from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.format_table.folders import partition_folder
+from paimon_core.format_table.options import is_format_table
 from paimon_core.scan.fallback import partition_files
 from paimon_core.spec.paths import escape_path_name
 from paimon_core.spec.snapshot import CommitKind, Snapshot
@@ -24,7 +30,7 @@ from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import tag_names
-from paimon_sql.catalog.hive.entries import LOCATION_KEY, is_partitioned, tag_column
+from paimon_sql.catalog.hive.entries import LOCATION_KEY, is_partitioned, location_of, storage_of, tag_column
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
 
@@ -53,6 +59,26 @@ class PartitionSync:
     def tagged(self, store: TableStore) -> None:
         if not store.branch and tag_column(store.schema):
             self._compare(store, _tags(store))
+
+    def files_added(self, store: TableStore, partitions: Collection[Values]) -> None:
+        keys = store.schema.partition_keys
+        self._add(store, {values: dict(zip(keys, values, strict=True)) for values in sorted(partitions)})
+
+    def placed_elsewhere(self, store: TableStore) -> Mapping[Values, str]:
+        name, keys, found = store.identifier, store.schema.partition_keys, {}
+        for group in self._metastore.read("get_partitions_pspec", name.database, name.table, _ALL):
+            for values, location in _places(group, f"A partition of table {name}"):
+                if len(values) != len(keys):
+                    raise InvalidDataError(f"Table {name} has the partition columns {keys}, but a partition {values}.")
+                if location != _location(store, dict(zip(keys, values, strict=True))):
+                    found[values] = location
+        for values, location in found.items():
+            if storage_of(location) != storage_of(store.root):
+                raise UnsupportedFeatureError(
+                    f"The partition {'/'.join(values)} of table {name} is on another storage than the table, "
+                    f"{location}: move it, or drop it in Hive."
+                )
+        return found
 
     def bring_in_line(self, store: TableStore) -> None:
         """Make the partitions in the metastore those of the table, and their places."""
@@ -149,7 +175,19 @@ def _specs(store: TableStore, partitions: Iterable[bytes]) -> Iterable[tuple[Val
         yield tuple(spec.values()), spec
 
 
+def _places(group: Any, what: str) -> Iterator[tuple[Values, str]]:
+    """The values and locations of a group of partitions: of those below the table Hive sends the ends of the paths."""
+    if (near := group.sharedSDPartitionSpec) is not None:
+        for part in near.partitions or ():
+            yield tuple(part.values), location_of(part.parameters or {}, f"{group.rootPath}{part.relativePath}", what)
+    if (others := group.partitionList) is not None:
+        for part in others.partitions or ():
+            yield tuple(part.values), location_of(part.parameters or {}, part.sd.location, what)
+
+
 def _location(store: TableStore, spec: Mapping[str, str]) -> str:
+    if is_format_table(store.schema.options):
+        return partition_folder(store, spec)
     folder = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
     return f"{store.paths.data_root}/{folder}"
 

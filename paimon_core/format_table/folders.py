@@ -4,7 +4,8 @@
     TABLE/[VALUE/…]FILE                        with `format-table.partition-path-only-value`
     TABLE/schema/schema-N                      its definition
 
-Values are escaped as partition folders are; the default partition name is NULL.
+Values are escaped as partition folders are; the default partition name is NULL. A catalog with partitions of its own
+may have some elsewhere: then that folder is the partition, and not the one below the table.
 """
 
 from __future__ import annotations
@@ -55,7 +56,17 @@ def partition_folders(store: TableStore, predicate: Predicate | None = None) -> 
     for level in range(1, len(fields) + 1):
         deeper = [f for folder in found for f in _children(store, folder, fields[level - 1].name)]
         found = _matching(store, fields[:level], deeper, predicate)
+    if elsewhere := placed_elsewhere(store):
+        others = [Folder(path, values) for values, path in elsewhere.items()]
+        found = [f for f in found if f.values not in elsewhere] + _matching(store, fields, others, predicate)
     return sorted(found, key=lambda f: f.values)
+
+
+def placed_elsewhere(store: TableStore) -> Mapping[tuple[str, ...], str]:
+    """The folders of the partitions that the table's catalog has elsewhere than below the table, by their values."""
+    if store.watcher is None or not store.schema.partition_keys:
+        return {}
+    return store.watcher.placed_elsewhere(store)
 
 
 def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequence[DataField]) -> pa.RecordBatch:

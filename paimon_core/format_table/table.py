@@ -15,7 +15,14 @@ import pyarrow.compute as pc
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare, IsNull, Predicate, conjuncts
-from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folder, partition_folders
+from paimon_core.format_table.folders import (
+    Folder,
+    data_files,
+    partition_batch,
+    partition_folder,
+    partition_folders,
+    placed_elsewhere,
+)
 from paimon_core.format_table.options import FORMAT_TABLE, format_options
 from paimon_core.format_table.scan import FormatSplit, plan_format_table
 from paimon_core.format_table.write import StagedFile, discard
@@ -77,6 +84,7 @@ class FormatTable:
         `NoPrivilegeError`."""
         check_insertable(self.store)
         old = [] if overwrite is None else self._replaced(files, overwrite)
+        self._check_in_place(files)
         fs = self.store.io.arrow()
         for file in files:
             with storage_errors("rename to", file.path):
@@ -86,6 +94,8 @@ class FormatTable:
             self._make_named_folder(overwrite.predicate)
         for path in old:
             self.store.io.delete(path)
+        if files and self.schema.partition_keys:
+            self.store.tell(lambda watcher: watcher.files_added(self.store, self._partitions_of(files)))
 
     def _make_durable(self, path: str) -> None:
         try:
@@ -107,7 +117,30 @@ class FormatTable:
             folders = [Folder(path) for path in sorted({f.folder for f in files})]
         else:
             folders = partition_folders(self.store, overwrite.predicate)
+        elsewhere = placed_elsewhere(self.store)
+        for folder in folders:
+            if elsewhere.get(folder.values) == folder.path:
+                raise self._is_elsewhere(folder.values, folder.path)
         return [f.path for folder in folders for f in data_files(self.store, folder)]
+
+    def _partitions_of(self, files: Sequence[StagedFile]) -> set[tuple[str, ...]]:
+        """The values of the partitions that files are in."""
+        folders = {f.folder for f in files}
+        return {f.values for f in partition_folders(self.store) if f.path in folders}
+
+    def _check_in_place(self, files: Sequence[StagedFile]) -> None:
+        """Raises `UnsupportedFeatureError` for files of a partition whose rows are read elsewhere."""
+        folders = {f.folder for f in files}
+        for values, path in placed_elsewhere(self.store).items():
+            if partition_folder(self.store, dict(zip(self.schema.partition_keys, values, strict=True))) in folders:
+                raise self._is_elsewhere(values, path)
+
+    def _is_elsewhere(self, values: Sequence[str], path: str) -> UnsupportedFeatureError:
+        named = ", ".join(f"{k} = '{v}'" for k, v in zip(self.schema.partition_keys, values, strict=True))
+        return UnsupportedFeatureError(
+            f"The partition ({named}) of table {self.name} is in a folder of its own, {path}, and is only read here: "
+            "write it by the engine that has put it there, or leave it out."
+        )
 
     def _make_named_folder(self, predicate: Predicate) -> None:
         """Make the folder of the partition that an overwrite names, even where it got no rows."""

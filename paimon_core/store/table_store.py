@@ -37,14 +37,21 @@ class Turn(Protocol):
 
 
 class Watcher(Protocol):
-    """Who is told of changes to a table once they are made: a catalog that keeps a copy of what there is. Pickled it
-    becomes None, as only the driver tells."""
+    """Who is told of changes to a table once they are made, and knows where partitions lie: a catalog with partitions
+    of its own. Pickled it becomes None, as only the driver tells and asks."""
 
     def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
         """A snapshot was made, with new files in the partitions `written`."""
 
     def tagged(self, store: TableStore) -> None:
         """Tags were made, renamed or removed."""
+
+    def files_added(self, store: TableStore, partitions: Collection[tuple[str, ...]]) -> None:
+        """Partitions of a format table got files; they are named by their values, as folders spell them."""
+
+    def placed_elsewhere(self, store: TableStore) -> Mapping[tuple[str, ...], str]:
+        """The folders of those partitions of a format table that do not lie where their values say. Raises
+        `StorageError` where the catalog cannot be asked, and `UnsupportedFeatureError` for one on another storage."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import (
     CommitConflictError,
     DatabaseNotEmptyError,
@@ -18,7 +20,11 @@ from paimon_core.errors import (
     StorageError,
     TableExistsError,
     TableNotFoundError,
+    UnsupportedFeatureError,
 )
+from paimon_core.expressions.predicate import Compare
+from paimon_core.format_table.table import FormatTable
+from paimon_core.format_table.write import FormatTableWriter
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -99,6 +105,36 @@ def test_tables_of_others_are_named_and_left_alone(catalog: Any, place: Place) -
     with pytest.raises(DatabaseNotEmptyError, match="still has 2 tables, iceberg among them, none of which"):
         catalog.drop_database("db", cascade=True)
     assert sorted(client.get_all_tables("db")) == ["iceberg", "other"] and "db/t" not in place.folders()
+
+
+def test_partitions_of_format_tables(catalog: Any, place: Place) -> None:
+    """The metastore gets those that are written, and says where others lie."""
+    client = place.server.client()
+    schema = new_table_schema(fields(v=INT, p=STRING), ["p"], {"type": "format-table", "file.format": "parquet"})
+    catalog.create_table(T, schema)
+    files = FormatTable.of(catalog.load_table(T).store)
+
+    def add(*rows: tuple[int, str | None]) -> None:
+        writer = FormatTableWriter(files.store)
+        named = [dict(zip(("v", "p"), row, strict=True)) for row in rows]
+        writer.write(pa.RecordBatch.from_pylist(named, arrow_schema(files.schema.fields)))
+        files.commit(writer.finish())
+
+    add((1, "a"), (2, "b/c"))
+    add((3, "a"), (4, None))
+    assert sorted(client.get_partition_names("db", "t", -1)) == ["p=__DEFAULT_PARTITION__", "p=a", "p=b%2Fc"]
+    part = client.get_partition("db", "t", ["b/c"])
+    assert part.sd.location.removeprefix("file:") == f"{files.store.root}/p=b%2Fc"
+    part.sd.location = f"{files.store.root}/elsewhere"
+    client.alter_partitions("db", "t", [part])
+    Path(files.store.root, "p=b%2Fc").rename(f"{files.store.root}/elsewhere")
+    (split,) = files.plan(Compare("p", "=", "b/c"))
+    assert all(path.startswith(f"{files.store.root}/elsewhere/") for path in split.paths)
+    with pytest.raises(UnsupportedFeatureError, match=r"partition \(p = 'b/c'\) of table db\.t is in a folder"):
+        add((5, "b/c"))
+    assert len(files.plan()) == 3
+    client.drop_partition("db", "t", ["b/c"], False)  # what is not under a key's name is no partition then
+    assert len(files.plan()) == 2
 
 
 def test_listing_without_filters_in_the_metastore(catalog: Any, place: Place) -> None:

@@ -245,6 +245,44 @@ def test_format_tables(hive: Any, server: HiveServer, tmp_path: Path, name: str)
     assert rows(hive, "SHOW TABLES IN meta.default") == []
 
 
+def test_partitions_of_format_tables(hive: Any, server: HiveServer, tmp_path: Path) -> None:
+    """Those that are written here are Hive's, too; those that Hive has elsewhere are read there, and only read."""
+    client = server.client()
+    hive.sql("CREATE TABLE meta.default.f (v INT, p STRING, q INT) USING parquet PARTITIONED BY (p, q)")
+    hive.sql("INSERT INTO meta.default.f VALUES (1, 'a b', 1), (2, 'c=d/e', 2)")
+    hive.sql("INSERT INTO meta.default.f VALUES (3, 'a b', 1), (4, NULL, 3)")
+    null = client.get_table("default", "f").parameters.get("partition.default-name", "__DEFAULT_PARTITION__")
+    known = client.get_partitions("default", "f", -1)
+    assert sorted(p.values for p in known) == sorted([["a b", "1"], ["c=d/e", "2"], [null, "3"]])
+    root = client.get_table("default", "f").sd.location
+    places = {p.values[1]: p.sd.location for p in known}
+    assert places == {n: f"{root}/p={v}/q={n}" for v, n in (("a b", "1"), ("c%3Dd%2Fe", "2"), (null, "3"))}
+
+    for number, folder in ((7, tmp_path / "far"), (8, Path(root.removeprefix("file:")) / "odd")):
+        hive.sql(f"INSERT INTO meta.default.f VALUES ({number}, 'there', {number})")
+        part = client.get_partition("default", "f", ["there", str(number)])
+        Path(part.sd.location.removeprefix("file:")).rename(folder)
+        part.sd.location = str(folder)
+        client.alter_partitions("default", "f", [part])
+    assert rows(hive, "SELECT v FROM meta.default.f ORDER BY v") == [(1,), (2,), (3,), (4,), (7,), (8,)]
+    assert rows(hive, "SELECT v, q FROM meta.default.f WHERE p = 'there' AND q > 7") == [(8, 8)]
+    assert ("p=there/q=7",) in rows(hive, "SHOW PARTITIONS meta.default.f")
+    for statement in (
+        "INSERT INTO meta.default.f VALUES (0, 'there', 7)",
+        "INSERT OVERWRITE meta.default.f PARTITION (p = 'there', q = 7) VALUES (0)",
+        "INSERT OVERWRITE meta.default.f VALUES (0, 'new', 0)",
+        "TRUNCATE TABLE meta.default.f PARTITION (p = 'there', q = 8)",
+    ):
+        with pytest.raises(PySparkException, match=r"partition \(p = 'there', q = '[78]'\) of table default\.f is"):
+            hive.sql(statement)
+    assert rows(hive, "SELECT v FROM meta.default.f ORDER BY v") == [(1,), (2,), (3,), (4,), (7,), (8,)]
+    part = client.get_partition("default", "f", ["there", "8"])
+    part.sd.location = "s3://other/place"
+    client.alter_partitions("default", "f", [part])
+    with pytest.raises(PySparkException, match=r"there/8 of table default\.f is on another storage.*s3://other/place"):
+        rows(hive, "SELECT * FROM meta.default.f")
+
+
 def test_functions_are_refused(hive: Any) -> None:
     hive.sql("USE meta.default")
     for statement in (
