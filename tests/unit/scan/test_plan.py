@@ -21,7 +21,7 @@ from paimon_core.spec.types import BIGINT, INT, STRING
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.table import Table
 from tests.support import stored
-from tests.support.golden import REFUSED_TABLES, golden_checks, golden_names, golden_table
+from tests.support.golden import golden_checks, golden_names, golden_table
 from tests.support.tables import data_file, info, message, new_store
 
 KEYED = {"primary_key": "k", "bucket": "1"}
@@ -41,10 +41,6 @@ def names(*files: DataFileMeta) -> set[str]:
 
 @pytest.mark.parametrize("name", golden_names())
 def test_golden_plans_have_the_files_that_java_lists(name: str) -> None:
-    if name in REFUSED_TABLES:
-        with pytest.raises(UnsupportedFeatureError, match=rf"{name}.*{REFUSED_TABLES[name]}"):
-            planned(golden_table(name))
-        return
     table = golden_table(name)
     plan = planned(table)
     columns = ("partition", "bucket", "level", "record_count", "min_sequence_number", "max_sequence_number")
