@@ -140,7 +140,7 @@ HIVES ?= 3.1.3 4.0.1
 hive-versions: .venv/dev.installed
 	@for version in $(HIVES); do \
 		echo "== Hive $$version"; jars=$$(scripts/hive-jars $$version) || exit 1; \
-		PAIMON_SQL_HIVE_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs -k hive $(ARGS) || exit 1; \
+		PAIMON_SQL_CATALOG_RACES=10 PAIMON_SQL_HIVE_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs -k hive $(ARGS) || exit 1; \
 	done
 
 PYPAIMON ?= 2.1.0

@@ -53,7 +53,7 @@ class DefinitionFiles:
 
     def replace(self, name: Identifier, data: bytes) -> None:
         """Write a definition anew, whatever its file holds."""
-        self.io.write_bytes(self.path(name), data)
+        self.io.replace_file(self.path(name), data)
 
     def delete(self, name: Identifier) -> None:
         """Delete a definition; fine where there is none."""

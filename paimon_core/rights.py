@@ -1,33 +1,50 @@
-"""What the user of a catalog may do with a table, where its warehouse has users: `paimon_sql.catalog.privileges`."""
+"""What the user of a catalog may do with a table, where there is someone who says so: the users of its warehouse
+(`paimon_sql.catalog.privileges`), or a catalog's server that is asked before each query (`query-auth.enabled`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from paimon_core.errors import NoPrivilegeError
 
 
+class Rights(Protocol):
+    """What the catalog's user may do with a table. Methods raise `NoPrivilegeError`, and what its server answers."""
+
+    @property
+    def of_queries(self) -> bool:
+        """Whether the catalog says of each query what it may read, as `query-auth.enabled` demands."""
+
+    def check_select(self, table: str) -> None:
+        """Raises where its rows may not be read."""
+
+    def check_insert(self, table: str) -> None:
+        """Raises where its rows may not be changed."""
+
+    def check_any(self, table: str) -> None:
+        """Raises where they may neither be read nor changed."""
+
+
 @dataclass(frozen=True, slots=True)
-class Rights:
+class GrantedRights:
     """Whether rows of a table may be read, and changed, by `user`."""
 
     user: str
     select: bool
     insert: bool
+    of_queries: bool = False
 
     def check_select(self, table: str) -> None:
-        """Raises `NoPrivilegeError`."""
         if not self.select:
             raise no_privilege(self.user, ["SELECT"], "table", table)
 
     def check_insert(self, table: str) -> None:
-        """Raises `NoPrivilegeError`."""
         if not self.insert:
             raise no_privilege(self.user, ["INSERT"], "table", table)
 
     def check_any(self, table: str) -> None:
-        """Raises `NoPrivilegeError` where they may neither be read nor changed."""
         if not self.select and not self.insert:
             raise no_privilege(self.user, ["SELECT", "INSERT"], "table", table)
 

@@ -108,7 +108,8 @@ class HiveCatalog(DelegatedViews):
         default = f"{self.warehouse}/{name}{_SUFFIX}"
         made, location = databases.new_database(name, properties or {}, default, self.settings)
         try:
-            self._metastore.change("create_database", made)
+            with self._metastore.naming(lambda: self.database_exists(name)):
+                self._metastore.change("create_database", made)
         except MetastoreError as error:
             if error.answer is not Answer.TAKEN:
                 raise
@@ -323,7 +324,7 @@ class HiveCatalog(DelegatedViews):
             return entries.read_entry(found).location == place.location
 
         try:
-            with self._metastore.settled(is_there):
+            with self._metastore.settled(is_there), self._metastore.naming(partial(self._has, identifier)):
                 self._metastore.change("create_table", entry)
         except MetastoreError as error:
             if error.answer is Answer.TAKEN:
@@ -341,12 +342,16 @@ class HiveCatalog(DelegatedViews):
             return self._metastore.table(source.database, source.table) is None
 
         try:
-            with self._metastore.settled(is_done):
+            with self._metastore.settled(is_done), self._metastore.naming(partial(self._has, target)):
                 self._metastore.alter_table(source.database, source.table, table)
         except MetastoreError as error:
             if error.answer is Answer.TAKEN:
                 raise self._exists(target, None) from error
             raise
+
+    def _has(self, identifier: Identifier) -> bool:
+        """Whether the metastore has a table, or a view, of that name."""
+        return self._metastore.table(identifier.database, identifier.table) is not None
 
     def _delete_files(self, entry: Entry) -> None:
         """Delete the files of a table. Raises `StorageError` where its folder has others than its own below it."""

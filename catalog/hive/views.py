@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
@@ -100,7 +101,7 @@ class HiveViews:
     def _create(self, name: Identifier, view: View) -> None:
         self.check_lock(name)
         try:
-            with self.metastore.settled(lambda: self._is(name, view)):
+            with self.metastore.settled(lambda: self._is(name, view)), self.metastore.naming(partial(self._has, name)):
                 entry = new_view(name, view, self.metastore.settings, zones=self.metastore.has_zones_for(view.fields))
                 self.metastore.change("create_table", entry)
         except MetastoreError as error:
@@ -110,12 +111,13 @@ class HiveViews:
 
     def _alter(self, name: Identifier, entry: Any, is_done: Callable[[], bool]) -> None:
         self.check_lock(name)
+        new = Identifier(entry.dbName, entry.tableName)
         try:
-            with self.metastore.settled(is_done):
+            with self.metastore.settled(is_done), self.metastore.naming(lambda: new != name and self._has(new)):
                 self.metastore.alter_table(name.database, name.table, entry)
         except MetastoreError as error:
             if error.answer is Answer.TAKEN:
-                raise _taken(Identifier(entry.dbName, entry.tableName), None) from error
+                raise _taken(new, None) from error
             raise
 
     def _is(self, name: Identifier, view: View) -> bool:
@@ -140,6 +142,9 @@ class HiveViews:
             self.check_database(name.database)
             raise self._no_view(name, found)
         return found
+
+    def _has(self, name: Identifier) -> bool:
+        return self._found(name) is not None
 
     def _found(self, name: Identifier) -> Any | None:
         return self.metastore.table(name.database, name.table)

@@ -26,7 +26,7 @@ from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
 from paimon_core.optional_packages import import_optional
 from paimon_core.secrets import without_secrets
 from paimon_sql.catalog.jdbc.failures import Failure, failure_of, words_of
-from paimon_sql.catalog.jdbc.settings import JdbcSettings, tls_context
+from paimon_sql.catalog.jdbc.settings import JdbcSettings, tls_arguments, tls_mode
 from paimon_sql.catalog.jdbc.tables import create_tables
 
 _LOG = logging.getLogger(__name__)
@@ -247,8 +247,7 @@ def _arguments(settings: JdbcSettings) -> dict[str, Any]:
     if is_mysql:
         answer = settings.seconds("socketTimeout", unit=unit)
         times = {"connect_timeout": max(1, round(connecting)), "read_timeout": answer, "write_timeout": answer}
-        tls = tls_context(settings)
-        return {"charset": "utf8mb4", **times} | ({"ssl": tls} if tls is not None else {})
+        return {"charset": "utf8mb4", **times, **tls_arguments(settings)}
     options = [f"-c TimeZone={_time_zone()}"]
     if schema := settings.parameter("currentSchema"):
         escaped = schema.replace("\\", "\\\\").replace(" ", "\\ ")
@@ -261,10 +260,8 @@ def _arguments(settings: JdbcSettings) -> dict[str, Any]:
     }
     if (answer := settings.seconds("socketTimeout", unit=unit)) is not None:
         made["tcp_user_timeout"] = round(answer * 1000)
-    if (mode := settings.parameter("sslmode")) is not None:
+    if (mode := tls_mode(settings)) is not None:
         made["sslmode"] = mode
-    elif (settings.parameter("ssl") or "false").lower() in ("", "true"):
-        made["sslmode"] = "verify-full"
     files = {name: settings.parameter(name) for name in ("sslrootcert", "sslcert", "sslkey")}
     return made | {name: path for name, path in files.items() if path}
 

@@ -115,30 +115,33 @@ def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
     return made
 
 
-def tls_context(settings: JdbcSettings) -> ssl.SSLContext | None:
-    """How a connection to MySQL is encrypted, None where it is not. Raises `InvalidOptionError`."""
-    mode = (settings.parameter("sslmode", "sslMode") or "").lower().replace("_", "-")
-    if not mode:
-        asked = settings.parameter("ssl", "useSSL", "requireSSL")
-        mode = "verify-full" if asked is not None and asked.lower() in ("", "true") else "disable"
-    if mode in ("disable", "disabled", "allow", "prefer", "preferred", "trust"):
-        return None if mode != "trust" else _unverified()
-    if mode in ("require", "required"):
-        return _unverified()
-    if mode not in ("verify-ca", "verify-full", "verify-identity"):
-        raise InvalidOptionError(
-            f"Option 'jdbc.sslmode' cannot be {mode!r}: it is disable, require, verify-ca or verify-full."
-        )
+def tls_arguments(settings: JdbcSettings) -> dict[str, Any]:
+    """How a connection to MySQL is encrypted, as its driver is told. Raises `InvalidOptionError`."""
+    mode = tls_mode(settings)
+    if mode in (None, "allow", "prefer", "preferred"):
+        return {}  # as the server likes it; nothing is verified
+    if mode in ("disable", "disabled"):
+        return {"ssl_disabled": True}
     context = ssl.create_default_context(cafile=settings.parameter("serverSslCert"))
-    context.check_hostname = mode != "verify-ca"
-    return context
+    if mode in ("trust", "require", "required"):
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    else:
+        context.check_hostname = mode != "verify-ca"
+    return {"ssl": context}
 
 
-def _unverified() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
+def tls_mode(settings: JdbcSettings) -> str | None:
+    """What is asked of a connection's encryption, None for nothing. Raises `InvalidOptionError`."""
+    given = settings.parameter("sslmode", "sslMode")
+    if given is None:
+        asked = settings.parameter("ssl", "useSSL", "requireSSL")
+        if asked is not None and asked.lower() in ("", "true"):
+            return "verify-full"
+        return "disable" if "useSSL" in settings.parameters else None
+    mode, known = given.lower().replace("_", "-"), _TLS_MODES[settings.kind]
+    if mode not in known:
+        raise InvalidOptionError(f"Option 'jdbc.sslmode' cannot be {given!r}: it is one of {', '.join(known)}.")
+    return mode
 
 
 def _default_uri(warehouse: str) -> str:
@@ -191,6 +194,11 @@ def _read_file(uri: str, rest: str) -> tuple[dict[str, Any], dict[str, str]]:
     return {"kind": "sqlite", "database": os.path.abspath(path)}, dict(parse_qsl(more))
 
 
+_OF_ALL = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_TLS_MODES = {
+    "postgresql": _OF_ALL,
+    "mysql": (*_OF_ALL, "disabled", "preferred", "required", "verify-identity", "trust"),  # of both Java's drivers
+}
 _TIMES = ("connectTimeout", "socketTimeout")
 _KNOWN = {
     "sqlite": frozenset(("busy_timeout",)),
@@ -203,8 +211,8 @@ _KNOWN = {
 
 def _check_parameters(settings: JdbcSettings) -> None:
     """Raises `InvalidOptionError` for a bad value; a parameter that has no meaning here is logged."""
-    if settings.kind == "mysql":
-        tls_context(settings)
+    if settings.kind in _TLS_MODES:
+        tls_mode(settings)
     if unknown := sorted(set(settings.parameters) - _KNOWN[settings.kind] - _NEEDLESS):
         _LOG.warning(
             "Parameters of Java's driver that have no effect here: %s.", ", ".join(f"jdbc.{n}" for n in unknown)

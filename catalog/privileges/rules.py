@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.rights import Rights, no_privilege
+from paimon_core.rights import GrantedRights, no_privilege
 from paimon_core.spec.identifier import Identifier
 
 ROOT, ANONYMOUS = "root", "anonymous"  # who may do anything; who gives no user and password
@@ -81,10 +81,10 @@ class Grants:
         if not self.allows(privilege, name):
             raise no_privilege(self.user, [privilege.name], kind, name)
 
-    def rights(self, table: Identifier) -> Rights:
+    def rights(self, table: Identifier) -> GrantedRights:
         """What the user may do with a table, or a branch of it."""
         name = object_name(table)
-        return Rights(self.user, self.allows(Privilege.SELECT, name), self.allows(Privilege.INSERT, name))
+        return GrantedRights(self.user, self.allows(Privilege.SELECT, name), self.allows(Privilege.INSERT, name))
 
 
 def object_name(table: Identifier) -> str:

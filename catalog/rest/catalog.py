@@ -58,6 +58,7 @@ from paimon_sql.catalog.rest.messages import (
     text_map,
 )
 from paimon_sql.catalog.rest.publishing import ServerPublisher
+from paimon_sql.catalog.rest.query_auth import query_auth
 from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
@@ -399,7 +400,8 @@ class RestCatalog(DelegatedViews):
         io = self._io(identifier, path, is_external)
         made = self._files(io, found).at(identifier.base, path, schema)
         versioning = made.versioning if is_external else partial(ServerVersions, self._server)
-        return replace(made, store=made.store.under(schema, identifier.branch or ""), versioning=versioning)
+        store = made.store.under(schema, identifier.branch or "")
+        return replace(made, store=replace(store, rights=query_auth(self._server, store)), versioning=versioning)
 
     def _io(self, identifier: Identifier, path: str, is_external: bool) -> FileIO:
         if self._data_tokens and not is_external:

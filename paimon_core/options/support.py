@@ -53,7 +53,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "lookup.cache.bloom.filter.enabled",
             "lookup.remote-file.enabled",
             "metastore.partitioned-table",
-            "query-auth.enabled",
             "scan.fallback-branch.read-fail-fast",
             "scan.plan-sort-partition",
             "variant.inferShreddingSchema",

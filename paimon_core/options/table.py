@@ -443,6 +443,7 @@ POSTPONE_TARGET_SIZE = _option(
 )
 PRIMARY_KEY = _option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.", change=Change.NEVER)
 _option("primary-key.nullable", boolean, False, "Primary keys may be NULL.", change=Change.EMPTY)
+QUERY_AUTH = _option("query-auth.enabled", boolean, False, "Readers ask the catalog what they may see.")
 READ_ALLOW_FULL_SCAN = _option("read.allow.fullScan", boolean, True, "Read a partitioned table without a filter, too.")
 RECORD_EXPIRE_TIME = _option("record-level.expire-time", optional(duration), None, "How long rows stay, ms.")
 RECORD_TIME_FIELD = _option("record-level.time-field", str, "", "Column with the time that a row's expiry counts from.")

@@ -18,6 +18,8 @@ from paimon_core.options import (
     FILE_FORMAT,
     FILE_FORMAT_PER_LEVEL,
     ICEBERG_STORAGE,
+    QUERY_AUTH,
+    TableOptions,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.types import Kind
@@ -65,9 +67,17 @@ def check_writable(store: TableStore) -> None:
 
 
 def check_selectable(store: TableStore) -> None:
-    """Raises `NoPrivilegeError` where the catalog's user may not read rows of the table."""
+    """Raises `NoPrivilegeError` where the user of the catalog may not read rows, `UnsupportedFeatureError` where
+    nobody can say what he may see of it."""
     if store.rights is not None:
         store.rights.check_select(store.name)
+    # an option of this use, or of an older schema, takes nothing back
+    asks = any(options[QUERY_AUTH] for options in (store.options, TableOptions(store.schema.options)))
+    if asks and (store.rights is None or not store.rights.of_queries):
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be read: '{QUERY_AUTH.key}' = 'true' has its readers ask the catalog what they "
+            "may see, and only a REST catalog can say. Open it through that, or remove the option."
+        )
 
 
 def check_insertable(store: TableStore) -> None:

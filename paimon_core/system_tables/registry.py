@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, reason
+from paimon_core.store.features import check_selectable
 from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables import file_indexes, files, references, table_indexes, versions
@@ -55,10 +56,12 @@ def system_table_schema(name: str) -> pa.Schema:
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
     """The rows of a system table of the store's table; `zone` None is the process's own.
 
-    Raises `NoPrivilegeError` where the catalog's user may not see them."""
+    Raises as `check_selectable` where the catalog's user may not see them."""
     table = _find(name)
-    if store.rights is not None and name.lower() not in _OF_DEFINITION:
-        (store.rights.check_any if name.lower() in _OF_VERSIONS else store.rights.check_select)(store.name)
+    if name.lower() not in _OF_DEFINITION | _OF_VERSIONS:
+        check_selectable(store)
+    elif store.rights is not None and name.lower() in _OF_VERSIONS:
+        store.rights.check_any(store.name)
     try:
         with files_of(store.name):
             found = table.rows(store, zone)

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,3 +111,26 @@ def place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) ->
 def jdbc_place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) -> Place:
     """A catalog in each kind of database."""
     return make_place(request.param)
+
+
+# -- a REST server over a catalog -------------------------------------------------------------------------------------
+@pytest.fixture
+def behind(tmp_path: Path) -> Iterator[Any]:
+    """The catalog behind a REST server, with a database `db`."""
+    catalog: Any = load_catalog({"metastore": "jdbc", "warehouse": str(tmp_path / "wh")})
+    catalog.create_database("db")
+    yield catalog
+    catalog.close()
+
+
+@pytest.fixture
+def server(behind: Any) -> Iterator[RestServer]:
+    """The server."""
+    with RestServer.over(behind) as running:
+        yield running
+
+
+@pytest.fixture
+def catalog(server: RestServer) -> Any:
+    """The catalog that its clients have."""
+    return load_catalog(server.options())

@@ -23,6 +23,7 @@ from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
 from paimon_sql.catalog.base import SupportsDatabases, SupportsRegistration, SupportsViews
 from tests.catalogs.kinds import KINDS, OTHER_VIEW, SCHEMA, VIEW, Can, Place
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
+from tests.support.hive_server import MOVES_FOLDERS
 from tests.support.stored import insert, read
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
@@ -207,7 +208,8 @@ def test_rename(place: Place, fresh: SupportsDatabases) -> None:
         fresh.rename_table(U, T)
 
     for mode in modes(place):
-        assert crashes(place, lambda c: c.rename_table(T, U), again, mode) > 1
+        is_metastores = place.kind == "hive" and mode == "copies" and MOVES_FOLDERS
+        assert (crashes(place, lambda c: c.rename_table(T, U), again, mode) > 1) is not is_metastores
 
 
 @pytest.mark.parametrize("use", ["list", "create", "drop", "rename source", "rename target"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import (
     CommitConflictError,
+    DatabaseExistsError,
     DatabaseNotEmptyError,
     InvalidOptionError,
     NotFoundError,
@@ -21,6 +23,7 @@ from paimon_core.errors import (
     TableExistsError,
     TableNotFoundError,
     UnsupportedFeatureError,
+    ViewExistsError,
 )
 from paimon_core.expressions.predicate import Compare
 from paimon_core.format_table.table import FormatTable
@@ -29,7 +32,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption
-from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, Place
+from tests.catalogs.kinds import OTHER_SCHEMA, SCHEMA, VIEW, Place
 from tests.support.hive_server import HAS_LOCKS, HiveServer, start_hive
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.stored import insert, read
@@ -42,7 +45,7 @@ from pymetastore.hive_metastore import ttypes  # noqa: E402
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError  # noqa: E402
 
 _ROOT = Path(__file__).parents[2]
-T, U = Identifier("db", "t"), Identifier("db", "u")
+T, U, V = (Identifier("db", name) for name in "tuv")
 ROWS = [(1, "a"), (2, "b")]
 
 
@@ -146,6 +149,44 @@ def test_listing_without_filters_in_the_metastore(catalog: Any, place: Place) ->
     assert plain.list_tables("db") == catalog.list_tables("db") == ["a", "b", "c"]
     with pytest.raises(NotFoundError, match="no database nope"):
         plain.list_tables("nope")
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+_NAMING = ("create_database", "create_table", "alter_table_with_environment_context")
+TAKING: dict[str, tuple[Callable[[Any, Identifier], object], type[Exception]]] = {
+    "database": (lambda c, n: c.create_database(n.table), DatabaseExistsError),
+    "table": (lambda c, n: c.create_table(n, SCHEMA), TableExistsError),
+    "renamed table": (lambda c, n: c.rename_table(T, n), TableExistsError),
+    "view": (lambda c, n: c.create_view(n, VIEW), ViewExistsError),
+    "renamed view": (lambda c, n: c.rename_view(V, n), ViewExistsError),
+}
+
+
+@pytest.mark.parametrize("what", TAKING)
+def test_a_metastore_that_fails_as_another_takes_the_name(catalog: Any, place: Place, what: str) -> None:
+    """Hive 4 answers with a failure inside, by words of its database, not that the name is taken."""
+    act, kind = TAKING[what]
+    catalog.create_table(T, SCHEMA)
+    catalog.create_view(V, VIEW)
+    failing, other, taken = place.catalog(), place.catalog(), Identifier("db", "new")
+    take = TAKING[what.removeprefix("renamed ")][0]
+
+    def fails(call: str, *arguments: Any, others: bool) -> None:
+        if others and call in _NAMING:  # without locks, whose calls fail, too
+            take(other, taken)
+        raise MetastoreError("JDODataStoreException: 23505", Answer.FAILED)
+
+    metastore: Any = failing._metastore  # type: ignore[attr-defined]
+    read = metastore.read
+    metastore.read = lambda call, *a: fails(call, others=False) if call == "show_locks" else read(call, *a)
+    metastore.change = partial(fails, others=False)
+    with pytest.raises(MetastoreError, match="JDODataStoreException"):
+        act(failing, taken)
+    metastore.change = partial(fails, others=True)
+    with pytest.raises(kind):
+        act(failing, taken)
+    assert other.list_tables("db") == (["new", "t"] if "table" in what else ["t"])
+    assert other.list_views("db") == (["new", "v"] if "view" in what else ["v"])
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,25 +47,6 @@ pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server
 T, U = Identifier("db", "t"), Identifier("db", "u")
 _ROOT = Path(__file__).parents[2]
 ROWS = [(1, "a"), (2, "b")]
-
-
-@pytest.fixture
-def behind(tmp_path: Path) -> Iterator[Any]:
-    catalog: Any = load_catalog({"metastore": "jdbc", "warehouse": str(tmp_path / "wh")})
-    catalog.create_database("db")
-    yield catalog
-    catalog.close()
-
-
-@pytest.fixture
-def server(behind: Any) -> Iterator[RestServer]:
-    with RestServer.over(behind) as running:
-        yield running
-
-
-@pytest.fixture
-def catalog(server: RestServer) -> Any:
-    return load_catalog(server.options())
 
 
 # -- users ------------------------------------------------------------------------------------------------------------

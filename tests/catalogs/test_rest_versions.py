@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -45,10 +45,9 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def behind(tmp_path: Path) -> Iterator[Any]:
-    """A catalog with a table of three commits, a tag `first` of the first, a branch `b` from there with one more."""
-    catalog: Any = load_catalog({"metastore": "jdbc", "warehouse": str(tmp_path / "wh")})
-    catalog.create_database("db")
+def behind(behind: Any) -> Any:
+    """With a table of three commits, a tag `first` of the first, a branch `b` from there with one more."""
+    catalog = behind
     catalog.create_table(T, replace(SCHEMA, options={**SCHEMA.options, "write-only": "true"}))
     for k in range(3):
         insert(catalog.load_table(T), [(k, "x")])
@@ -56,19 +55,7 @@ def behind(tmp_path: Path) -> Iterator[Any]:
     table.versions.create_tag("first", taggable_snapshot(table.store, 1))
     table.versions.create_branch("b", "first")
     insert(catalog.load_table(T.on_branch("b")), [(7, "b")])
-    yield catalog
-    catalog.close()
-
-
-@pytest.fixture
-def server(behind: Any) -> Iterator[RestServer]:
-    with RestServer.over(behind) as running:
-        yield running
-
-
-@pytest.fixture
-def catalog(server: RestServer) -> Any:
-    return load_catalog(server.options())
+    return catalog
 
 
 def only_reading(table: Table) -> Table:

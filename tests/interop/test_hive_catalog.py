@@ -8,23 +8,17 @@ from typing import Any
 
 import pytest
 
-import paimon_sql
-from tests.interop.engines import Engines, SparkEngine
+from tests.interop.engines import Engines
+from tests.interop.in_turns import OF_ALL_TYPES, change_in_turn, in_catalog
 from tests.support.hive_server import HiveServer, start_hive
-from tests.support.java_oracle import JavaOracle, find_oracles
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
 # what differs by the moment, or by who has asked
 _OF_THE_MOMENT = frozenset(("createTime", "lastAccessTime"))
 _NOT_COMPARED = frozenset(("transient_lastDdlTime", "numFiles", "totalSize", "owner"))
-_TYPES = (
-    "b BOOLEAN, t TINYINT, s SMALLINT, i INT COMMENT 'an int', l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(20, 4), "
-    "dt DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, c CHAR(7), v VARCHAR(300), st STRING, bin BINARY, a ARRAY<INT>, "
-    "m MAP<STRING, ARRAY<DATE>>, r STRUCT<x: INT, y: STRUCT<z: TIMESTAMP>>"
-)
 TABLES = (
-    f"t ({_TYPES}) COMMENT 'of all types' TBLPROPERTIES ('file.format' = 'orc')",
+    f"t ({OF_ALL_TYPES}) COMMENT 'of all types' TBLPROPERTIES ('file.format' = 'orc')",
     "keyed (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2')",
     "parted (v STRING, p INT, q STRING COMMENT 'part') PARTITIONED BY (p, q)",
     "synced (v STRING, p INT COMMENT 'a', q STRING) PARTITIONED BY (p, q) "
@@ -45,25 +39,14 @@ def hive() -> Iterator[HiveServer]:
 @pytest.fixture(scope="module")
 def engines(hive: HiveServer, root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     """Both engines with a catalog `paimon` in the metastore, and the databases `ours` and `java`."""
-    oracles = find_oracles()
-    if oracles is None:
-        pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
     warehouse = str(tmp_path_factory.mktemp("hive") / "warehouse")
-    settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in {**hive.options, "lock.enabled": "true"}.items()}
-    no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
+    given = {**hive.options, "lock.enabled": "true", "warehouse": warehouse}
     sparks_own = {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": hive.uri}
-    oracle = JavaOracle(oracles, warehouse, settings | no_cache | sparks_own)
-    session = root_session.newSession()
-    for key, value in {**settings, "spark.sql.catalog.paimon.warehouse": warehouse}.items():
-        session.conf.set(key, value)
-    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-    both = Engines({"ours": SparkEngine(paimon_sql.install(session)), "java": oracle}, "ours")
-    for name in both.by_name:
-        both.run(
-            name, f"CREATE DATABASE paimon.{name} COMMENT 'about' WITH DBPROPERTIES (level = '1')", "USE paimon.ours"
-        )
-    yield both
-    oracle.close()
+    with in_catalog(root_session, warehouse, given, "ours", of_java=sparks_own) as both:
+        for name in both.by_name:
+            both.run(name, f"CREATE DATABASE paimon.{name} COMMENT 'about' WITH DBPROPERTIES (level = '1')")
+            both.run(name, "USE paimon.ours")
+        yield both
 
 
 def facts(value: Any, database: str) -> Any:
@@ -110,25 +93,7 @@ def test_databases_are_equal(engines: Engines, hive: HiveServer) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
 def test_each_opens_changes_renames_and_drops_what_the_other_made(engines: Engines, one: str, other: str) -> None:
-    table, renamed = f"paimon.ours.by_{one}", f"paimon.java.renamed_{one}"
-    engines.run(
-        one,
-        f"CREATE TABLE {table} (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')",
-        f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')",
-    )
-    engines.run(
-        other,
-        f"INSERT INTO {table} VALUES (2, 'c')",
-        f"ALTER TABLE {table} ADD COLUMN w INT",
-        f"ALTER TABLE {table} SET TBLPROPERTIES ('snapshot.num-retained.min' = '5')",
-    )
-    engines.run(one, f"ALTER TABLE {table} RENAME TO {renamed.removeprefix('paimon.')}")
-    engines.run(other, f"INSERT INTO {renamed} VALUES (3, 'd', 4)")
-    engines.both(f"SELECT * FROM {renamed} ORDER BY k", [[1, "a", None], [2, "c", None], [3, "d", 4]])
-    engines.both("SHOW TABLES IN paimon.java LIKE 'renamed*'")
-    engines.run(other, f"DROP TABLE {renamed}")
-    for engine in (one, other):
-        assert engines.rows(engine, f"SHOW TABLES IN paimon.java LIKE 'renamed_{one}'") == []
+    change_in_turn(engines, one, other, ("ours", "java"), ["ADD COLUMN w INT"])
 
 
 def test_external_tables_of_both(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> None:

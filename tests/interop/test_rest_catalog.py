@@ -8,19 +8,12 @@ from typing import Any
 
 import pytest
 
-import paimon_sql
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.function import SqlDefinition
 from paimon_sql.catalog.load import load_catalog
-from tests.interop.engines import Engines, SparkEngine
-from tests.support.java_oracle import JavaOracle, find_oracles
+from tests.interop.engines import Engines
+from tests.interop.in_turns import OF_ALL_TYPES, change_in_turn, in_catalog
 from tests.support.rest_server import RestServer
-
-_TYPES = (
-    "b BOOLEAN, t TINYINT, s SMALLINT, i INT COMMENT 'an int', l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(20, 4), "
-    "dt DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, c CHAR(7), v VARCHAR(300), st STRING, bin BINARY, a ARRAY<INT>, "
-    "m MAP<STRING, ARRAY<DATE>>, r STRUCT<x: INT, y: STRUCT<z: TIMESTAMP>>"
-)
 
 
 @pytest.fixture(scope="module")
@@ -36,53 +29,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RestServe
 @pytest.fixture(scope="module")
 def engines(server: tuple[RestServer, str], root_session: Any) -> Iterator[Engines]:
     """Both engines with a catalog `paimon` at the server, and the database `db`."""
-    oracles = find_oracles()
-    if oracles is None:
-        pytest.skip("shared/oracles/java_sql.py is missing in the folders above: set PAIMON_ORACLES to its folder")
     given = {**server[0].options("writer"), "token.provider": "bear"}
-    settings = {f"spark.sql.catalog.paimon.{k}": v for k, v in given.items()}
-    no_cache = {"spark.sql.catalog.paimon.cache-enabled": "false"}  # else Java sees what others alter minutes later
-    oracle = JavaOracle(oracles, "of-the-server", settings | no_cache)
-    session = root_session.newSession()
-    for key, value in settings.items():
-        session.conf.set(key, value)
-    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-    both = Engines({"ours": SparkEngine(paimon_sql.install(session)), "java": oracle}, "db")
-    both.run("ours", "CREATE DATABASE paimon.db")
-    for name in both.by_name:
-        both.run(name, "USE paimon.db")
-    yield both
-    oracle.close()
+    with in_catalog(root_session, "of-the-server", given, "db", of_java={}) as both:
+        both.run("ours", "CREATE DATABASE paimon.db")
+        for name in both.by_name:
+            both.run(name, "USE paimon.db")
+        yield both
 
 
 @pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
 def test_each_opens_changes_renames_and_drops_what_the_other_made(engines: Engines, one: str, other: str) -> None:
-    table, renamed = f"by_{one}", f"renamed_{one}"
-    engines.run(
-        one,
-        f"CREATE TABLE {table} (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')",
-        f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')",
-    )
-    engines.run(
-        other,
-        f"INSERT INTO {table} VALUES (2, 'c')",
-        f"ALTER TABLE {table} ADD COLUMN w INT COMMENT 'more' FIRST",
-        f"ALTER TABLE {table} ALTER COLUMN w AFTER v",
-        f"ALTER TABLE {table} SET TBLPROPERTIES ('snapshot.num-retained.min' = '5')",
-    )
-    engines.run(one, f"ALTER TABLE {table} RENAME TO db.{renamed}")
-    engines.run(other, f"INSERT INTO {renamed} VALUES (3, 'd', 4)")
-    engines.run(one, f"ALTER TABLE {renamed} ALTER COLUMN w TYPE BIGINT", f"DELETE FROM {renamed} WHERE k = 1")
-    engines.both(f"SELECT * FROM {renamed} ORDER BY k", [[2, "c", None], [3, "d", 4]])
-    engines.both("SHOW TABLES LIKE 'renamed*'")
-    engines.run(other, f"DROP TABLE {renamed}")
-    for engine in (one, other):
-        assert engines.rows(engine, f"SHOW TABLES LIKE 'renamed_{one}'") == []
+    alters = ("ADD COLUMN w INT COMMENT 'more' FIRST", "ALTER COLUMN w AFTER v", "ALTER COLUMN w TYPE BIGINT")
+    change_in_turn(engines, one, other, ("db", "db"), alters)
 
 
 @pytest.mark.parametrize(("one", "other"), [("ours", "java"), ("java", "ours")])
 def test_columns_of_all_types_partitions_tags_and_branches(engines: Engines, one: str, other: str) -> None:
-    engines.run(one, f"CREATE TABLE types_{one} ({_TYPES}, p INT) PARTITIONED BY (p) COMMENT 'of all types'")
+    engines.run(one, f"CREATE TABLE types_{one} ({OF_ALL_TYPES}, p INT) PARTITIONED BY (p) COMMENT 'of all types'")
     engines.both(f"DESCRIBE types_{one}")
     engines.run(one, f"INSERT INTO types_{one} (i, st, p) VALUES (1, 'ä', 1), (2, NULL, 2)")
     engines.run(other, f"INSERT INTO types_{one} (i, st, p) VALUES (3, 'z', 2)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.shell.serving import run_server
 from tests.catalogs.kinds import SCHEMA
+from tests.support.certificates import self_signed
 from tests.support.ports import free_port
 from tests.support.stored import insert, read
 
@@ -46,18 +46,7 @@ def opened(options: dict[str, str]) -> Any:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    made, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(made)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return made, key
+    return self_signed(tmp_path)
 
 
 def test_a_server_with_tokens_and_tls(

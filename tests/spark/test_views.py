@@ -88,6 +88,7 @@ def test_what_is_shown(session: Any) -> None:
     assert described["View Query Output Columns"] == "[k, v]"
     assert (described["Catalog"], described["Database"], described["Type"]) == (catalog, "default", "VIEW")
     (shown,) = rows(session, "SHOW CREATE TABLE w")[0]
+    assert rows(session, f"SHOW CREATE VIEW {catalog}.default.w") == [(shown,)]
     assert "a COMMENT 'first'" in shown and "COMMENT 'it\\'s'" in shown and "'x' = 'y'" in shown
     session.sql("DROP VIEW w")
     session.sql(shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,17 @@ def look(root: Path, memory: Memory) -> Sight:
         seen[database, "database"] = True
         for name in place.catalog.list_tables(database):
             seen |= dict(_of_table(place.catalog.load_table(Identifier.of(database, name)), memory))
+        for kind, names, load in _definitions(place):
+            seen |= {(f"{database}.{n}", kind): load(Identifier(database, n)) for n in names(database)}
     files = sorted(p.relative_to(root).as_posix() for p in (root / "files").rglob("*") if p.is_file())
     seen["files of others", "names"] = files
     return seen
+
+
+def _definitions(place: Place) -> Iterator[tuple[str, Callable[[str], list[str]], Callable[[Identifier], Any]]]:
+    """What has a definition and no files: its kind, its names in a database, and what it is."""
+    yield "view", place.catalog.list_views, place.catalog.load_view
+    yield "function", place.catalog.list_functions, place.catalog.load_function
 
 
 def _of_table(table: Table, memory: Memory) -> Iterator[tuple[Part, Any]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.certificates import self_signed
 from tests.support.ports import free_port
 
 PASSWORD = "pass-w0rd/of:a@server"
@@ -139,8 +140,18 @@ def _run(command: list[str], account: str | None, env: Mapping[str, str] | None 
         raise RuntimeError(f"{command[0]} failed: {(done.stderr + done.stdout).decode(errors='replace')[-2000:]}")
 
 
-def start_postgres() -> SqlServer | str:
-    """A running PostgreSQL; or why there is none."""
+def _certified(folder: Path, account: str | None) -> tuple[Path, Path]:
+    """A certificate of a server's name, not of its address, and the key, which is its own."""
+    made = self_signed(folder, "DNS:localhost")
+    for path in made:
+        path.chmod(0o600)
+        if account:
+            shutil.chown(path, account)
+    return made
+
+
+def start_postgres(*, tls: bool = False) -> SqlServer | str:
+    """A running PostgreSQL, with `tls` under `cert.pem` in its folder; or why there is none."""
     initdb, postgres = _find("initdb", _postgres_folder()), _find("postgres", _postgres_folder())
     if initdb is None or postgres is None:
         return "there is no PostgreSQL on this machine: apt-get install postgresql"
@@ -159,6 +170,9 @@ def start_postgres() -> SqlServer | str:
         "fsync": "off",
         "max_connections": "200",
     }
+    if tls:
+        files = zip(("ssl_cert_file", "ssl_key_file"), map(str, _certified(folder, account)), strict=True)
+        settings |= {"ssl": "on", **dict(files)}
     flags = [part for k, v in settings.items() for part in ("-c", f"{k}={v}")]
 
     def setup(server: SqlServer) -> None:
@@ -172,8 +186,9 @@ def start_postgres() -> SqlServer | str:
     return server
 
 
-def start_mariadb() -> SqlServer | str:
-    """A running MariaDB, whose databases compare names without case unless told otherwise; or why there is none."""
+def start_mariadb(*, tls: bool = False) -> SqlServer | str:
+    """A running MariaDB, whose databases compare names without case unless told otherwise, with `tls` under `cert.pem`
+    in its folder; or why there is none."""
     install, mariadbd = _find("mariadb-install-db"), _find("mariadbd")
     if install is None or mariadbd is None:
         return "there is no MariaDB on this machine: apt-get install mariadb-server"
@@ -198,6 +213,9 @@ def start_mariadb() -> SqlServer | str:
         f"--socket={folder / 'socket'}",
         f"--pid-file={folder / 'pid'}",
     ]
+    if tls:
+        certificate, key = _certified(folder, account)
+        quick += [f"--ssl-cert={certificate}", f"--ssl-key={key}"]
     more = ["--skip-name-resolve", f"--init-file={start}", "--character-set-server=utf8mb4", *quick]
 
     def setup(server: SqlServer) -> None:

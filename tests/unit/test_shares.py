@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shares import SUITES, VARIABLE, Share, suite_of
+from tests.support.shares import IN_EVERY_PART, SUITES, VARIABLE, Share, suite_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = [suite if suite.endswith(".py") else f"{suite}/test_x.py" for suite in SUITES]
@@ -39,6 +39,14 @@ def test_what_is_in_no_suite_is_in_every_share() -> None:
     for test in ("tests/unit/test_jobs.py::test_x", "tests/spark/test_golden.pyx::test", "tests/conformance_/x.py::t"):
         assert suite_of(test) is None
         assert all(Share(number).has(test) for number in range(7))
+
+
+def test_what_is_in_every_part_is_there_and_of_a_suite() -> None:
+    for test in IN_EVERY_PART:
+        file, _, name = test.partition("::")
+        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
+        assert suite_of(f"{test}_x") is not None and suite_of(test) is None
+        assert all(Share(number, finer).has(test) for number in range(14) for finer in (1, 3))
 
 
 def test_suites_are_there_and_apart() -> None:

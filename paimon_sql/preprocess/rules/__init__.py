@@ -18,7 +18,7 @@ from paimon_sql.preprocess.rules.dynamic_options import DYNAMIC_OPTIONS
 from paimon_sql.preprocess.rules.materialized_tables import MATERIALIZED
 from paimon_sql.preprocess.rules.properties import ALTER_PROPERTIES, DATABASE_PROPERTIES
 from paimon_sql.preprocess.rules.rule import Rule
-from paimon_sql.preprocess.rules.session import CONFIGURATION, USE_CATALOG
+from paimon_sql.preprocess.rules.session import CONFIGURATION, SHOW_CREATE_VIEW, USE_CATALOG
 from paimon_sql.preprocess.rules.system_tables import SYSTEM_TABLES
 from paimon_sql.preprocess.rules.table_functions import TABLE_FUNCTIONS
 from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
@@ -36,6 +36,7 @@ EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     DATABASE_PROPERTIES,
     CONFIGURATION,
     USE_CATALOG,
+    SHOW_CREATE_VIEW,
     SHOW_TAGS,
     DYNAMIC_OPTIONS,
     CONSTRUCTORS,

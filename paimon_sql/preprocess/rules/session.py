@@ -1,4 +1,5 @@
-"""Session statements: SET and RESET of keys that Spark wants in backquotes, Flink's options of tables, USE CATALOG."""
+"""Session statements: SET and RESET of keys that Spark wants in backquotes, Flink's options of tables, USE CATALOG; and
+its SHOW CREATE VIEW."""
 
 from __future__ import annotations
 
@@ -26,6 +27,14 @@ def use_catalog(cursor: Cursor) -> list[Edit]:
     cursor.next()
     use = cursor.tokens[cursor.index - 3]
     return [Edit.replace(use, use, "SET")] if cursor.at_end() else []
+
+
+def show_create_view(cursor: Cursor) -> list[Edit]:
+    """`SHOW CREATE VIEW v` to `SHOW CREATE TABLE v`, which is Spark's word for both."""
+    if not cursor.take("SHOW", "CREATE", "VIEW"):
+        return []
+    view = cursor.last
+    return [Edit.replace(view, view, "TABLE")] if cursor.take_name() and cursor.at_end() else []
 
 
 def _dashed_key(cursor: Cursor) -> list[Edit]:
@@ -71,4 +80,5 @@ def _in_spark(key: str) -> str:
 
 
 CONFIGURATION = Rule(configuration, first=("set", "reset"))
+SHOW_CREATE_VIEW = Rule(show_create_view, first=("show",), words=("view",))
 USE_CATALOG = Rule(use_catalog, first=("use",), words=("catalog",))

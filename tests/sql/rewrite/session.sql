@@ -55,3 +55,11 @@ SET `spark.paimon.*.default.T.scan.timestamp-millis` = `1697018249000`;
 RESET 'paimon.c.default.T.scan.snapshot-id'
 =>
 RESET `spark.paimon.c.default.T.scan.snapshot-id`
+---
+SHOW CREATE VIEW v
+=>
+SHOW CREATE TABLE v
+---
+show create view c.db.`a b`;
+=>
+show create TABLE c.db.`a b`;

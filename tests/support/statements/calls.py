@@ -11,13 +11,16 @@ import pyarrow.parquet as pq
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_sql.catalog.view import View
 from tests.support.iceberg import evolved_table
 from tests.support.place import Place
 from tests.support.statements.definitions import database_of_two
 from tests.support.statements.kind import LAYOUT, Run, Statement
 from tests.support.statements.writes import EVOLVED, KEYED, NEW, OLD, VECTORS, run_delete, table_of
+from tests.support.tables import fields
 
 THREE = ([(1, "a")], [(2, "b")], [(3, "c")])
 PAST, UPKEEP = "2020-01-01 00:00:00", frozenset({"snapshots"})
@@ -54,11 +57,23 @@ def after(prepare: Run, *calls: tuple[str, dict[str, Any]]) -> Run:
     return prepared
 
 
+def no_table(_: Place) -> None:
+    """An empty warehouse."""
+
+
+def view(place: Place) -> None:
+    found = View(fields=tuple(fields(k=INT)), query="SELECT 1 AS k", dialects={"spark": "SELECT 1 AS k"})
+    place.catalog.create_view(Identifier("default", "v"), found)
+
+
 COMMIT, STEPS, COUNTS = {"commits": True}, {"steps": True}, {"steps": True, "counts": True}
 MENDS = {"mends": True}
 KEPT = table_of(*THREE, **KEYED, write_only="true")
 APPENDED = table_of(*THREE, write_only="true")
 TAGGED = after(KEPT, ("create_tag", {"tag": "one", "snapshot": 1}))
+_FIELDS = '[{"id": 0, "name": "length", "type": "INT"}]'
+FUNCTION = {"function": "default.area", "inputParams": _FIELDS, "returnParams": _FIELDS}
+AREA = after(no_table, ("create_function", FUNCTION))
 BRANCHED = after(TAGGED, ("create_branch", {"branch": "b", "tag": "one"}))
 
 
@@ -278,10 +293,8 @@ CALLS = [
         "migrate_database", format_table, "format table", source_type="hive", database="default", traits=MENDS | COUNTS
     ),
     call("refresh_object_table", object_table, table="t"),
+    call("create_function", no_table, **FUNCTION),
+    call("alter_function", AREA, function="default.area", change='{"action": "updateComment", "comment": "new"}'),
+    call("drop_function", AREA, function="default.area"),
+    call("alter_view_dialect", view, view="default.v", action="update", query="SELECT 2 AS k"),
 ]
-REFUSED = (
-    "create_function",
-    "alter_function",
-    "drop_function",
-    "alter_view_dialect",
-)  # by a filesystem catalog

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.rights import GrantedRights
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption, apply_changes
@@ -89,6 +90,21 @@ def test_iceberg_metadata_is_not_left_behind(tmp_path: Path) -> None:
         check_writable(store)
     given_up = apply_changes(store.schema, [SetOption("metadata.iceberg.storage", "disabled")], 0)
     check_writable(store.with_options(given_up.options))
+
+
+def test_who_may_see_what_is_asked_for_in_vain(tmp_path: Path) -> None:
+    """No option of a use takes back what the table asks for, nor does an older schema; writers are not asked."""
+    plain = keyed(tmp_path)
+    asking = plain.under(apply_changes(plain.schema, [SetOption("query-auth.enabled", "true")], 0), "")
+    granted = replace(asking, rights=GrantedRights("ann", select=True, insert=True))
+    for store in (
+        *(asking, asking.with_options({"query-auth.enabled": "false"}), replace(asking, schema=plain.schema)),
+        *(plain.with_options({"query-auth.enabled": "true"}), granted),
+    ):
+        with pytest.raises(UnsupportedFeatureError, match=r"db\.t cannot be read: 'query-auth.enabled'.*REST catalog"):
+            check_readable(store)
+        check_writable(store)
+    check_readable(plain)
 
 
 def test_append_tables_ignore_options_of_keys(tmp_path: Path) -> None:

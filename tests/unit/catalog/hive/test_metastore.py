@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimon_core.errors import PaimonError, StorageError, UnsupportedFeatureError
+from tests.support.certificates import self_signed
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.sql_servers import free_port
 
@@ -271,3 +274,40 @@ def test_kerberos_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
         pytest.raises(UnsupportedFeatureError, match=r"puresasl.*paimon-sql\[hive-kerberos\]"),
     ):
         Metastore(read_settings({"uri": f"thrift://127.0.0.1:{port}", **given}, locks=False)).databases()
+
+
+@contextmanager
+def shaking_hands(folder: Path) -> Iterator[tuple[int, Path]]:
+    """A port behind TLS, where connections end after the handshake, and its certificate."""
+    certificate, key = self_signed(folder, "DNS:localhost")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    taken, _ = server.accept()
+                    with suppress(OSError), taken, context.wrap_socket(taken, server_side=True):
+                        pass
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1], certificate
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+def test_certificates_and_their_names_are_verified(tmp_path: Path) -> None:
+    with shaking_hands(tmp_path) as (port, certificate):
+
+        def failure(host: str, **more: str) -> str:
+            given = {"uri": f"thrift://{host}:{port}", "hive.metastore.use.SSL": "true", **more}
+            with pytest.raises(StorageError) as caught:
+                Metastore(read_settings(given, locks=False)).databases()
+            return str(caught.value)
+
+        trusted = {"hive.metastore.truststore.path": str(certificate)}
+        assert "certificate" in failure("localhost")
+        assert "certificate" in failure("127.0.0.1", **trusted)
+        assert "certificate" not in failure("localhost", **trusted)

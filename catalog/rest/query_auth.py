@@ -1,0 +1,92 @@
+"""Tables whose readers ask the server first (`query-auth.enabled`): it lets them read, refuses, or shows them some of
+the rows, or columns masked. As neither filters nor masks are applied here, such a table is then not read at all.
+
+Source: `authTableQuery` of the API; `TableQueryAuthResult` of Paimon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.options import QUERY_AUTH
+from paimon_core.spec.identifier import Identifier
+from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.rest import paths
+from paimon_sql.catalog.rest.client import Node
+from paimon_sql.catalog.rest.failures import Refused
+from paimon_sql.catalog.rest.messages import text_list, text_map
+from paimon_sql.catalog.rest.server import Server
+
+
+@dataclass(frozen=True)
+class QueryAuth:
+    """Asks the server whether all columns of a table may be read, each time. See `Rights`.
+
+    Pickled, it is what lets tasks read what the driver planned.
+    """
+
+    server: Server
+    identifier: Identifier
+    columns: tuple[str, ...]
+    of_queries: bool = True
+
+    def check_select(self, table: str) -> None:
+        """Raises `UnsupportedFeatureError` where the server shows only a part, or cannot be asked; what it refuses."""
+        address = paths.table(self.server.prefix, self.identifier, "auth")
+        try:
+            answer = self.server.client.ask(address, {"select": list(self.columns)})
+        except Refused as error:
+            raise self._meant(error, table) from error
+        filters, masks = self.server.client.read(answer, address, _decode)
+        masked = ", ".join(sorted(name for name, mask in masks.items() if mask))
+        if any(filters) or masked:
+            parts = ("a filter's rows alone" if any(filters) else "", f"masked columns ({masked})" if masked else "")
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be read: the catalog {self.server.uri} shows its user "
+                f"{' and '.join(filter(None, parts))}, which this version does not do. Read it as a user who may see "
+                "all of it, or with Paimon's Java connector."
+            )
+
+    def check_insert(self, table: str) -> None:
+        """The server refuses commits itself."""
+
+    def check_any(self, table: str) -> None:
+        """Versions show no rows."""
+
+    def __reduce__(self) -> Any:
+        return Asked, ()
+
+    def _meant(self, error: Refused, table: str) -> PaimonError:
+        if error.status in (405, 501) or (error.status == 404 and not error.resource):
+            self.server.find(self.identifier)  # raises where it is the table that is not there
+            return UnsupportedFeatureError(
+                f"Table {table} cannot be read: '{QUERY_AUTH.key}' = 'true' has its readers ask the catalog what they "
+                f"may see, and {self.server.uri} has no way to say: {error}"
+            )
+        return error.as_error()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The rights of tasks: the driver has asked."""
+
+    of_queries: bool = True
+
+    def check_select(self, table: str) -> None:
+        """Nothing."""
+
+    check_insert = check_any = check_select
+
+
+def query_auth(server: Server, store: TableStore) -> QueryAuth | None:
+    """What is asked before a table is read, None where it does not demand that."""
+    if not store.options[QUERY_AUTH]:
+        return None
+    name = store.identifier.base.on_branch(store.branch or None)
+    return QueryAuth(server, name, tuple(f.name for f in store.schema.fields))
+
+
+def _decode(node: Node) -> tuple[list[str], dict[str, str]]:
+    return text_list(node, "filter"), text_map(node, "columnMasking")
