@@ -33,6 +33,7 @@ from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.rest.client import _Answer
+from paimon_sql.catalog.rest.failures import Refused
 from tests.catalogs.kinds import SCHEMA
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.rest_server import RestServer
@@ -176,6 +177,15 @@ def test_what_the_server_refuses_is_said_as_without_one(behind: Any, catalog: An
     behind.alter_table(T, [SetOption("scan.fallback-branch", "b")])
     with pytest.raises(InvalidOptionError, match="Unset 'scan.fallback-branch'"):
         catalog.load_table(T).versions.delete_branch("b")
+
+
+def test_schemas_are_not_rolled_back(behind: Any, catalog: Any) -> None:
+    """Nothing keeps a commit in flight from naming the schema that would go."""
+    behind.alter_table(T, [SetOption("a", "b")])
+    with pytest.raises(Refused, match="501, Rolling back schemas is not supported") as caught:
+        catalog.client.post("/v1/paimon/databases/db/tables/t/rollback-schema", {"schemaId": 0})
+    assert isinstance(caught.value.as_error(), UnsupportedFeatureError)
+    assert catalog.load_table(T).schema.id == 1
 
 
 # -- servers of others ------------------------------------------------------------------------------------------------

@@ -131,7 +131,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return self.jvm.map(self._databases.database_properties(self._database(namespace)))
 
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
-        properties = {k: v for k, v in python_map(metadata).items() if k not in ("owner",)}
+        properties = python_map(metadata)
+        if not isinstance(self.catalog, SupportsDatabaseProperties):
+            properties.pop("owner", None)  # which Spark always gives
         self._databases.create_database(single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:

@@ -46,3 +46,22 @@ def test_a_storage_that_renames_over_nothing(tmp_path: Path, monkeypatch: pytest
         io.replace_file(f"file://{file}", content)
         assert file.read_bytes() == content
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_process_that_dies_between_the_steps_of_such_a_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file has its name then, and the whole new one is beside it."""
+
+    def like_hdfs(fs: Any, path: str, target: str, **_: Any) -> None:
+        if fs.exists(target):
+            raise FileExistsError(target)
+        raise KeyboardInterrupt
+
+    io, file = FsspecFileIO("file"), tmp_path / "consumer-me"
+    io.replace_file(f"file://{file}", b"old")
+    monkeypatch.setattr(LocalFileSystem, "mv", like_hdfs)
+    with pytest.raises(KeyboardInterrupt):
+        io.replace_file(f"file://{file}", b"new content")
+    (left,) = tmp_path.iterdir()
+    assert is_temporary(left.name) and left.name.startswith(".consumer-me.") and left.read_bytes() == b"new content"
