@@ -128,6 +128,7 @@ fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
 streams: .venv/dev.installed
+	scripts/class_archive $(BIN)/python
 	STREAM_HISTORIES=300 $(BIN)/python -m pytest -q tests/unit/scan/streams $(ARGS)
 	STREAM_KILLS=20 $(BIN)/python -m pytest -q tests/faults/test_killed_readers.py $(ARGS)
 
@@ -153,7 +154,8 @@ pypaimon: .venv/dev.installed
 
 EVERY ?= 1
 stream-kills: .venv/dev.installed
-	PAIMON_SQL_STREAM_KILLS=$(EVERY) $(BIN)/python -m pytest -q tests/faults/test_killed_writers.py $(ARGS)
+	scripts/class_archive $(BIN)/python
+	PAIMON_SQL_STREAM_KILLS=$(EVERY) $(BIN)/python -m pytest -q -rP tests/faults/test_killed_writers.py $(ARGS)
 
 stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)

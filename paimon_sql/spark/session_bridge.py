@@ -37,6 +37,7 @@ _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
 _ROWS = 4096
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*")  # which Spark need not parse: 4 ms
 _LOG = logging.getLogger(__name__)
 
 
@@ -135,7 +136,7 @@ class SessionBridge:
 
     def name_parts(self, text: str) -> list[str]:
         """The parts of a name as SQL spells it."""
-        return name_parts(self.session, text)
+        return text.split(".") if _PLAIN_NAME.fullmatch(text) else name_parts(self.session, text)
 
     def default_source(self) -> str:
         return self.conf("spark.sql.sources.default", "parquet").lower()

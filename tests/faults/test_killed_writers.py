@@ -1,5 +1,6 @@
 """Drivers of streaming queries that are killed at file operations of an epoch: each row is in the table once.
 
+The operations are those of the driver, of its tasks, of the compaction behind an epoch, and of the checkpoint.
 `PAIMON_SQL_STREAM_KILLS=1` kills at every operation, `=11` at every eleventh, in every kind of table, as `make
 stream-kills` does.
 """
@@ -23,8 +24,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 EVERY = int(os.environ.get("PAIMON_SQL_STREAM_KILLS", "0"))
 KINDS = list(TABLES) if EVERY else ["aggregation"]
-POINTS = range(1, 46, EVERY) if EVERY else (6, 13)  # an epoch and its compaction are about 15 operations
+POINTS = range(1, 61, EVERY) if EVERY else (6, 25)  # an epoch and its compaction are 20 to 30 operations
 ROWS = 3
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -46,10 +48,10 @@ class Driver:
     def run(self, kill_at: int) -> int | None:
         """How many file operations there were, None where it was killed."""
         arguments = [str(self.folder / "warehouse"), str(self.folder), self.kind, str(kill_at)]
+        command = [sys.executable, "-m", "tests.faults.writer_driver", *arguments]
         done = subprocess.run(
-            [sys.executable, "-m", "tests.faults.writer_driver", *arguments],
-            cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            command, cwd=ROOT, start_new_session=True, capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
         return int(done.stdout.split()[-1]) if done.returncode == 0 else None
 
@@ -71,6 +73,7 @@ def test_each_row_is_there_once(spark: Any, tmp_path: Path, kind: str) -> None:
     for point in POINTS:  # what one leaves behind, the next one makes up for before it is killed itself
         driver.feed()
         killed += driver.run(point) is None
+    print(f"{kind}: {killed} drivers were killed")  # noqa: T201  shown by -rP
     assert killed, "no driver was killed"
     driver.feed()
     assert driver.run(0) is not None

@@ -1,20 +1,17 @@
-"""A driver with one streaming query into a table, which kills itself (SIGKILL) before a file operation of its epochs.
+"""A driver with one streaming query into a table, which is killed (SIGKILL) before a file operation of its epochs.
 
     python -m tests.faults.writer_driver WAREHOUSE FOLDER KIND KILL_AT
 
-prints how many file operations there were where it was not killed; 0 kills nothing.
+prints how many file operations there were where it was not killed; 0 kills nothing. It leads a process group.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import paimon_sql
-from tests.support.killing import CHANGES
+from tests.faults.counted_operations import Operations
 
 TABLES = {
     "append": "k INT, v INT",
@@ -31,33 +28,19 @@ OPTIONS = {
 }
 
 
-class Operations:
-    """Counts what changes files in this process, and kills it before one of them."""
-
-    def __init__(self, kill_at: int) -> None:
-        self.kill_at, self.count = kill_at, 0
-        for name in CHANGES:
-            setattr(os, name, self._counted(getattr(os, name)))
-
-    def _counted(self, system_call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **named: Any) -> Any:
-            self.count += 1
-            if self.count == self.kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return system_call(*arguments, **named)
-
-        return counted
-
-
 def main(warehouse: str, folder: str, kind: str, kill_at: int) -> None:
+    checkpoint, counter = f"{folder}/checkpoint", f"{folder}/operations"
+    operations = Operations(counter, kill_at, os.getpgrp())
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"}
-    spark = paimon_sql.connect(warehouse, **settings)
+    spark = paimon_sql.connect(warehouse, **settings, **operations.of_workers())
     spark.sql(f"CREATE TABLE IF NOT EXISTS t ({TABLES[kind]}) TBLPROPERTIES ({OPTIONS[kind]})")
     rows = spark.readStream.schema("k INT, v INT").option("maxFilesPerTrigger", "1").json(f"{folder}/source")
-    writer = rows.writeStream.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
-    operations = Operations(kill_at)
+    writer = rows.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    operations.of_this_process()
+    operations.of_folders(f"{checkpoint}/{name}" for name in ("offsets", "commits"))
+    open(counter, "wb").close()
     writer.toTable("t").awaitTermination()
-    print(operations.count, flush=True)
+    print(operations.count, flush=True)  # noqa: T201  what the parent reads
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import paimon_sql
 from paimon_core.jobs import Job
 from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.sessions import name_parts
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SparkExecutor
 from tests.support.spark_versions import said_by
@@ -428,3 +429,11 @@ def test_catalogs_are_created_and_dropped(spark: Any, tmp_path: Path) -> None:
         spark.sql("SELECT * FROM other.default.t")
     spark.sql(create.replace("CATALOG", "CATALOG IF NOT EXISTS"))
     assert spark.sql("SELECT count(*) FROM other.default.t").collect() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "name", ["t", "_t", "cat.db.T1", "select.table.order", "`a.b`.c", "a . b", "`1`", "db.`t$files`"]
+)
+def test_names_have_the_parts_that_sparks_parser_finds(spark: Any, name: str) -> None:
+    bridge = SessionBridge(Jvm(spark.sparkContext), spark._jsparkSession)
+    assert bridge.name_parts(name) == name_parts(spark._jsparkSession, name)

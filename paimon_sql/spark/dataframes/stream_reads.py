@@ -43,12 +43,13 @@ def install_stream_reads() -> None:
 
 
 def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any = None, **options: Any) -> Any:
-    if str(format or stream_reader_source(reader)).lower() != PROVIDER:
+    jvm = jvm_of(reader._spark.sparkContext)
+    if str(format or stream_reader_source(jvm, reader)).lower() != PROVIDER:
         return NotImplemented
     reader.options(**options)
     if schema is not None:
         reader.schema(schema)
-    given, changelog = without_changelog(stream_reader_options(reader))
+    given, changelog = without_changelog(stream_reader_options(jvm, reader))
     name = located_table(given, path, changelog=changelog)
     options = {k: v for k, v in given.items() if k.lower() not in LOCATORS}
     return _stream(reader, registry_of(reader._spark), name, options)
@@ -62,14 +63,15 @@ def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
     registry = registry_of(reader._spark)
     if registry is None or registry.find_name(name) is None:
         return NotImplemented
-    given, changelog = without_changelog(stream_reader_options(reader))
+    given, changelog = without_changelog(stream_reader_options(registry.jvm, reader))
     return _stream(reader, registry, log_of(reader._spark, name) if changelog else name, given)
 
 
 def _stream(reader: Any, registry: CatalogRegistry | None, name: str, options: dict[str, str]) -> Any:
     session = reader._spark
-    install_stream_columns(jvm_of(session.sparkContext), java_session(session))
+    jvm = jvm_of(session.sparkContext)
+    install_stream_columns(jvm, java_session(session))
     branch = None if registry is None else named_branch(registry, name, options)
     if branch is not None:
         name, options = branch, {k: v for k, v in options.items() if k != BRANCH_OPTION}
-    return read_stream(reader, name, options | {IS_STREAM: "true"})
+    return read_stream(jvm, reader, name, options | {IS_STREAM: "true"})

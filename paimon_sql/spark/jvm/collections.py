@@ -1,10 +1,16 @@
-"""Java's and Scala's collections as Python's. What is made of Python's is made by `Jvm`."""
+"""Java's and Scala's collections as Python's. What is made of Python's is made by `Jvm`.
+
+Functions that are given the JVM take one crossing, the others some for each entry.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm.gateway import Jvm
 
 
 def items(sequence: JavaObject) -> list[Any]:
@@ -32,9 +38,28 @@ def python_map(java_map: Any) -> dict[str, str]:
     return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}
 
 
-def option_map(options: Any) -> dict[str, str]:
-    """The options of a statement, a `CaseInsensitiveStringMap`, names as typed. Most statements have none."""
-    return {} if options.isEmpty() else python_map(options.asCaseSensitiveMap())
+def option_map(jvm: Jvm, options: Any) -> dict[str, str]:
+    """The options of a statement, a `CaseInsensitiveStringMap`, names as typed."""
+    found = json.loads(jvm.compiled("Entries").options(options))
+    return {key: str(value) for key, value in found.items()}
+
+
+def known_texts(jvm: Jvm, entries: Any) -> dict[str, str]:
+    """A Scala map of strings without those that are null."""
+    found = json.loads(jvm.compiled("Entries").map(entries))
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def text_list(jvm: Jvm, sequence: Any) -> list[str]:
+    """The members of a Scala Seq of strings."""
+    found: list[str] = json.loads(jvm.compiled("Entries").seq(sequence))
+    return found
+
+
+def identifier_parts(jvm: Jvm, identifier: Any) -> tuple[list[str], str]:
+    """The namespace and the name of an `Identifier`."""
+    *namespace, name = json.loads(jvm.compiled("Entries").identifier(identifier))
+    return namespace, name
 
 
 def scala_map(entries: Any) -> dict[str, str | None]:

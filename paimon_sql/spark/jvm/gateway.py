@@ -160,6 +160,10 @@ class Jvm:
         empty = {"N": self.none, "F": False, "M": self.empty_map}
         return tuple(empty[kind] for kind in kinds)
 
+    def private_value(self, owner: JavaObject, name: str) -> Any:
+        """What a private field of a Java object's class holds."""
+        return self.compiled("Members").value(owner, name)
+
     # -- collections --------------------------------------------------------------------------------------------------
     def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
         values = tuple(items)

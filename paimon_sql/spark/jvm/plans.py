@@ -13,7 +13,7 @@ from typing import Literal
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import items, option_map, scala_map, scala_options, texts, value_of, values_of
+from paimon_sql.spark.jvm.collections import items, python_map, scala_map, scala_options, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import simple_name
 from paimon_sql.spark.jvm.hooks import hook, java_type, method
 from paimon_sql.spark.jvm.older.state_options import options_in_name
@@ -36,7 +36,7 @@ class TableReference:
 
     def options(self) -> dict[str, str]:
         """The options that the statement gives it."""
-        return {k: v for k, v in option_map(self.node.options()).items() if k != _PRIVILEGES}
+        return {k: v for k, v in python_map(self.node.options().asCaseSensitiveMap()).items() if k != _PRIVILEGES}
 
 
 @dataclass(frozen=True, slots=True)

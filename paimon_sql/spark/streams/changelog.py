@@ -57,7 +57,7 @@ class PaimonChangelog(Proxy):
         return connector.reference(self.jvm, "_commit_version")
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = option_map(options)
+        given = option_map(self.jvm, options)
         check_selectable(self.table.store)
         return _ChangesScanBuilder(self.jvm, self.session, self.table.with_options(given), self.wanted, tuple(given))
 

@@ -94,7 +94,7 @@ class PaimonMicroBatchStream(Proxy):
 
     # -- MicroBatchStream ---------------------------------------------------------------------------------------------
     def planInputPartitions(self, start: Any, end: Any) -> Any:
-        first, last = _position(start), _position(end)
+        first, last = map(parse_position, sources.offset_texts(self.jvm, start, end))
         if self.planned is None or (self.planned.start, self.planned.end) != (first, last):
             self.planned = _Planned(first, last, self._scan_of(self.stream.plan(first, last)).toBatch())
         return self.planned.partitions
@@ -119,7 +119,7 @@ class PaimonMicroBatchStream(Proxy):
 
     # -- ReportsSourceMetrics -----------------------------------------------------------------------------------------
     def metrics(self, consumed: Any) -> Any:
-        text = sources.consumed_text(consumed)
+        text = sources.consumed_text(self.jvm, consumed)
         progress = self.stream.progress(None if text is None else parse_position(text))
         return sources.metrics(self.jvm, _metrics(progress))
 

@@ -21,7 +21,7 @@ from paimon_core.scan.streams.options import check_batch_options
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.collections import texts
+from paimon_sql.spark.jvm.collections import text_list
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.statistics import scan_statistics
 from paimon_sql.spark.jvm.streams.sources import is_streamed
@@ -123,7 +123,7 @@ class StreamScan(_StreamScan):
 
     def apply(self, names: Any, filters: Any) -> Any:
         """A scan of some columns, by their names, and for some of the rows only."""
-        builder, wanted = self.builder, set(texts(names))
+        builder, wanted = self.builder, set(text_list(self.jvm, names))
         narrow = SourceScanBuilder(self.jvm, builder.session, self.table, lambda: None, builder.derived)
         narrow.pushFilters(filters)
         narrow.required = StructType([f for f in builder.required if f.name in wanted])

@@ -37,7 +37,7 @@ from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
-from paimon_sql.spark.jvm.collections import option_map, python_map
+from paimon_sql.spark.jvm.collections import identifier_parts, option_map, python_map
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
@@ -161,7 +161,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
         ours = self._identifier(identifier)
-        given = option_map(options)
+        given = option_map(self.jvm, options)
         try:
             table = self._table(ours.on_branch(given.pop(BRANCH_OPTION, None)), given)
         except _NOT_THERE as e:
@@ -196,7 +196,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return self._loaded(identifier, context)
         except _NOT_THERE as e:
             if context:
-                versioned = says_version(statement_options(context))
+                versioned = says_version(statement_options(self.jvm, context))
                 self._refuse_view(identifier, written=is_written(context), versioned=versioned)
             if answers_view_statements(self.jvm) and (view := self._find_view(identifier)) is not None:
                 return view
@@ -268,7 +268,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     # -- ProcedureCatalog ---------------------------------------------------------------------------------------------
     def loadProcedure(self, identifier: Any) -> Any:
-        namespace, name = list(identifier.namespace()), str(identifier.name())
+        namespace, name = identifier_parts(self.jvm, identifier)
         procedure = PROCEDURES.get(name.lower())
         if [n.lower() for n in namespace] != [SYSTEM_DATABASE] or procedure is None:
             return UnknownProcedure(self.jvm, ".".join([*namespace, name]))
@@ -290,11 +290,13 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
         """The table of a statement. Raises what `_NOT_THERE` names, and what is wrong with it."""
-        namespace, (name, in_name) = list(identifier.namespace()), options_in_name(str(identifier.name()))
+        namespace, written = identifier_parts(self.jvm, identifier)
+        name, in_name = options_in_name(written)
         if namespace == [SYSTEM_DATABASE]:
             return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
         ours = self._dotted(namespace, name) or self.named(namespace, name)
-        settings, given = self.session.table_options(self.catalog_name, ours), in_name | statement_options(context)
+        settings = self.session.table_options(self.catalog_name, ours)
+        given = in_name | statement_options(self.jvm, context)
         if says_version(settings) and is_written(context):
             settings = without_version(settings)
         options = overridden(settings, given)

@@ -28,7 +28,7 @@ class EvolvedTable(SparkTable):
         self.publish = staged.publish
 
     def newWriteBuilder(self, info: Any) -> Any:
-        table = self._with_options(option_map(info.options()))
+        table = self._with_options(option_map(self.jvm, info.options()))
         return PaimonWriteBuilder(self.jvm, self.session, table, info, WriteRules(before_commit=self.publish))
 
     class Java:

@@ -16,7 +16,7 @@ from paimon_core.formats.registry import write_format
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
 from paimon_sql.spark.jvm.workers import message_bytes
@@ -98,7 +98,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return self.truncatePartitions([identifier])
 
     def _with_options(self, java_options: Any) -> FormatTable:
-        more = python_map(java_options.asCaseSensitiveMap())
+        more = option_map(self.jvm, java_options)
         return self.files.with_options(more) if more else self.files
 
     class Java:

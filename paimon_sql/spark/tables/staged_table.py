@@ -44,7 +44,7 @@ class StagedSparkTable(SparkTable):
 
     def newWriteBuilder(self, info: Any) -> Any:
         """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
-        options = without_own_name(option_map(info.options()), path=self.table.store.root)
+        options = without_own_name(option_map(self.jvm, info.options()), path=self.table.store.root)
         defining = {k: v for k, v in options.items() if k != "path" and not k.startswith(_OF_WRITES)}
         if defining:
             self.staged = self.stage(defining)

@@ -47,7 +47,7 @@ from paimon_sql.spark.types import from_arrow, to_spark, to_struct
 SCAN_VERSION = "scan.version"
 
 
-def statement_options(context: Sequence[Any]) -> dict[str, str]:
+def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
     """What a statement says about the version to read, as table options: `VERSION AS OF`, `TIMESTAMP AS OF`, `WITH`.
 
     `context` is what Spark hands to `loadTable` behind the name: nothing, a version, a moment in microseconds, write
@@ -62,7 +62,7 @@ def statement_options(context: Sequence[Any]) -> dict[str, str]:
         return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
     if len(context) == 1:  # privileges
         return {}
-    options = option_map(context[1])
+    options = option_map(jvm, context[1])
     travel = read_time_travel(first)
     if travel is None:
         return options
@@ -190,7 +190,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = option_map(options)
+        given = option_map(self.jvm, options)
         table = self._with_options(given)
         check_selectable(table.store)
         at = self.at
@@ -205,7 +205,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        table = self._with_options(option_map(info.options()))
+        table = self._with_options(option_map(self.jvm, info.options()))
         return write_builder(self.jvm, self.session, table, info, self.sink_compactions)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = option_map(options)
+        given = option_map(self.jvm, options)
         table = self._with_options(given)
         check_selectable(table.store)
         at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
@@ -350,7 +350,7 @@ class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = self._with_options(option_map(options))
+        table = self._with_options(option_map(self.jvm, options))
         content = table.system_table(self.kind, self.session.time_zone())
         about = f"PaimonSystemTable {self.identifier}"
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)

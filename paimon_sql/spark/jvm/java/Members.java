@@ -3,7 +3,7 @@ import java.util.*;
 import org.apache.spark.sql.execution.SparkSqlParser;
 import org.apache.spark.util.Utils;
 
-/** Says which members of Spark's classes there are: hundreds, in one call. */
+/** Says which members of Spark's classes there are: hundreds, in one call; and reads private ones. */
 public class Members {
   private static final String[] EMPTY = {"scala.Option", "boolean", "scala.collection.immutable.Map"};
 
@@ -91,6 +91,13 @@ public class Members {
       if (member[3].isEmpty() || count == Integer.parseInt(member[3])) return true;
     }
     return false;
+  }
+
+  /** What a private field of an object's class holds. */
+  public Object value(Object owner, String name) throws Exception {
+    Field field = owner.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(owner);
   }
 
   /** A 1 or a 0 for each line, a member: its kind, the class, the name, the number of parameters, `fits`, tabs between. */

@@ -1,4 +1,5 @@
 import java.util.*;
+import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.catalyst.expressions.*;
 import org.apache.spark.sql.catalyst.plans.logical.*;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -26,7 +27,7 @@ public class StreamColumns {
       while (leaf instanceof Filter) { chain.add(leaf); leaf = ((Filter) leaf).child(); }
       if (leaf instanceof StreamingDataSourceV2ScanRelation) {
         StreamingDataSourceV2ScanRelation source = (StreamingDataSourceV2ScanRelation) leaf;
-        if (!(source.scan() instanceof Function2)) return plan;
+        if (!(source.scan() instanceof Function2) || needsAll(source, chain)) return plan;
         return above(chain, narrowed(source, chain, plan instanceof Project));
       }
       boolean differs = false;
@@ -37,6 +38,15 @@ public class StreamColumns {
         children.add(made);
       }
       return differs ? (LogicalPlan) plan.withNewChildren(seq(children)) : plan;
+    }
+
+    /** Whether nothing above a stream leaves out columns or rows. */
+    private boolean needsAll(StreamingDataSourceV2ScanRelation source, List chain) {
+      for (Object member : chain) if (member instanceof Filter) return false;
+      if (chain.isEmpty()) return true;
+      for (Object attribute : CollectionConverters.asJava((Seq) source.output()))
+        if (!((LogicalPlan) chain.get(0)).references().contains((NamedExpression) attribute)) return false;
+      return true;
     }
 
     private LogicalPlan narrowed(StreamingDataSourceV2ScanRelation source, List chain, boolean prunes) {
@@ -69,7 +79,11 @@ public class StreamColumns {
     private static Seq seq(List members) { return CollectionConverters.asScala(members).toSeq(); }
   }
 
-  public Rule rule() {
-    return new Pruned();
+  /** Puts the rule behind those that a session has, once. */
+  public void addTo(ExperimentalMethods methods) {
+    List rules = new ArrayList(CollectionConverters.asJava(methods.extraOptimizations()));
+    for (Object known : rules) if (((Rule) known).ruleName().equals(new Pruned().ruleName())) return;
+    rules.add(new Pruned());
+    methods.extraOptimizations_$eq(Pruned.seq(rules));
   }
 }

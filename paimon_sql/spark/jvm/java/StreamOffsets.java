@@ -1,3 +1,4 @@
+import java.util.Optional;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 
 /**
@@ -12,5 +13,15 @@ public class StreamOffsets {
 
   public Offset of(String text) {
     return new Text(text);
+  }
+
+  /** The texts of two offsets, a NUL between them, which JSON never has. */
+  public String both(Offset start, Offset end) {
+    return start.json() + '\0' + end.json();
+  }
+
+  /** The text of an offset, null for none. */
+  public String text(Optional offset) {
+    return offset.isPresent() ? ((Offset) offset.get()).json() : null;
   }
 }

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import values_of
+from paimon_sql.spark.jvm.collections import known_texts
 from paimon_sql.spark.jvm.frames import frame
-from paimon_sql.spark.jvm.gateway import Jvm, accessible_field
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, jvm_of
 from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
 from paimon_sql.spark.jvm.workers import python_source, task_command
 
@@ -45,7 +45,7 @@ def output_mode(writer: StreamWriter) -> str:
 
 def stream_options(writer: StreamWriter) -> dict[str, str]:
     """The options that a writer was given, names as typed."""
-    return values_of(_field(writer, "extraOptions").originalMap())
+    return known_texts(_jvm(writer), _field(writer, "extraOptions").originalMap())
 
 
 def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
@@ -67,7 +67,11 @@ def start_to_table(writer: StreamWriter, name: str) -> Query:
 
 
 def _field(writer: StreamWriter, name: str) -> Any:
-    return _private(writer, name).get(writer._jwrite)
+    return _jvm(writer).private_value(writer._jwrite, name)
+
+
+def _jvm(writer: StreamWriter) -> Jvm:
+    return jvm_of(writer._spark.sparkContext)
 
 
 @hook(

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 
 from paimon_core.scan.streams.changes import ChangeRange
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import values_of
-from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, simple_name, stack_names
+from paimon_sql.spark.jvm.collections import known_texts
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
-from paimon_sql.spark.jvm.sessions import add_last_optimization, java_session
+from paimon_sql.spark.jvm.sessions import java_session
 
 Reader = Any  # PySpark's DataStreamReader
 
@@ -37,9 +37,16 @@ def offset_text(value: JavaObject) -> str:
     return str(value.json())
 
 
-def consumed_text(consumed: Any) -> str | None:
+def offset_texts(jvm: Jvm, start: JavaObject, end: JavaObject) -> tuple[str, str]:
+    """The texts of two offsets."""
+    first, last = jvm.compiled("StreamOffsets").both(start, end).split("\0")
+    return first, last
+
+
+def consumed_text(jvm: Jvm, consumed: Any) -> str | None:
     """The text of an `Optional` of an offset."""
-    return offset_text(consumed.get()) if consumed.isPresent() else None
+    found: str | None = jvm.compiled("StreamOffsets").text(consumed)
+    return found
 
 
 def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) -> JavaObject:
@@ -51,7 +58,7 @@ def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) 
         *([] if rows is None else [make.maxRows(rows)]),
     ]
     if not found:
-        return make.allAvailable()
+        return jvm.constant(_READ_LIMIT, "allAvailable")()
     return found[0] if len(found) == 1 else make.compositeLimit(jvm.array(_READ_LIMIT, found))
 
 
@@ -64,10 +71,11 @@ def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
     "`StreamingDataSourceV2ScanRelation`, rules of the optimizer",
     "streams read all columns and partitions",
     method(classes.STREAM_SCAN_RELATION, "copy", 6),
+    method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def install_stream_columns(jvm: Jvm, session: JavaObject) -> None:
     """Have a running session tell streams of ours which columns a batch needs."""
-    add_last_optimization(jvm, session, jvm.compiled("StreamColumns").rule())
+    jvm.compiled("StreamColumns").addTo(session.experimental())
 
 
 def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
@@ -114,9 +122,9 @@ def _millis(micros: int) -> int:
     '`spark.readStream.format("paimon")`',
     java_type(classes.STREAM_READER),
 )
-def stream_reader_source(reader: Reader) -> str:
+def stream_reader_source(jvm: Jvm, reader: Reader) -> str:
     """The format that a streaming reader was given."""
-    return str(_private(reader, "source"))
+    return str(jvm.private_value(reader._jreader, "source"))
 
 
 @hook(
@@ -124,8 +132,8 @@ def stream_reader_source(reader: Reader) -> str:
     '`spark.readStream.format("paimon")` with options',
     java_type(classes.STREAM_READER),
 )
-def stream_reader_options(reader: Reader) -> dict[str, str]:
-    return values_of(_private(reader, "extraOptions"))
+def stream_reader_options(jvm: Jvm, reader: Reader) -> dict[str, str]:
+    return known_texts(jvm, jvm.private_value(reader._jreader, "extraOptions"))
 
 
 @hook(
@@ -133,15 +141,11 @@ def stream_reader_options(reader: Reader) -> dict[str, str]:
     '`spark.readStream.schema(…).format("paimon")` is not refused',
     method(classes.STREAM_READER, "assertNoSpecifiedSchema", 1),
 )
-def read_stream(reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
+def read_stream(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
     """A stream of a table, with options and without the rest of what the reader was given.
 
     Raises as Spark does where the reader was given columns.
     """
     reader._jreader.assertNoSpecifiedSchema("load")
     session = reader._spark
-    return DataFrame(java_session(session).readStream().options(options).table(name), session)
-
-
-def _private(reader: Reader, member: str) -> JavaObject:
-    return accessible_field(reader._jreader, member).get(reader._jreader)
+    return DataFrame(java_session(session).readStream().options(jvm.map(options)).table(name), session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -50,12 +51,13 @@ class TableContext(Java):
 class Options(Java):
     values: dict[str, str] = field(default_factory=dict)
 
-    def isEmpty(self) -> bool:
-        return not self.values
 
-    def asCaseSensitiveMap(self) -> Any:
-        entries = [SimpleNamespace(getKey=lambda k=k: k, getValue=lambda v=v: v) for k, v in self.values.items()]
-        return SimpleNamespace(entrySet=lambda: SimpleNamespace(toArray=lambda: entries))
+class Jvm:
+    """What reads options, in the JVM."""
+
+    def compiled(self, name: str) -> Any:
+        assert name == "Entries"
+        return SimpleNamespace(options=lambda options: json.dumps(options.values))
 
 
 @pytest.mark.parametrize(
@@ -77,4 +79,4 @@ class Options(Java):
     ],
 )
 def test_versions_and_options(context: tuple[Any, ...], expected: dict[str, str]) -> None:
-    assert statement_options(context) == expected
+    assert statement_options(Jvm(), context) == expected
