@@ -27,6 +27,9 @@ from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
 from paimon_sql.spark.statements.parser import has_parser, install_parser
 
+_NAME = "paimon-sql"  # of an application that has none: spark-submit then calls it by what it runs
+_NO_NAMES = ("", "pyspark-shell", "__main__.py")
+
 
 def connect(
     warehouse: str | None = None, catalog: str = "paimon", metastore: str = "filesystem", **options: str
@@ -132,7 +135,8 @@ def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:
     on_command_line = [(key, value) for key, value in settings.items() if not is_secret(key)]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(on_command_line))
     pattern = settings.get(PATTERN) or str(SparkConf().get(PATTERN, DEFAULT))
-    builder = SparkSession.builder.appName("paimon-sql")
+    name = SparkConf().get("spark.app.name", "")  # of --name, or of a properties file
+    builder = SparkSession.builder.appName(_NAME if name in _NO_NAMES else name)
     for key, value in {**settings, **catalog, PATTERN: extended(pattern)}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -39,7 +39,9 @@ def test_a_contract_may_bring_the_primary_key():
         ({"location_root": "/tmp"}, "location_root does not exist"),
         ({"clustered_by": "id", "buckets": 2}, "clustered_by.*bucket-key"),
         ({"buckets": 2}, "buckets does not exist"),
-        ({"grants": {"select": ["me"]}}, "grants are not supported.*empty"),
+        ({"grants": ["me"]}, "grants must be a mapping"),
+        ({"grants": {"own": ["me"]}}, "no privilege 'own'.*SELECT"),
+        ({"grants": {"create_table": ["me"]}}, "CREATE_TABLE can't be granted on a table"),
         ({"options": {"primary-key": "id"}}, "config primary_key"),
         ({"options": ["bucket"]}, "options must be a mapping"),
         ({"primary_key": 3}, "primary_key must be the name of a column"),
@@ -53,6 +55,12 @@ def test_what_cannot_be_is_refused(config, text):
 
 def test_empty_grants_are_no_grants():
     assert read({"grants": {}, "file_format": "paimon"}, {}) == TableConfigs((), (), {})
+    assert read({"grants": {"select": []}}, {}).grants == frozenset()
+
+
+def test_grants_are_users_and_privileges():
+    grants = read({"grants": {"select": ["ann", "ben"], "Insert": "ann"}}, {}).grants
+    assert grants == {("ann", "SELECT"), ("ben", "SELECT"), ("ann", "INSERT")}
 
 
 def test_the_strategy_that_fits_the_keys():

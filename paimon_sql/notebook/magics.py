@@ -66,10 +66,10 @@ def run_cell(cell: Cell, session: Any, evaluate: Callable[[str], Any]) -> Any:
 
 
 def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callable[[str], Any], only_named: bool) -> Any:
-    started = time.perf_counter()
-    session.addTag(_TAG)
+    started, context = time.perf_counter(), session.sparkContext
+    context.addJobTag(_TAG)  # other than a session's own tags it is known to the thread that cancels
     try:
-        with cancelling(lambda: session.interruptTag(_TAG)) as cancelled, progress_of(session.sparkContext):
+        with cancelling(lambda: context.cancelJobsWithTag(_TAG)) as cancelled, progress_of(context):
             with bound(statement.text, evaluate, session) as (text, values):
                 frame = session.sql(text, args=values) if values else session.sql(text)
             answer = frame if only_named else _answer(frame, cell.limit, started, session)
@@ -79,7 +79,7 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
         line = statement.line + line_in_statement(error) - 1
         raise SqlError(describe(error), line + cell.lines_above, cell.sql.splitlines()[line - 1]) from error
     finally:
-        session.removeTag(_TAG)
+        context.removeJobTag(_TAG)
     if cancelled.is_set():
         raise KeyboardInterrupt
     return answer

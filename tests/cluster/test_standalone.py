@@ -85,9 +85,12 @@ def test_a_job(given: list[str], environment: dict[str, str], tmp_path: Path) ->
 
 def test_the_shell(given: list[str], environment: dict[str, str], tmp_path: Path) -> None:
     script = tmp_path / "report.sql"
-    script.write_text(FILL + COUNT)
-    printed = run([SHELL, *given, "-S", "--output", "csv", "-d", "table=d.t", "-f", str(script)], environment, tmp_path)
-    assert printed.splitlines() == ["n", "100", "commit_kind", "APPEND"]
+    script.write_text(FILL + COUNT + "SET spark.app.name;\nSET spark.executor.memory;\n")
+    options = ["--name", "a report", "--executor-memory", "500m", "--total-executor-cores", "2"]
+    words = [*given, *options, "-S", "--output", "csv", "-d", "table=d.t", "-f", str(script)]
+    printed = run([SHELL, *words], environment, tmp_path)
+    told = ["key,value", "spark.app.name,a report", "key,value", "spark.executor.memory,500m"]
+    assert printed.splitlines() == ["n", "100", "commit_kind", "APPEND", *told]
 
 
 def test_spark_submit(given: list[str], environment: dict[str, str], tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""`paimon-sql serve`, with the clients that people have: PyHive, beeline, and PySpark's of Spark Connect."""
+"""`paimon-sql serve`, with the clients that people have: PyHive, also below SQLAlchemy as Superset has it, impyla,
+beeline, and PySpark's of Spark Connect."""
 
 from __future__ import annotations
 
@@ -16,13 +17,15 @@ from typing import Any
 import psutil
 import pyspark
 import pytest
+import sqlalchemy
+from impala import dbapi as impyla
+from impala.error import OperationalError as ImpylaError
 from pyhive import hive
 from pyhive.exc import OperationalError
 from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
 from tests.support.served import PATIENCE, Server, answer, served
-from tests.support.spark_versions import spark_minor
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -93,9 +96,11 @@ def test_trees_of_tables_and_columns(server: Server) -> None:
         answer(cursor, "CREATE CATALOG second WITH ('type' = 'paimon', 'warehouse' = 'second')")
         answer(cursor, "CREATE TABLE second.default.elsewhere (x STRING)")
         tree = Tree(client)
-        if spark_minor() >= (4, 3):
-            assert {"paimon", "second"} <= {row[0] for row in tree.catalogs()}
-            assert ("tree", "paimon") in tree.schemas("paimon")
+        assert {"paimon", "second"} <= {row[0] for row in tree.catalogs()}
+        assert ("tree", "paimon") in tree.schemas("paimon")
+        assert tree.schemas("second") == [("default", "second")] and tree.schemas("nowhere") == []
+        assert tree.schemas("paimon", "tr_e") == [("tree", "paimon")]
+        assert {("tree", "paimon"), ("default", "second")} <= set(tree.schemas(None))
         assert tree.tables("paimon", "tree", "%") == [
             ("paimon", "tree", "orders", "TABLE"),
             ("paimon", "tree", "other", "TABLE"),
@@ -123,8 +128,8 @@ class Tree:
     def catalogs(self) -> list[tuple[Any, ...]]:
         return self._rows(self.client.GetCatalogs(ttypes.TGetCatalogsReq(self.session)))
 
-    def schemas(self, catalog: str) -> list[tuple[Any, ...]]:
-        return self._rows(self.client.GetSchemas(ttypes.TGetSchemasReq(self.session, catalog, "%")))
+    def schemas(self, catalog: str | None, schema: str = "%") -> list[tuple[Any, ...]]:
+        return self._rows(self.client.GetSchemas(ttypes.TGetSchemasReq(self.session, catalog, schema)))
 
     def tables(self, catalog: str | None, schema: str, table: str, types: list[str] | None = None) -> list[Any]:
         asked = ttypes.TGetTablesReq(self.session, catalog, schema, table, types)
@@ -169,21 +174,54 @@ def test_a_wrong_password_is_refused(server: Server) -> None:
 
 
 def test_beeline(server: Server) -> None:
-    java = [Path(pyspark.__file__).parent / "bin" / "beeline", "--silent=true", "--outputformat=csv2"]
-    url = f"jdbc:hive2://127.0.0.1:{server.thrift}/default"
-    command = [
-        *map(str, java),
-        "-u",
-        url,
-        "-n",
-        "ann",
-        "-p",
-        "right",
-        "-e",
-        "SELECT current_catalog() AS c, 40 + 2 AS n;",
-    ]
+    with server.client() as client, client.cursor() as cursor:
+        answer(cursor, "CREATE DATABASE of_beeline")
+        answer(cursor, "CREATE TABLE of_beeline.orders (id INT, page STRING)")
+    url = f"jdbc:hive2://127.0.0.1:{server.thrift}/of_beeline"
+    asked = ["!tables", "!columns orders", "SELECT snapshot_id FROM orders$snapshots;", "SELECT 40 + 2 AS n;"]
+    command = [str(Path(pyspark.__file__).parent / "bin" / "beeline"), "--silent=true", "--outputformat=csv2"]
+    command += ["-u", url, "-n", "ann", "-p", "right", *(word for one in asked for word in ("-e", one))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0 and "paimon,42" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    for line in ("paimon,of_beeline,orders,TABLE,", "paimon,of_beeline,orders,page,12,STRING,", "snapshot_id", "42"):
+        assert any(found.startswith(line) for found in done.stdout.splitlines()), (line, done.stdout)
+
+
+def test_sqlalchemy(server: Server) -> None:
+    """As Superset asks for databases, columns and rows. For names of tables PyHive takes those of their databases."""
+    with server.client() as client, client.cursor() as cursor:
+        answer(cursor, "CREATE DATABASE of_superset")
+        answer(cursor, "CREATE TABLE of_superset.visits (id INT, page STRING)")
+        answer(cursor, "INSERT INTO of_superset.visits VALUES (1, '/'), (2, '/'), (3, '/about')")
+        answer(cursor, "CREATE VIEW of_superset.pages AS SELECT DISTINCT page FROM paimon.of_superset.visits")
+    engine = sqlalchemy.create_engine(f"hive://ann:right@127.0.0.1:{server.thrift}/of_superset?auth=CUSTOM")
+    asked = sqlalchemy.inspect(engine)
+    assert "of_superset" in asked.get_schema_names()
+    assert asked.has_table("pages", "of_superset")
+    assert [column["name"] for column in asked.get_columns("visits", "of_superset")] == ["id", "page"]
+    visits = sqlalchemy.Table("visits", sqlalchemy.MetaData(), schema="of_superset", autoload_with=engine)
+    counted = sqlalchemy.select(visits.c.page, sqlalchemy.func.count()).group_by(visits.c.page).order_by(visits.c.page)
+    with engine.connect() as connection:
+        assert [tuple(row) for row in connection.execute(counted)] == [("/", 2), ("/about", 1)]
+    engine.dispose()
+
+
+def test_impyla(server: Server) -> None:
+    def session(password: str) -> Any:
+        return impyla.connect("127.0.0.1", server.thrift, auth_mechanism="PLAIN", user="ann", password=password)
+
+    with session("right") as client, client.cursor() as cursor:
+        cursor.execute("CREATE TABLE of_impyla (id INT, page STRING) WITH ('primary-key' = 'id', 'bucket' = '1')")
+        cursor.execute("INSERT INTO of_impyla VALUES (1, '/'), (2, '/about')")
+        cursor.execute("SELECT * FROM of_impyla ORDER BY id")
+        assert [column[:2] for column in cursor.description] == [("id", "INT"), ("page", "STRING")]
+        assert cursor.fetchall() == [(1, "/"), (2, "/about")]
+        cursor.execute("SELECT snapshot_id FROM of_impyla$snapshots")
+        assert cursor.fetchall() == [(1,)]
+        with pytest.raises(ImpylaError, match="PAIMON_INVALID_OPTION"):
+            cursor.execute("CREATE TABLE other (k INT) WITH ('bucket' = 'many')")
+    with pytest.raises(TTransportException):
+        session("wrong").cursor()
 
 
 def test_spark_connect(server: Server) -> None:

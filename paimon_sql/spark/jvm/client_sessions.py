@@ -46,11 +46,13 @@ def refuse_writes(jvm: Jvm, session: JavaObject) -> None:
 
 @hook(
     "the managers of HiveServer2's sessions and operations, private fields of theirs",
-    "limits of `paimon-sql serve --thrift`, the rows in its log, tables and columns in the trees of BI tools",
+    "limits of `paimon-sql serve --thrift`, the rows in its log, what is in the trees of BI tools",
     Variant.of(
         "of Spark's jars",
         field(classes.THRIFT_SESSIONS, "sparkSqlOperationManager"),
         field(classes.THRIFT_OPERATIONS, "sessionToContexts"),
+        method(classes.THRIFT_OPERATIONS, "newGetCatalogsOperation", 1),
+        method(classes.THRIFT_OPERATIONS, "newGetSchemasOperation", 3),
         method(classes.THRIFT_OPERATIONS, "newGetTablesOperation", 5),
         method(classes.THRIFT_COLUMNS, "addToRowSet", 4),
     ),

@@ -30,7 +30,8 @@ class Session(FakeSession):
         self.arguments: list[dict[str, Any]] = []
         self.sparkContext.statusTracker = lambda: SimpleNamespace(getActiveStageIds=list)
         self.catalog = SimpleNamespace(dropTempView=self.views.remove)
-        self.addTag, self.removeTag, self.interruptTag = self.tags.append, self.tags.remove, self.interrupted.append
+        self.sparkContext.addJobTag, self.sparkContext.removeJobTag = self.tags.append, self.tags.remove
+        self.sparkContext.cancelJobsWithTag = self.interrupted.append
 
     def sql(self, text: str, args: dict[str, Any] | None = None) -> Any:
         self.arguments.append(args or {})

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 
 import pytest
 
 import paimon_sql
+from paimon_sql.shell.arguments import SUBMIT_OPTIONS
 from paimon_sql.shell.main import main
 from tests.unit.shell.fakes import FakeFrame, FakeSession
 
@@ -96,6 +98,24 @@ def test_options_of_spark_submit(session, monkeypatch):
     expected = "--master spark://h:7077 --deploy-mode client --num-executors 3 --jars 'a b.jar' pyspark-shell"
     assert os.environ["PYSPARK_SUBMIT_ARGS"] == expected
     assert "spark.ui.enabled" not in session.options
+
+
+@pytest.mark.parametrize("name", SUBMIT_OPTIONS)
+def test_each_option_of_spark_submit_reaches_it_unchanged(session, monkeypatch, name):
+    value = "client" if name == "--deploy-mode" else "a 'value', b"
+    assert main([name, value, "-e", "SELECT 1"]) == 0
+    assert shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"]) == [name, value, "pyspark-shell"]
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+    assert main([f"{name}={value}", "-e", "SELECT 1"]) == 0
+    assert shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"]) == [name, value, "pyspark-shell"]
+
+
+def test_what_spark_sql_takes_is_there():
+    assert {
+        "--master", "--deploy-mode", "--name", "--properties-file", "--packages", "--jars", "--driver-memory",
+        "--executor-memory", "--executor-cores", "--total-executor-cores", "--num-executors", "--queue", "--principal",
+        "--keytab",
+    } <= set(SUBMIT_OPTIONS)  # fmt: skip
 
 
 def test_what_spark_submit_cannot_do_here(session, capsys, monkeypatch):

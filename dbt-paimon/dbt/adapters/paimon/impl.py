@@ -139,9 +139,28 @@ class PaimonAdapter(SparkAdapter):
     def table_configs(self, config: Mapping[str, Any], model: Mapping[str, Any]) -> model_configs.TableConfigs:
         """What a model says of its table. Raises a compilation error for what cannot be."""
         try:
-            return model_configs.read(config, model)
+            found = model_configs.read(config, model)
         except ValueError as error:
             raise CompilationError(str(error)) from error
+        if config.get("grants"):
+            self._privileges(str(model["database"]))  # raises where the warehouse has no users
+        return found
+
+    @available
+    def grant_changes(self, relation: BaseRelation, grants: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+        """`revoke` and `grant` with users and privileges, after which a relation has the grants of its config and no
+        others; none for a config that is empty, other than one of a privilege without users."""
+        if not grants:
+            return []
+        wanted = model_configs.read({"grants": grants}, {}).grants
+        name = f"{relation.schema}.{relation.identifier}"
+        now = {(user, privilege) for user, of, privilege in self._privileges(str(relation.database)) if of == name}
+        revoked = [("revoke", *one) for one in sorted(now - wanted)]
+        return revoked + [("grant", *one) for one in sorted(wanted - now)]
+
+    def _privileges(self, database: str) -> Iterable[Sequence[Any]]:
+        """Users, objects and privileges, as `CALL sys.list_privileges` tells them."""
+        return self.execute_macro("paimon_list_privileges", kwargs={"database": database})
 
     @available
     def incremental_strategy(self, config: Mapping[str, Any], model: Mapping[str, Any]) -> str:

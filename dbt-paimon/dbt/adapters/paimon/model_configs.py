@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from paimon_sql.catalog.privileges.rules import Privilege, Scope
 
 STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch", "upsert")
 
@@ -16,6 +18,9 @@ _INSTEAD = {
 _OWN_CONFIG = {"primary-key": "primary_key", "partition": "partition_by"}
 
 
+Grant = tuple[str, str]  # a user, and a privilege on the table
+
+
 @dataclass(frozen=True)
 class TableConfigs:
     """What a model says of its table."""
@@ -23,6 +28,7 @@ class TableConfigs:
     primary_key: tuple[str, ...]
     partition_by: tuple[str, ...]
     options: dict[str, object]
+    grants: frozenset[Grant] = field(default_factory=frozenset)
 
     @property
     def properties(self) -> dict[str, object]:
@@ -42,12 +48,11 @@ def read(config: Mapping[str, Any], model: Mapping[str, Any]) -> TableConfigs:
     for name, instead in _INSTEAD.items():
         if config.get(name) is not None:
             raise ValueError(f"{name} does not exist for Paimon tables: {instead}.")
-    if config.get("grants"):
-        raise ValueError("grants are not supported: a Paimon catalog keeps none. Remove the config, or leave it empty.")
     return TableConfigs(
         primary_key=_primary_key(config, model),
         partition_by=_names("partition_by", config.get("partition_by")),
         options=_options(config),
+        grants=_grants(config.get("grants") or {}),
     )
 
 
@@ -92,6 +97,18 @@ def _primary_key(config: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[s
     columns = (model.get("columns") or {}).items()
     marked = [name for name, c in columns if any(i.get("type") == "primary_key" for i in c.get("constraints") or [])]
     return tuple(named or marked)
+
+
+def _grants(given: Any) -> frozenset[Grant]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"grants must be a mapping of privileges to users, and is {given!r}.")
+    for privilege in given:
+        Privilege.named(privilege).check_grantable(Scope.TABLE)
+    return frozenset(
+        (user, privilege.strip().upper())
+        for privilege, users in given.items()
+        for user in ([users] if isinstance(users, str) else users or [])
+    )
 
 
 def _options(config: Mapping[str, Any]) -> dict[str, object]:

@@ -97,6 +97,19 @@ public class ThriftOperations {
       Platform.throwException(new HiveSQLException("[" + condition + "] " + message + " SQLSTATE: " + state, state));
     }
 
+    public synchronized GetCatalogsOperation newGetCatalogsOperation(HiveSession session) {
+      Catalogs made = new Catalogs((SparkSession) sessionToContexts().get(session.getSessionHandle()), session);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
+
+    public synchronized GetSchemasOperation newGetSchemasOperation(HiveSession session, String catalog, String schema) {
+      SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
+      Schemas made = new Schemas(spark, session, catalog, schema);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
+
     public synchronized MetadataOperation newGetTablesOperation(HiveSession session, String catalog, String schema,
         String table, List types) {
       SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
@@ -155,19 +168,37 @@ public class ThriftOperations {
 
     /** The catalog that a call names, or the current one; null for Spark's own, and for one that is not there. */
     static Catalog of(SparkSession spark, String asked) {
-      boolean any = asked == null || asked.isEmpty() || asked.equals("%");
+      boolean any = isAny(asked);
       String name = any ? first(spark, "SELECT current_catalog()") : asked;
       if (name.equals("spark_catalog")) return null;
       return any || !rows(spark, "SHOW CATALOGS LIKE '" + name.replace("'", "") + "'").isEmpty() ? new Catalog(spark, name) : null;
     }
 
+    static boolean isAny(String asked) { return asked == null || asked.isEmpty() || asked.equals("%"); }
+
+    static List names(SparkSession spark) {
+      List found = new ArrayList();
+      List catalogs = rows(spark, "SHOW CATALOGS");
+      for (int i = 0; i < catalogs.size(); i++) found.add(((Row) catalogs.get(i)).getString(0));
+      return found;
+    }
+
+    List schemas(Pattern schema) {
+      List found = new ArrayList();
+      List all = rows(spark, "SHOW NAMESPACES IN " + quoted(name));
+      for (int i = 0; i < all.size(); i++) {
+        String one = ((Row) all.get(i)).getString(0).replace("`", "");
+        if (schema.matcher(one.toLowerCase(Locale.ROOT)).matches()) found.add(one);
+      }
+      return found;
+    }
+
     /** Lists of schema, name and kind. */
     List tables(Pattern schema, Pattern table) {
       List found = new ArrayList();
-      List schemas = rows(spark, "SHOW NAMESPACES IN " + quoted(name));
+      List schemas = schemas(schema);
       for (int i = 0; i < schemas.size(); i++) {
-        String one = ((Row) schemas.get(i)).getString(0).replace("`", "");
-        if (!schema.matcher(one.toLowerCase(Locale.ROOT)).matches()) continue;
+        String one = (String) schemas.get(i);
         Map kinds = new TreeMap();
         add(kinds, "TABLE", "SHOW TABLES IN " + quoted(name) + "." + quoted(one));
         add(kinds, "VIEW", "SHOW VIEWS IN " + quoted(name) + "." + quoted(one));
@@ -222,6 +253,56 @@ public class ThriftOperations {
       else made.append(Pattern.quote(String.valueOf(c)));
     }
     return Pattern.compile(made.toString(), Pattern.DOTALL);
+  }
+
+  /** The catalogs, where Spark (before 4.3) tells of none. */
+  static class Catalogs extends SparkGetCatalogsOperation {
+    Catalogs(SparkSession spark, HiveSession session) { super(spark, session); }
+
+    public void runInternal() {
+      super.runInternal();
+      if (rowSet.numRows() > 0) return;
+      List found = Catalog.names(session());
+      for (int i = 0; i < found.size(); i++) rowSet.addRow(new Object[] {found.get(i)});
+    }
+  }
+
+  /** The schemas of the catalog that is asked for; Spark tells of one, its own or from 4.3 on the current one, instead. */
+  static class Schemas extends SparkGetSchemasOperation {
+    private final String asked, schemas;
+
+    Schemas(SparkSession spark, HiveSession session, String catalog, String schema) {
+      super(spark, session, catalog, schema);
+      this.asked = catalog;
+      this.schemas = schema;
+    }
+
+    public void runInternal() {
+      super.runInternal();
+      if ("spark_catalog".equals(asked)) return;
+      try {
+        addAll();
+      } catch (Exception e) {
+        Platform.throwException(new HiveSQLException(e));
+      }
+    }
+
+    private void addAll() throws Exception {
+      boolean any = Catalog.isAny(asked);
+      if (!any) {
+        TableSchema columns = (TableSchema) field(GetSchemasOperation.class, "RESULT_SET_SCHEMA").get(null);
+        field(GetSchemasOperation.class, "rowSet").set(this, RowSetFactory.create(columns, getProtocolVersion(), false));
+      }
+      Set told = new HashSet(Collections.singleton("spark_catalog"));
+      for (Iterator each = rowSet.iterator(); each.hasNext();) told.add(((Object[]) each.next())[1]);
+      List names = Catalog.names(session());
+      for (int i = 0; i < names.size(); i++) {
+        String name = (String) names.get(i);
+        if (told.contains(name) || !any && !name.equals(asked)) continue;
+        List found = Catalog.of(session(), name).schemas(pattern(schemas));
+        for (int k = 0; k < found.size(); k++) rowSet.addRow(new Object[] {found.get(k), name});
+      }
+    }
   }
 
   static class Tables extends SparkGetTablesOperation {

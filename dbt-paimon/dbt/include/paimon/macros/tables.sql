@@ -131,5 +131,23 @@
 {% endmacro %}
 
 
-{# A model with grants is refused before it runs (model_configs.py). #}
-{% macro paimon__apply_grants(relation, grant_config, should_revoke) %}{% endmacro %}
+{# Grants are those of the warehouse's users. What a relation has beside its config is revoked, as dbt does it. #}
+{% macro paimon__apply_grants(relation, grant_config, should_revoke=True) %}
+  {% for change, user, privilege in adapter.grant_changes(relation, grant_config) %}
+    {% do log(change ~ ' ' ~ privilege ~ ' on ' ~ relation ~ ': ' ~ user) %}
+    {% call statement('grant_or_revoke') %}
+      call {{ adapter.quote(relation.database) }}.sys.
+        {{- 'grant_privilege_to_user' if change == 'grant' else 'revoke_privilege_from_user' }}(
+        {{ adapter.literal(user) }}, {{ adapter.literal(privilege) }},
+        {{ adapter.literal(relation.schema) }}, {{ adapter.literal(relation.identifier) }})
+    {% endcall %}
+  {% endfor %}
+{% endmacro %}
+
+
+{% macro paimon_list_privileges(database) %}
+  {% call statement('list_privileges', fetch_result=True, auto_begin=False) -%}
+    call {{ adapter.quote(database) }}.sys.list_privileges()
+  {% endcall %}
+  {{ return(load_result('list_privileges').table) }}
+{% endmacro %}

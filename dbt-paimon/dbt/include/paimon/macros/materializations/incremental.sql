@@ -1,4 +1,5 @@
 {% materialization incremental, adapter='paimon', supported_languages=['sql'] %}
+  {%- do adapter.table_configs(model.config, model) -%}
   {%- set strategy = adapter.incremental_strategy(model.config, model) -%}
   {%- set strategy_sql = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
@@ -36,6 +37,7 @@
     {% do paimon_drop_temporary_view(new_rows) %}
   {% endif %}
   {% do persist_docs(target_relation, model) %}
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {{ run_hooks(post_hooks, inside_transaction=False) }}

@@ -30,6 +30,7 @@
   {% for part in parts %}{% do paimon_drop_temporary_view(part) %}{% endfor %}
   {% call noop_statement('main', 'INSERT ' ~ rows, 'INSERT', rows) %}{{ create_sql }}{% endcall %}
   {% do persist_docs(target_relation, model) %}
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {{ run_hooks(post_hooks, inside_transaction=False) }}

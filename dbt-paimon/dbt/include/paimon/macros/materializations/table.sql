@@ -9,6 +9,7 @@
 
   {% do paimon_replace_table(target_relation, existing, compiled_code) %}
   {% do persist_docs(target_relation, model) %}
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {{ run_hooks(post_hooks, inside_transaction=False) }}

@@ -13,6 +13,7 @@
     {{ get_create_view_as_sql(target_relation, sql) }}
   {% endcall %}
   {% do persist_docs(target_relation, model) %}
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
