@@ -22,6 +22,7 @@
 #              each other catalog that has locks, on a storage that needs them
 # make hive-versions   the contract of the Hive catalog against the metastores of HIVES (3.1.3 4.0.1), which Maven brings
 # make java-jdbc   Java's JDBC catalog and ours in one SQLite file and one PostgreSQL, by drivers that Maven brings
+# make yarn   client mode on a YARN of this machine, of Hadoop HADOOP (3.5.0), which Maven brings
 # make pypaimon   Paimon's library for Python as a client of `paimon-sql serve --rest`, in an environment of its own
 # make streams   300 random histories that streams follow, and 20 drivers that are killed meanwhile
 # make stream-kills   drivers of streams that write are killed at every file operation; EVERY=11 of them
@@ -31,7 +32,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc pypaimon nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc yarn pypaimon nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -148,6 +149,10 @@ hive-versions: .venv/dev.installed
 java-jdbc: .venv/dev.installed
 	PAIMON_SQL_JDBC_DRIVERS=$$(scripts/jdbc-drivers) $(BIN)/python -m pytest -q tests/interop/test_jdbc_catalog.py $(ARGS)
 
+HADOOP ?= 3.5.0
+yarn: .venv/dev.installed
+	jars=$$(scripts/yarn-jars $(HADOOP)) && PAIMON_SQL_YARN_JARS="$$jars" $(PYTHON_OF_TESTS) -m pytest -q tests/cluster/test_yarn.py $(ARGS)
+
 PYPAIMON ?= 2.1.0
 pypaimon: .venv/dev.installed
 	PAIMON_SQL_PYPAIMON=$$(scripts/environment pypaimon-$(PYPAIMON) pypaimon==$(PYPAIMON))/bin/python $(BIN)/python -m pytest -q tests/catalogs/test_pypaimon.py $(ARGS)
@@ -161,7 +166,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc pypaimon
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc yarn pypaimon
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -27,6 +27,7 @@ from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_sql.preprocess.statements import RefreshMaterialized
 from paimon_sql.spark.jvm.frames import tables_read
 from paimon_sql.spark.jvm.plans import TableReference
+from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.materialized_tables import MaterializedTables
@@ -80,7 +81,7 @@ class _Job:
                 self._end()
                 return
             # the query's own session: its current database changes, and that of the user's stays
-            session = SessionBridge(self.registry.jvm, batch.sparkSession._jsparkSession)
+            session = SessionBridge(self.registry.jvm, java_session(batch.sparkSession))
             tables = MaterializedTables(session, self.catalog)
             versions = self._versions(tables.query(self.identifier))
             if versions is None or versions != self._computed_from:
