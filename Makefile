@@ -7,7 +7,7 @@
 #              SPARKS (4.0 4.1 4.2)
 # make test-all-versions   every test on each of 4.0 4.1 4.2 4.3 (hours)
 # make test-wheel   the wheel, with nothing but what it declares: quickstart, procedures, tables that Java wrote
-# make test-dbt    dbt-paimon: its tests and those of dbt's suites that the gate runs; ARGS as above. dbt is kept in
+# make test-dbt    dbt-paimon: of its tests and dbt's suites what the gate runs; ARGS and SHARE as above. dbt is kept in
 #              ~/.cache/paimon-sql, not in .venv
 # make test-dbt-all   all of dbt's suites (half an hour)
 # make environments   what test-dbt and test-versions install, without the tests
@@ -96,7 +96,7 @@ test-wheel: build/wheel/bin/python
 # one process, as one JVM is what takes time
 DBT_TESTS = $(shell scripts/dbt_env)/bin/python -m pytest -q -p no:cacheprovider -c dbt-paimon/pyproject.toml --rootdir dbt-paimon
 test-dbt: .venv/dev.installed
-	$(DBT_TESTS) -m "not long" dbt-paimon/tests $(ARGS)
+	PAIMON_SQL_SHARE=$(SHARE) $(DBT_TESTS) -m "not long" dbt-paimon/tests $(ARGS)
 
 test-dbt-all: .venv/dev.installed
 	$(DBT_TESTS) dbt-paimon/tests $(ARGS)

@@ -17,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.bytecode import keep_bytecode
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
-from tests.support.shares import Share
+from tests.support.shares import Share, select_share
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
 settings.load_profile("unhurried")
@@ -65,10 +65,7 @@ def _turn(item: pytest.Item) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
-    share = Share.asked()
-    if share is not None:
-        config.hook.pytest_deselected(items=[item for item in items if not share.has(item.nodeid)])
-        items[:] = [item for item in items if share.has(item.nodeid)]
+    select_share(config, items)
 
 
 def pytest_collection_finish() -> None:

@@ -93,6 +93,7 @@ def statements(spark: SparkSession) -> dict[str, Any]:
     seen["merged plan"] = rows(f"EXPLAIN {totals.format('')}")
     joined = "SELECT count(*), sum(l.k) FROM t l JOIN t r ON l.k = r.k"
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.conf.set("spark.sql.sources.v2.bucketing.enabled", "true")  # the default from Spark 4.1 on
     seen["joined merged"] = rows(joined)
     spark.sql("CALL sys.compact(table => 't')")
     seen["joined raw"] = rows(joined)

@@ -9,8 +9,15 @@ import pytest
 from tests.support.shares import IN_EVERY_PART, SUITES, VARIABLE, Share, suite_of
 
 ROOT = Path(__file__).parents[2]
-NAMES = [suite if suite.endswith(".py") else f"{suite}/test_x.py" for suite in SUITES]
-TESTS = [f"{file}::test[{n}-é]" for file in NAMES for n in range(1000)]
+
+
+def functions() -> list[str]:
+    """One of each suite."""
+    files = [s if ".py" in s else f"{s}/test_x.py" for s in SUITES]
+    return [name if "::" in name else f"{name}::test" for name in files]
+
+
+TESTS = [f"{name}[{n}-é]" for name in functions() for n in range(1000)]
 
 
 @pytest.mark.parametrize("finer", [1, 3])
@@ -50,7 +57,10 @@ def test_what_is_in_every_part_is_there_and_of_a_suite() -> None:
 
 
 def test_suites_are_there_and_apart() -> None:
-    assert [suite for suite in SUITES if not (ROOT / suite).exists()] == []
+    for suite in SUITES:
+        path, _, function = suite.partition("::")
+        assert (ROOT / path).exists(), suite
+        assert not function or f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8"), suite
     assert [s for s in SUITES for other in SUITES if s != other and s.startswith(f"{other}/")] == []
 
 
@@ -65,4 +75,4 @@ def test_what_the_environment_asks_for(given: str, meant: Share | None, monkeypa
 
 
 def test_a_share_says_how_to_run_it_again() -> None:
-    assert str(Share(5, 3)).startswith("PAIMON_SQL_SHARE=5/3 runs: part 5 of 21 of tests/catalogs/test_crashes.py, ")
+    assert str(Share(5, 3)).startswith("PAIMON_SQL_SHARE=5/3 runs: part 5 of 9 of dbt-paimon/tests/test_cluster.py, ")

@@ -120,10 +120,19 @@ class StreamScan(_StreamScan):
             )
         super().__init__(jvm, PaimonMicroBatchStream(jvm, builder.session, builder.pushed(table)))
         self.builder, self.table = builder, table
+        self._narrow: tuple[object, NarrowStreamScan] | None = None  # what was asked for last, and its answer
 
     def apply(self, names: Any, filters: Any) -> Any:
-        """A scan of some columns, by their names, and for some of the rows only."""
-        builder, wanted = self.builder, set(text_list(self.jvm, names))
+        """A scan of some columns, by their names, and for some of the rows only. What is asked for again has the same
+        answer, whose batch is planned: Spark 4.0 optimizes each batch twice."""
+        wanted = frozenset(text_list(self.jvm, names))
+        asked = wanted, str(filters.toString())
+        if self._narrow is None or self._narrow[0] != asked:
+            self._narrow = asked, self._narrowed(wanted, filters)
+        return self._narrow[1]
+
+    def _narrowed(self, wanted: frozenset[str], filters: Any) -> NarrowStreamScan:
+        builder = self.builder
         narrow = SourceScanBuilder(self.jvm, builder.session, self.table, lambda: None, builder.derived)
         narrow.pushFilters(filters)
         narrow.required = StructType([f for f in builder.required if f.name in wanted])
