@@ -3,14 +3,46 @@ worker would spend again."""
 
 from __future__ import annotations
 
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+from zipimport import zipimporter
+
 import pyspark.worker  # noqa: F401  what a worker runs
 from pyspark.daemon import manager
 
 from paimon_sql.spark.workers.worker import keep_imports
 
 
+def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
+    """`read` of an archive on Python's path, left out where the file is the one that it has read before."""
+    known: dict[tuple[str, str], tuple[int, int, int] | None] = {}
+
+    def read_if_changed(importer: zipimporter) -> None:
+        place, version = (importer.archive, importer.prefix), _version_of(importer.archive)
+        if version is None or known.get(place) != version:
+            read(importer)
+            known[place] = version
+
+    return read_if_changed
+
+
+def _version_of(path: str) -> tuple[int, int, int] | None:
+    """What tells a file from another one of its name; None where there is none."""
+    try:
+        file = os.stat(path)
+    except OSError:
+        return None
+    return file.st_ino, file.st_size, file.st_mtime_ns
+
+
 def main() -> None:
     """Fork workers until Spark ends this process."""
+    # before 4.2 each task has PySpark's own archives read again, which takes longer than most tasks
+    archives: Any = zipimporter
+    archives.invalidate_caches = only_if_changed(archives.invalidate_caches)
+    importlib.invalidate_caches()
     keep_imports()
     manager()
 
