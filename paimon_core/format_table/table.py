@@ -83,8 +83,9 @@ class FormatTable:
         """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`,
         `NoPrivilegeError`."""
         check_insertable(self.store)
-        old = [] if overwrite is None else self._replaced(files, overwrite)
-        self._check_in_place(files)
+        elsewhere = placed_elsewhere(self.store)
+        old = [] if overwrite is None else self._replaced(files, overwrite, elsewhere)
+        self._check_in_place(files, elsewhere)
         fs = self.store.io.arrow()
         for file in files:
             with storage_errors("rename to", file.path):
@@ -112,12 +113,13 @@ class FormatTable:
         """Delete the files of all partitions, or of those that satisfy a predicate; their folders stay."""
         self.commit((), Overwrite(predicate=predicate))
 
-    def _replaced(self, files: Sequence[StagedFile], overwrite: Overwrite) -> list[str]:
+    def _replaced(
+        self, files: Sequence[StagedFile], overwrite: Overwrite, elsewhere: Mapping[tuple[str, ...], str]
+    ) -> list[str]:
         if overwrite.dynamic:
             folders = [Folder(path) for path in sorted({f.folder for f in files})]
         else:
             folders = partition_folders(self.store, overwrite.predicate)
-        elsewhere = placed_elsewhere(self.store)
         for folder in folders:
             if elsewhere.get(folder.values) == folder.path:
                 raise self._is_elsewhere(folder.values, folder.path)
@@ -128,10 +130,10 @@ class FormatTable:
         folders = {f.folder for f in files}
         return {f.values for f in partition_folders(self.store) if f.path in folders}
 
-    def _check_in_place(self, files: Sequence[StagedFile]) -> None:
+    def _check_in_place(self, files: Sequence[StagedFile], elsewhere: Mapping[tuple[str, ...], str]) -> None:
         """Raises `UnsupportedFeatureError` for files of a partition whose rows are read elsewhere."""
         folders = {f.folder for f in files}
-        for values, path in placed_elsewhere(self.store).items():
+        for values, path in elsewhere.items():
             if partition_folder(self.store, dict(zip(self.schema.partition_keys, values, strict=True))) in folders:
                 raise self._is_elsewhere(values, path)
 
