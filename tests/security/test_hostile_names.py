@@ -6,6 +6,8 @@ A part of the names here, another at each position; all with `PAIMON_SQL_HOSTILE
 
 from __future__ import annotations
 
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,25 @@ def test_comments(place: Place) -> None:
         place.alter(UpdateComment(name), UpdateColumnComment(("k",), name))
         assert (place.table.schema.comment, place.table.schema.fields[0].description) == (name, name)
     assert place.watch.escaped() == []
+
+
+def test_the_watch_asks_its_own_threads_alone(place: Place) -> None:
+    begin = threading.Event()
+
+    def connect(port: int) -> None:
+        begin.wait()
+        with pytest.raises(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def thread(port: int) -> threading.Thread:
+        started = threading.Thread(target=connect, args=(port,))
+        started.start()
+        return started
+
+    other = thread(1)
+    with place.watch.audited() as reached:
+        own = thread(2)
+        begin.set()
+        own.join()
+        other.join()
+    assert len(reached) == 1 and "('127.0.0.1', 2)" in reached[0]

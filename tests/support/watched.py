@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -21,12 +22,12 @@ _CHANGING = {"os.remove": 1, "os.rename": 2, "os.rmdir": 1, "os.mkdir": 1, "os.l
 _REACHING = {"open": 1, "os.listdir": 1, "os.scandir": 1, "shutil.rmtree": 1, "os.truncate": 1, "os.chmod": 1}
 _PATHS = _CHANGING | _REACHING  # event -> how many of its arguments, from the first on, are paths
 _NEVER = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "pickle.find_class")
-_seen: list[tuple[str, Any]] | None = None
+_seen: list[tuple[int | None, str, Any]] | None = None  # the thread, the event, its arguments
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if _seen is not None and (event in _PATHS or event in _NEVER):
-        _seen.append((event, arguments))
+        _seen.append((threading.get_native_id(), event, arguments))
 
 
 sys.addaudithook(_hook)  # for good: Python cannot take one away
@@ -58,15 +59,20 @@ class Watch:
     @contextmanager
     def audited(self) -> Iterator[list[str]]:
         """What Python reports of the block that no catalog has to do: paths below `root` and outside of the warehouse,
-        connections, processes. Complete when the block ends."""
+        connections, processes. Complete when the block ends.
+
+        Threads that run already are not asked: they are not the block's (py4j has one that connects to the JVM whenever
+        objects of other tests are collected).
+        """
         global _seen
         found: list[str] = []
+        others = {t.native_id for t in threading.enumerate() if t is not threading.current_thread()}
         _seen = events = []
         try:
             yield found
         finally:
             _seen = None
-            for event, arguments in events:
+            for event, arguments in (e[1:] for e in events if e[0] not in others):
                 paths = [os.fsdecode(p) for p in arguments[: _PATHS.get(event, 0)] if isinstance(p, (str, bytes))]
                 reached = [
                     p for p in paths if os.path.isabs(p) and not self._is_inside(p) and not self._is_of_python(p, event)
