@@ -60,7 +60,7 @@ def alter_function(context: ProcedureContext, function: str, change: str) -> Row
     functions, identifier = _functions(context, function), context.identifier(function)
     old = functions.load_function(identifier)
     try:
-        new = changed_function(old, decode_json_object("change", change.encode("utf-8", "surrogatepass")))
+        new = changed_function(identifier, old, decode_json_object("change", change.encode("utf-8", "surrogatepass")))
     except (CorruptFileError, TypeError) as error:
         why = error.cause if isinstance(error, CorruptFileError) else error
         raise InvalidOptionError(f"Function {function!r} is not changed: {change!r} is no change ({why}).") from error
@@ -95,7 +95,7 @@ def alter_view_dialect(
         raise InvalidOptionError(f"query is missing: the action {action!r} needs the text of a query.")
     identifier = context.identifier(view)
     change = {"action": _ACTIONS[action], "dialect": given(engine) or _ENGINE, "query": text}
-    context.catalog.replace_view(identifier, changed_view(context.catalog.load_view(identifier), change))
+    context.catalog.replace_view(identifier, changed_view(identifier, context.catalog.load_view(identifier), change))
     return [(True,)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 from paimon_core.errors import PaimonError
@@ -29,6 +29,6 @@ def with_details(call: Call, found: Node, key: str, describe: Callable[[Identifi
     return {**found, key: details}
 
 
-def altered(definition: D, call: Call, change: Callable[[D, Any], D]) -> D:
+def altered(definition: D, call: Call, change: Callable[[Identifier, D, Any], D]) -> D:
     """A definition after the changes of a request. Raises as `change`, which makes one."""
-    return reduce(change, member(call.body, "changes", list), definition)
+    return reduce(partial(change, call.identifier), member(call.body, "changes", list), definition)

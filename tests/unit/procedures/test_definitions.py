@@ -94,7 +94,11 @@ def test_functions_that_are_refused(calls: Calls, wrong: dict[str, str], says: s
     ("change", "kind", "says"),
     [
         ({}, InvalidOptionError, "'default.f' is not changed: '{}' is no change"),
-        ({"action": "rename"}, UnsupportedFeatureError, "'rename' of a function is not supported; there are setOption"),
+        (
+            {"action": "rename"},
+            UnsupportedFeatureError,
+            "'rename' of the function default.f is not supported; there are setOption",
+        ),
         ({"action": "setOption", "key": "a"}, InvalidOptionError, "is no change .*value"),
         ({"action": "dropDefinition", "name": "x"}, FunctionNotFoundError, "no definition 'x'; it has none"),
         ({"action": "addDefinition", "name": "x", "definition": {"type": "y"}}, UnsupportedFeatureError, "'y'"),
@@ -122,9 +126,9 @@ def test_dialects_of_a_view(calls: Calls) -> None:
     assert alter("update", query="SELECT 3") == {"spark": "SELECT 3", "flink": "SELECT 2"}
     assert alter("drop", engine="flink") == {"spark": "SELECT 3"}
     for arguments, kind, says in (
-        ({"action": "add", "query": "x"}, InvalidOptionError, "has the dialect 'spark'"),
+        ({"action": "add", "query": "x"}, InvalidOptionError, "The view default.v has the dialect 'spark'"),
         ({"action": "add", "engine": "flink", "query": " "}, InvalidOptionError, "query is missing"),
-        ({"action": "drop", "engine": "flink"}, ViewNotFoundError, "no dialect 'flink'; it has spark"),
+        ({"action": "drop", "engine": "flink"}, ViewNotFoundError, "default.v has no dialect 'flink'; it has spark"),
         ({"action": "what"}, InvalidOptionError, "action cannot be 'what': it is add, update, drop"),
     ):
         with pytest.raises(kind, match=says):
