@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from py4j.clientserver import ClientServerConnection
 
 from tests.support.spark_versions import is_before
 
@@ -231,3 +232,33 @@ def test_tables_of_equal_buckets_are_joined_without_a_shuffle(spark: Any) -> Non
     assert "Exchange" not in scan(spark, "SELECT k, count(*), max(v) FROM merged GROUP BY k")
     spark.sql("CALL sys.rescale('days', bucket_num => 2)")
     assert not joined("days", "merged")
+
+
+def test_filters_cross_at_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many values and conditions a filter has, Python asks the JVM for it as often."""
+    spark.sql("CREATE TABLE t (k INT, s STRING)")
+    spark.sql("INSERT INTO t VALUES (1, 'a')")
+    sent, send = [], ClientServerConnection.send_command
+
+    def counted(self: Any, command: str) -> Any:
+        if not command.startswith("m\nd"):  # an object that Python holds no longer
+            sent.append(command)
+        return send(self, command)
+
+    def crossings(condition: str) -> int:
+        scan(spark, f"SELECT * FROM t WHERE {condition}")  # what is asked for once
+        sent.clear()
+        assert "pushed filters: none" not in scan(spark, f"SELECT * FROM t WHERE {condition}")
+        return len(sent)
+
+    monkeypatch.setattr(ClientServerConnection, "send_command", counted)
+    pairs = [f"(k = {n} AND s = '{n}')" for n in range(40)]
+    assert crossings(" OR ".join(pairs)) == crossings(" OR ".join(pairs[:2]))
+    values = [f"'{n}'" for n in range(40)]
+    assert crossings(f"s IN ({', '.join(values)})") == crossings(f"s IN ({', '.join(values[:11])})")
+
+
+def test_a_filter_without_a_translation(spark: Any) -> None:
+    spark.sql("CREATE TABLE t AS SELECT id AS k FROM range(3)")
+    assert "pushed filters: none" in scan(spark, "SELECT * FROM t WHERE hash(k) > 0")
+    assert spark.sql("SELECT * FROM t WHERE hash(k) > 0 OR k >= 0").count() == 3

@@ -144,13 +144,11 @@ def core_value(value: Any, field: DataField) -> Any:
             return millis, micros * 1000
         # a float crosses as the shortest text that no other float has
         return float(np.float32(value)) if kind is Kind.FLOAT and value is not None else value
-    if kind in (Kind.CHAR, Kind.VARCHAR):
-        return str(value.toString())
-    if kind is Kind.DECIMAL:
-        return Decimal(value.toString())
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    return None
+    if kind in (Kind.CHAR, Kind.VARCHAR):
+        return str(value)
+    return Decimal(str(value)) if kind is Kind.DECIMAL else None
 
 
 def core_of_python(value: Any, field: DataField) -> Any:

@@ -65,7 +65,7 @@ class LocalScanBuilder(Proxy):
         return answer is not None
 
     def _answer(self, aggregation: Any) -> pa.Table | None:
-        found = aggregates_of(aggregation)
+        found = aggregates_of(self.jvm, aggregation)
         return None if found is None else aggregate_rows(self.content, *found)
 
     def build(self) -> LocalScan:

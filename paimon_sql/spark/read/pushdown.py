@@ -6,21 +6,22 @@ from typing import Any
 
 from paimon_core.scan.aggregates import Aggregate
 from paimon_core.scan.pruning.limits import Order
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
 
 
-def aggregates_of(aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:
+def aggregates_of(jvm: Jvm, aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:
     """The columns that an aggregation groups by, and its functions; None where the core does not know all of them."""
-    terms, calls = read_aggregates(aggregation)
+    terms, calls = read_aggregates(jvm, aggregation)
     groups, functions = [_column(t) for t in terms], [_aggregate(c) for c in calls]
     names = tuple(g for g in groups if g is not None)
     known = tuple(f for f in functions if f is not None)
     return (names, known) if len(names) == len(groups) and len(known) == len(functions) else None
 
 
-def order_of(orders: Any) -> Order | None:
+def order_of(jvm: Jvm, orders: Any) -> Order | None:
     """The first order of a top-N, None where it is not by a column."""
-    first = read_order(orders[0])
+    first = read_order(jvm, orders[0])
     column = _column(first.term)
     return None if column is None else Order(column, descending=first.descending, nulls_first=first.nulls_first)
 

@@ -194,7 +194,9 @@ class _RuntimeFiltered(PaimonScan):
 
     def filter(self, predicates: Any) -> None:
         fields = {f.name: f for f in self.table.schema.partition_fields}
-        found = [from_connector(read_term(p), fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
+        found = [
+            from_connector(read_term(self.jvm, p), fields) for p in predicates if len(p.children()) <= _MOST_VALUES
+        ]
         known = conjunction(p for p in found if p is not None)
         if known is not None:
             # of all that was planned: a scan that stands twice in a query is filtered twice

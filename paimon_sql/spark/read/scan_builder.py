@@ -140,7 +140,7 @@ class PaimonScanBuilder(Proxy):
         return True
 
     def pushTopN(self, orders: Any, limit: int) -> bool:
-        order = order_of(orders)
+        order = order_of(self.jvm, orders)
         if order is None or not self.pushLimit(limit):
             return False
         self.order = order
@@ -204,7 +204,7 @@ class PaimonScanBuilder(Proxy):
             return None
         asked, found = self._asked
         if asked is None or not asked.equals(aggregation):  # it comes twice, and reading it takes 50 crossings
-            parts = aggregates_of(aggregation)
+            parts = aggregates_of(self.jvm, aggregation)
             found = None if parts is None else Reduction(*parts)
             self._asked = aggregation, found
         return found

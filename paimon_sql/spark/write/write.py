@@ -23,7 +23,7 @@ from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.scans.pushdown import read_term
+from paimon_sql.spark.jvm.scans.pushdown import read_terms
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.filters import from_connector
@@ -64,7 +64,7 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
 
     def overwrite(self, predicates: Any) -> Any:
         keys, fields = self.table.schema.partition_keys, self.table.schema.field_by_name
-        parts = [from_connector(read_term(p), fields) for p in predicates]
+        parts = [from_connector(term, fields) for term in read_terms(self.jvm, predicates)]
         known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))
         if len(known) < len(parts):
             raise UnsupportedFeatureError(

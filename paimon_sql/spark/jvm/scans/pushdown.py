@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -11,8 +13,6 @@ from py4j.java_gateway import JavaObject
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, method
-
-_WITH_TERMS = ("Predicate", "And", "Or", "Not", "GeneralScalarExpression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class LiteralValue:
-    """A value as Spark's rows hold it."""
+    """A value as Spark's rows hold it, of a decimal its text; None also for one that is no number, text or binary."""
 
-    value: Any
+    value: bool | int | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,29 @@ class Call:
 Term = Reference | LiteralValue | Call
 
 
-def read_term(node: JavaObject) -> Term:
+def read_term(jvm: Jvm, node: JavaObject) -> Term:
     """A connector expression."""
-    kind = simple_name(node)
-    if kind == "FieldReference":
-        return Reference(tuple(str(name) for name in node.fieldNames()))
-    if kind == "LiteralValue":
-        return LiteralValue(node.value())
-    if kind not in _WITH_TERMS:
-        return Call(kind)
-    name, children = str(node.name()), node.children()
-    first = tuple(read_term(child) for child in children[:1])
-    if name == "IN" and not (isinstance(first[0], Reference) and len(first[0].path) == 1):
-        return Call(name, first)  # thousands of literals, for a column that no filter is made of
-    return Call(name, (*first, *(read_term(child) for child in children[1:])))
+    return _term(json.loads(jvm.compiled("Entries").term(node)))
+
+
+def read_terms(jvm: Jvm, nodes: JavaObject) -> list[Term]:
+    """The connector expressions of an array."""
+    return [_term(tree) for tree in json.loads(jvm.compiled("Entries").terms(nodes))]
+
+
+def _term(tree: list[Any]) -> Term:
+    match tree:
+        case ["field", path]:
+            return Reference(tuple(path))
+        case ["literal", value]:
+            return LiteralValue(value)
+        case ["float", text]:
+            return LiteralValue(float(text))
+        case ["binary", text]:
+            return LiteralValue(b64decode(text))
+        case [_, name, *terms]:
+            return Call(name, tuple(_term(t) for t in terms))
+    raise AssertionError(tree)
 
 
 @hook(
@@ -64,7 +73,8 @@ def read_term(node: JavaObject) -> Term:
 def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
     """A Catalyst expression as a connector expression, None where there is none."""
     option = jvm.scala_object(classes.DATA_SOURCE_STRATEGY).translateFilterV2(expression)
-    return read_term(option.get()) if option.isDefined() else None
+    tree = json.loads(jvm.compiled("Entries").term(option))
+    return None if tree is None else _term(tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +94,20 @@ _AGGREGATES: dict[str, Literal["count", "min", "max", "sum"]] = {
 }
 
 
-def read_aggregates(aggregation: JavaObject) -> tuple[tuple[Term, ...], tuple[AggregateCall | None, ...]]:
+def read_aggregates(jvm: Jvm, aggregation: JavaObject) -> tuple[tuple[Term, ...], tuple[AggregateCall | None, ...]]:
     """What an aggregation groups by, and its functions; None for those that have no name here."""
-    groups = tuple(read_term(g) for g in aggregation.groupByExpressions())
-    return groups, tuple(_aggregate(f) for f in aggregation.aggregateExpressions())
+    groups = tuple(read_terms(jvm, aggregation.groupByExpressions()))
+    return groups, tuple(_aggregate(jvm, f) for f in aggregation.aggregateExpressions())
 
 
-def _aggregate(function: JavaObject) -> AggregateCall | None:
+def _aggregate(jvm: Jvm, function: JavaObject) -> AggregateCall | None:
     kind = simple_name(function)
     if kind == "CountStar":
         return AggregateCall("count")
     if kind not in _AGGREGATES:
         return None
     is_distinct = kind in ("Count", "Sum") and bool(function.isDistinct())
-    return AggregateCall(_AGGREGATES[kind], read_term(function.column()), is_distinct)
+    return AggregateCall(_AGGREGATES[kind], read_term(jvm, function.column()), is_distinct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +119,9 @@ class SortOrder:
     nulls_first: bool
 
 
-def read_order(order: JavaObject) -> SortOrder:
+def read_order(jvm: Jvm, order: JavaObject) -> SortOrder:
     descending = str(order.direction().name()) == "DESCENDING"
-    return SortOrder(read_term(order.expression()), descending, str(order.nullOrdering().name()) == "NULLS_FIRST")
+    return SortOrder(read_term(jvm, order.expression()), descending, str(order.nullOrdering().name()) == "NULLS_FIRST")
 
 
 @dataclass(frozen=True, slots=True)
