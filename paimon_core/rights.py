@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from paimon_core.errors import NoPrivilegeError
+from paimon_core.expressions.shown import Shown
 
 
 class Rights(Protocol):
@@ -18,7 +19,10 @@ class Rights(Protocol):
         """Whether the catalog says of each query what it may read, as `query-auth.enabled` demands."""
 
     def check_select(self, table: str) -> None:
-        """Raises where its rows may not be read."""
+        """Raises where its rows may not be read, or only a part of them."""
+
+    def shown(self, table: str) -> Shown | None:
+        """What of its rows may be read, None where that is all. Raises where they may not be read."""
 
     def check_insert(self, table: str) -> None:
         """Raises where its rows may not be changed."""
@@ -40,6 +44,9 @@ class GrantedRights:
         if not self.select:
             raise no_privilege(self.user, ["SELECT"], "table", table)
 
+    def shown(self, table: str) -> None:
+        self.check_select(table)
+
     def check_insert(self, table: str) -> None:
         if not self.insert:
             raise no_privilege(self.user, ["INSERT"], "table", table)
@@ -47,6 +54,18 @@ class GrantedRights:
     def check_any(self, table: str) -> None:
         if not self.select and not self.insert:
             raise no_privilege(self.user, ["SELECT", "INSERT"], "table", table)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRights:
+    """The rights of whoever goes on where the catalog has been asked: of tasks, and of scans that show what it said."""
+
+    of_queries: bool = True
+
+    def check_select(self, table: str) -> None:
+        """Nothing."""
+
+    check_insert = check_any = shown = check_select
 
 
 def no_privilege(user: str, privileges: Sequence[str], kind: str, name: str) -> NoPrivilegeError:

@@ -22,6 +22,7 @@ from thrift.transport.TTransport import TTransportException
 from paimon_core.errors import PaimonError, StorageError
 from paimon_core.spec.types import DataField
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown, answer_of, words_of
+from paimon_sql.catalog.hive.kerberos import Unauthenticated
 from paimon_sql.catalog.hive.settings import Address, HiveSettings
 from paimon_sql.catalog.hive.transport import Connection
 from paimon_sql.catalog.hive.types import has_zoned_times
@@ -206,9 +207,19 @@ class Metastore:
                 last = _cause(error)
                 tried.append(f"{address}: {_said(last)}")
         raise StorageError(
-            f"The metastore cannot be reached: {'; '.join(tried)}. Check that it is up and that 'uri' is the address "
-            "of a Hive metastore, then run the statement again."
+            f"The metastore cannot be reached: {'; '.join(tried)}. {self._advice(last)}, then run the statement again."
         ) from last
+
+    def _advice(self, error: BaseException | None) -> str:
+        """What to look at where a connection failed."""
+        if isinstance(error, Unauthenticated):
+            return "Check 'hive.metastore.kerberos.principal' and the configuration of Kerberos"
+        advice = "Check that it is up and that 'uri' is the address of a Hive metastore"
+        is_asked = self.settings.kerberos_principal is not None
+        if isinstance(error, (EOFError, TTransportException, TProtocolException)) or is_asked:
+            does = "does" if is_asked else "does not"
+            advice += f", and that it {does} ask for Kerberos ('hive.metastore.sasl.enabled')"
+        return advice
 
     def _give_back(self, connection: Connection, *, is_sound: bool) -> None:
         with self._guard:
@@ -243,6 +254,8 @@ def _cause(error: BaseException) -> BaseException:
 def _said(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
+    if isinstance(error, Unauthenticated):
+        return str(error)
     if isinstance(error, TTransportException) and error.type == TTransportException.END_OF_FILE:
         return "it closed the connection"
     if isinstance(error, OSError):

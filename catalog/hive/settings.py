@@ -163,11 +163,12 @@ def _principal(given: Mapping[str, str]) -> str | None:
     return principal
 
 
-def kerberos_names(principal: str, address: Address) -> tuple[str, str]:
-    """The service and the host that a client asks a ticket for: `_HOST` stands for that of the address."""
+def kerberos_service(principal: str, address: Address) -> tuple[str, bool]:
+    """What a client asks a ticket for, and whether that is a whole principal. With `_HOST` it is a service on the host
+    of an address, whose realm and full name Kerberos finds by its own configuration, as for Java's clients."""
     match = _KERBEROS.fullmatch(principal)
     assert match is not None
-    return match["service"], address.host.lower() if match["host"] == "_HOST" else match["host"]
+    return (f"{match['service']}@{address.host.lower()}", False) if match["host"] == "_HOST" else (principal, True)
 
 
 def _seconds(text: str) -> float:

@@ -13,8 +13,8 @@ from pymetastore.hive_metastore import ThriftHiveMetastore
 from thrift.protocol import TBinaryProtocol, TCompactProtocol
 from thrift.transport import TSocket, TTransport
 
-from paimon_core.optional_packages import import_optional
-from paimon_sql.catalog.hive.settings import Address, HiveSettings, kerberos_names
+from paimon_sql.catalog.hive.kerberos import protected
+from paimon_sql.catalog.hive.settings import Address, HiveSettings
 
 # an answer that claims more is none of a metastore's
 _MOST_TEXT = 2**28
@@ -79,11 +79,5 @@ def _connected(address: Address, settings: HiveSettings) -> socket.socket:
 
 def _transport(bare: Any, address: Address, settings: HiveSettings) -> Any:
     if settings.kerberos_principal is not None:
-        purpose = f"The metastore {address}, which asks for Kerberos,"
-        for package in ("puresasl", "kerberos"):
-            import_optional(package, purpose, "hive-kerberos")
-        service, host = kerberos_names(settings.kerberos_principal, address)
-        transport = TTransport.TSaslClientTransport(bare, host, service, mechanism="GSSAPI")
-        transport.open()  # negotiates
-        return transport
+        return TTransport.TBufferedTransport(protected(bare, settings.kerberos_principal, address))
     return TTransport.TFramedTransport(bare) if settings.framed else TTransport.TBufferedTransport(bare)

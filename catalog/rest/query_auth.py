@@ -1,5 +1,5 @@
 """Tables whose readers ask the server first (`query-auth.enabled`): it lets them read, refuses, or shows them some of
-the rows, or columns masked. As neither filters nor masks are applied here, such a table is then not read at all.
+the rows, or columns masked. Queries of a version show that part; whatever else reads rows is refused then.
 
 Source: `authTableQuery` of the API; `TableQueryAuthResult` of Paimon.
 """
@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.expressions.shown import Shown
 from paimon_core.options import QUERY_AUTH
+from paimon_core.rights import AskedRights
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import DataField
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node
 from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.messages import text_list, text_map
+from paimon_sql.catalog.rest.restrictions import UnknownRestriction, read_restrictions
 from paimon_sql.catalog.rest.server import Server
 
 
@@ -29,25 +33,38 @@ class QueryAuth:
 
     server: Server
     identifier: Identifier
-    columns: tuple[str, ...]
+    fields: tuple[DataField, ...]
     of_queries: bool = True
 
     def check_select(self, table: str) -> None:
         """Raises `UnsupportedFeatureError` where the server shows only a part, or cannot be asked; what it refuses."""
+        shown = self.shown(table)
+        if shown is not None:
+            masked = ", ".join(sorted(shown.masked))
+            parts = ("a filter's rows alone" if shown.condition else "", f"masked columns ({masked})" if masked else "")
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be read in this way: the catalog {self.server.uri} shows its user "
+                f"{' and '.join(filter(None, parts))}, which only queries of the table's rows do. Use SELECT of the "
+                "table itself, or a user who may see all of it."
+            )
+
+    def shown(self, table: str) -> Shown | None:
+        """What the server shows, see `Rights`. Raises `UnsupportedFeatureError` where that is not known here, or the
+        server cannot be asked; what it refuses."""
         address = paths.table(self.server.prefix, self.identifier, "auth")
         try:
-            answer = self.server.client.ask(address, {"select": list(self.columns)})
+            answer = self.server.client.ask(address, {"select": [f.name for f in self.fields]})
         except Refused as error:
             raise self._meant(error, table) from error
         filters, masks = self.server.client.read(answer, address, _decode)
-        masked = ", ".join(sorted(name for name, mask in masks.items() if mask))
-        if any(filters) or masked:
-            parts = ("a filter's rows alone" if any(filters) else "", f"masked columns ({masked})" if masked else "")
+        try:
+            return read_restrictions(filters, masks, self.fields)
+        except UnknownRestriction as error:
             raise UnsupportedFeatureError(
-                f"Table {table} cannot be read: the catalog {self.server.uri} shows its user "
-                f"{' and '.join(filter(None, parts))}, which this version does not do. Read it as a user who may see "
-                "all of it, or with Paimon's Java connector."
-            )
+                f"Table {table} cannot be read: the catalog {self.server.uri} shows its user a part of it, by {error}, "
+                "which this version does not know. Read it as a user who may see all of it, or with Paimon's Java "
+                "connector."
+            ) from None
 
     def check_insert(self, table: str) -> None:
         """The server refuses commits itself."""
@@ -56,7 +73,7 @@ class QueryAuth:
         """Versions show no rows."""
 
     def __reduce__(self) -> Any:
-        return Asked, ()
+        return AskedRights, ()
 
     def _meant(self, error: Refused, table: str) -> PaimonError:
         if error.status in (405, 501) or (error.status == 404 and not error.resource):
@@ -68,24 +85,12 @@ class QueryAuth:
         return error.as_error()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The rights of tasks: the driver has asked."""
-
-    of_queries: bool = True
-
-    def check_select(self, table: str) -> None:
-        """Nothing."""
-
-    check_insert = check_any = check_select
-
-
 def query_auth(server: Server, store: TableStore) -> QueryAuth | None:
     """What is asked before a table is read, None where it does not demand that."""
     if not store.options[QUERY_AUTH]:
         return None
     name = store.identifier.base.on_branch(store.branch or None)
-    return QueryAuth(server, name, tuple(f.name for f in store.schema.fields))
+    return QueryAuth(server, name, store.schema.fields)
 
 
 def _decode(node: Node) -> tuple[list[str], dict[str, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.shown import Shown
 from paimon_core.formats.iceberg_types import iceberg_schema
 from paimon_core.options import (
     BUCKET,
@@ -71,6 +72,27 @@ def check_selectable(store: TableStore) -> None:
     nobody can say what he may see of it."""
     if store.rights is not None:
         store.rights.check_select(store.name)
+    _check_who_says(store)
+
+
+def shown_part(store: TableStore) -> Shown | None:
+    """What the catalog's user may see of the table, None where that is all. Raises as `check_selectable`.
+
+    Whoever asks by this shows no more, and goes on with a store of `AskedRights`.
+    """
+    found = None if store.rights is None else store.rights.shown(store.name)
+    _check_who_says(store)
+    return found
+
+
+def check_seen_whole(store: TableStore) -> None:
+    """Raises where the catalog shows its user a part of the table: rows that are read to be written again would be
+    lost, or stored as they are shown."""
+    if store.rights is not None and store.rights.of_queries:
+        store.rights.check_select(store.name)
+
+
+def _check_who_says(store: TableStore) -> None:
     # an option of this use, or of an older schema, takes nothing back
     asks = any(options[QUERY_AUTH] for options in (store.options, TableOptions(store.schema.options)))
     if asks and (store.rights is None or not store.rights.of_queries):

@@ -25,8 +25,10 @@ pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server
 
 T = Identifier("db", "t")
 ROWS = [(1, "a"), (2, "b")]
-FILTER = '{"kind":"LEAF","transform":{"name":"FIELD_REF"},"function":"GREATER_THAN","literals":[1]}'
+_K = '{"name":"FIELD_REF","fieldRef":{"index":0,"name":"k","type":"INT"}}'
+FILTER = '{"kind":"LEAF","transform":' + _K + ',"function":"GREATER_THAN","literals":[1]}'
 MASK = '{"name":"NULL"}'
+UNKNOWN = '{"name":"SUBSTRING","inputs":[]}'
 
 
 @pytest.fixture
@@ -66,9 +68,21 @@ READS: Mapping[str, Callable[[Table], object]] = {
 @pytest.mark.parametrize(
     ("status", "node", "kind", "says"),
     [
-        (200, {"filter": [FILTER]}, UnsupportedFeatureError, "shows its user a filter's rows alone, which this"),
+        (200, {"filter": [FILTER]}, UnsupportedFeatureError, "shows its user a filter's rows alone, which only"),
         (200, {"columnMasking": {"v": MASK, "k": ""}}, UnsupportedFeatureError, r"shows its user masked columns \(v\)"),
         (200, {"filter": [FILTER], "columnMasking": {"v": MASK}}, UnsupportedFeatureError, r"alone and masked .*\(v\)"),
+        (
+            200,
+            {"filter": ["{}"]},
+            UnsupportedFeatureError,
+            "a part of it, by a part without 'kind', which",
+        ),
+        (
+            200,
+            {"columnMasking": {"v": UNKNOWN}},
+            UnsupportedFeatureError,
+            "a transform SUBSTRING, which this",
+        ),
         (403, {"message": "not for you", "code": 403}, StorageRefusedError, "not for you"),
         (
             501,
@@ -99,7 +113,7 @@ def test_who_may_see_all_reads_all(catalog: Any, table: Table, node: dict[str, A
 def test_the_branch_is_asked_for(behind: Any, catalog: Any, table: Table) -> None:
     table.versions.create_branch("b")
     asked = answering(catalog, 200, {"filter": [FILTER]})
-    with pytest.raises(UnsupportedFeatureError, match=r"db\.t\$branch_b cannot be read"):
+    with pytest.raises(UnsupportedFeatureError, match=r"db\.t\$branch_b cannot be read in this way"):
         catalog.load_table(T.on_branch("b")).plan(None)
     assert asked[0][0] == "/v1/paimon/databases/db/tables/t%24branch_b/auth"
 

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,13 @@ class HiveServer:
     jars: str
     process: subprocess.Popen[bytes] | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    java_options: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
     opened: list[Any] = field(default_factory=list, repr=False)  # the connections of clients
 
     @property
     def uri(self) -> str:
-        return f"thrift://127.0.0.1:{self.port}"
+        return f"thrift://{self.host}:{self.port}"
 
     @property
     def options(self) -> dict[str, str]:
@@ -115,7 +118,8 @@ class HiveServer:
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(
             [
-                *(self.java, *_QUICK, "-Dderby.system.durability=test", "-cp", self.jars),
+                *(self.java, *_QUICK, *self.java_options, "-Dderby.system.durability=test"),
+                *("-cp", f"{self.folder / 'conf'}{os.pathsep}{self.jars}"),
                 *("org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(self.port), *flags),
             ],
             stdout=log,
@@ -203,8 +207,9 @@ class HiveServer:
         self.warehouse.mkdir()
 
 
-def start_hive() -> HiveServer | str:
-    """A running metastore; or why there is none."""
+def start_hive(prepare: Callable[[HiveServer], None] = lambda _: None) -> HiveServer | str:
+    """A running metastore; or why there is none. `prepare` may change its settings, and put files that it finds by name
+    into its folder `conf`."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
@@ -214,11 +219,13 @@ def start_hive() -> HiveServer | str:
         return "this PySpark has no jars of the Hive metastore"
     server = HiveServer(Path(tempfile.mkdtemp(prefix="paimon-sql-hive-", dir="/tmp")), free_port(), java, jars)
     server.warehouse.mkdir()
+    (server.folder / "conf").mkdir()
     try:
         if HAS_LOCKS:
             server.prepare()
         else:
             server.settings.update(_OF_LATER_VERSIONS)
+        prepare(server)
         server.start()
     except BaseException:
         server.remove()

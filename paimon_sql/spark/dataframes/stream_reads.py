@@ -23,9 +23,9 @@ from paimon_sql.spark.jvm.streams.sources import (
     stream_reader_options,
     stream_reader_source,
 )
+from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
-from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 

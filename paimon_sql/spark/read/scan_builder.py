@@ -56,6 +56,8 @@ from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 
+IS_STREAM = "read.stream"  # set by our own readers, so that the columns are those of the latest version
+
 
 class PaimonScanBuilder(Proxy):
     """Collects what Spark pushes down; `build` plans once."""

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.row_level.rules import check_changeable
+from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.frames import run
 from paimon_sql.spark.jvm.plans import Delete, Merge, Update
@@ -49,6 +50,7 @@ class RowLevelStatement(TableCommand):
 
     def _target(self, table: Table, evolved: EvolvedTable | None = None) -> Target:
         table.check_writable()
+        check_seen_whole(table.store)
         replacing = {Update: "UPDATE", Merge: "MERGE INTO"}.get(type(self.plan))
         check_changeable(table.store, replacing=replacing)
         return open_target(self.catalog, table, self.identifier, self.plan, evolved)

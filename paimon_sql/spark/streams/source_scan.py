@@ -27,11 +27,10 @@ from paimon_sql.spark.jvm.scans.statistics import scan_statistics
 from paimon_sql.spark.jvm.streams.sources import is_streamed
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan import PushedRequest
-from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
+from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.source import PaimonMicroBatchStream, narrowed
 
-IS_STREAM = "read.stream"  # set by our own readers, so that the columns are those of the latest version
 _WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG, DerivedTable.CHANGES))
 
 

@@ -44,9 +44,9 @@ from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
+from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.streams.changelog import PaimonChangelog
-from paimon_sql.spark.streams.source_scan import IS_STREAM
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.named_catalog import single

@@ -20,7 +20,7 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields
-from paimon_core.store.features import check_selectable
+from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
 from paimon_sql.catalog.system_database import catalog_system_table, read_catalog_system_table
@@ -33,11 +33,13 @@ from paimon_sql.spark.jvm.scans.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
+from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
+from paimon_sql.spark.read.shown_scan import Part, ShownScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.sink import write_builder
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions
-from paimon_sql.spark.streams.source_scan import IS_STREAM, SourceScanBuilder
+from paimon_sql.spark.streams.source_scan import SourceScanBuilder
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
@@ -192,12 +194,16 @@ class SparkTable(_DataTable, PartitionManagement):
     def newScanBuilder(self, options: Any) -> Any:
         given = option_map(self.jvm, options)
         table = self._with_options(given)
-        check_selectable(table.store)
+        shown = shown_part(table.store)
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
+        version = partial(self._version, table)
         try:
-            builder = SourceScanBuilder(self.jvm, self.session, at, partial(self._version, table), given=given)
+            if shown is None:
+                builder: PaimonScanBuilder = SourceScanBuilder(self.jvm, self.session, at, version, given=given)
+            else:
+                builder = ShownScanBuilder(self.jvm, self.session, at, version, Part(shown, table.schema.fields), given)
         except PaimonError as e:
             if not is_described(self.jvm):
                 raise

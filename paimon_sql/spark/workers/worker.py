@@ -22,6 +22,7 @@ from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.expressions.shown import Shown
 from paimon_core.format_table.scan import FORMAT_SPLIT, read_format_split
 from paimon_core.format_table.write import STAGED_FILES, FormatTableWriter, StagedFiles
 from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
@@ -56,6 +57,11 @@ def reduce_function(
 ) -> BatchFunction:
     """As `read_function`, to aggregates of parts of the split's rows."""
     return _task(_reduce, store, result, predicate, derived, reduction)
+
+
+def shown_function(store: TableStore, required: StructType, shown: Shown) -> BatchFunction:
+    """As `read_function`, to what a catalog shows its user of the table."""
+    return _task(_read_shown, store, required, shown)
 
 
 def split_batches(
@@ -154,6 +160,14 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     split = DATA_SPLIT.decode(_only_text(partitions))
     yield from split_batches(store, required, predicate, derived, split)
+
+
+def _read_shown(
+    store: TableStore, required: StructType, shown: Shown, partitions: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    split, wanted = DATA_SPLIT.decode(_only_text(partitions)), required.fieldNames()
+    rows = read_derived(in_microseconds(store), DerivedTable.ROWS, split, shown.stored(wanted))
+    yield from _for_spark((shown.of(batch, wanted) for batch in rows), required)
 
 
 def _reduce(

@@ -268,10 +268,10 @@ def test_kerberos_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
         "hive.metastore.sasl.enabled": "true",
         "hive.metastore.kerberos.principal": "hive/_HOST@LAKE",
     }
-    monkeypatch.setitem(__import__("sys").modules, "puresasl", None)
+    monkeypatch.setitem(__import__("sys").modules, "gssapi", None)
     with (
         serving(Handler()) as port,
-        pytest.raises(UnsupportedFeatureError, match=r"puresasl.*paimon-sql\[hive-kerberos\]"),
+        pytest.raises(UnsupportedFeatureError, match=r"gssapi.*paimon-sql\[hive-kerberos\]"),
     ):
         Metastore(read_settings({"uri": f"thrift://127.0.0.1:{port}", **given}, locks=False)).databases()
 

@@ -11,7 +11,7 @@ from paimon_sql.catalog.load import load_catalog
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from paimon_sql.catalog.hive.settings import Address, hive_options, kerberos_names, read_settings  # noqa: E402
+from paimon_sql.catalog.hive.settings import Address, hive_options, kerberos_service, read_settings  # noqa: E402
 
 URI = {"uri": "thrift://a:9083"}
 
@@ -83,8 +83,8 @@ def test_kerberos() -> None:
     given = {**URI, "hive.metastore.sasl.enabled": "true", "hive.metastore.kerberos.principal": "hive/_HOST@LAKE"}
     principal = read_settings(given, locks=False).kerberos_principal
     assert principal is not None
-    assert kerberos_names(principal, Address("Meta.Example", 1)) == ("hive", "meta.example")
-    assert kerberos_names("hms/other@LAKE", Address("meta", 1)) == ("hms", "other")
+    assert kerberos_service(principal, Address("Meta.Example", 1)) == ("hive@meta.example", False)
+    assert kerberos_service("hms/other@LAKE", Address("meta", 1)) == ("hms/other@LAKE", True)
 
 
 def test_http_is_refused() -> None:

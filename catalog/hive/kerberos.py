@@ -1,0 +1,175 @@
+"""Kerberos below Thrift: SASL's mechanism GSSAPI (RFC 4752), in the messages that a metastore of Hive expects.
+
+The metastore says which protections of what is sent it accepts (its `hadoop.rpc.protection`): the strongest is chosen.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from thrift.transport import TTransport
+
+from paimon_core.errors import StorageRefusedError
+from paimon_core.escapes import visible
+from paimon_core.optional_packages import import_optional
+from paimon_sql.catalog.hive.settings import Address, kerberos_service
+
+_START, _OK, _BAD, _ERROR, _COMPLETE = 1, 2, 3, 4, 5  # what a message of the negotiation says
+_UNPROTECTED, _SIGNED, _ENCRYPTED = 1, 2, 4  # bits of what is offered
+_LONGEST_MESSAGE = 2**20  # of a negotiation
+_LONGEST_FRAME = 2**28
+_MOST_RECEIVED = 2**24 - 1  # what three bytes hold
+
+
+class Unauthenticated(Exception):
+    """A metastore and this process do not trust each other; another address may be that of one with the right key."""
+
+
+class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
+    """Frames over a transport, each signed or encrypted as was agreed."""
+
+    def __init__(self, below: Any, context: Any, protection: int, longest: int) -> None:
+        self._below, self._context, self._protection = below, context, protection
+        self._longest = longest  # of what one frame holds
+        self._left = memoryview(b"")
+
+    def isOpen(self) -> bool:
+        return bool(self._below.isOpen())
+
+    def close(self) -> None:
+        self._below.close()
+
+    def read(self, size: int) -> bytes:
+        """Some bytes, at least one. Raises what `TTransport` raises."""
+        while not self._left:
+            (length,) = struct.unpack("!i", self._below.readAll(4))
+            self._left = memoryview(self._opened(_read(self._below, length, _LONGEST_FRAME)))
+        found, self._left = self._left[:size], self._left[size:]
+        return bytes(found)
+
+    def write(self, data: bytes) -> None:
+        for start in range(0, len(data), self._longest):
+            frame = self._closed(data[start : start + self._longest])
+            self._below.write(struct.pack("!i", len(frame)) + frame)
+
+    def flush(self) -> None:
+        self._below.flush()
+
+    def _closed(self, data: bytes) -> bytes:
+        if self._protection == _UNPROTECTED:
+            return data
+        return bytes(self._context.wrap(data, self._protection == _ENCRYPTED).message)
+
+    def _opened(self, frame: bytes) -> bytes:
+        if self._protection == _UNPROTECTED:
+            return frame
+        found = self._context.unwrap(frame)
+        if self._protection == _ENCRYPTED and not found.encrypted:
+            raise TTransport.TTransportException(message="a frame that is not encrypted, as was agreed")
+        return bytes(found.message)
+
+
+def protected(below: Any, principal: str, address: Address) -> ProtectedTransport:
+    """A transport over one that is connected, between this process's user and a metastore's principal.
+
+    Raises `StorageRefusedError` where the user has no ticket, `Unauthenticated`, `UnsupportedFeatureError`, and what
+    the transport below raises.
+    """
+    gssapi = import_optional("gssapi", f"The metastore {address}, which asks for Kerberos,", "hive-kerberos")
+    service, is_whole = kerberos_service(principal, address)
+    try:
+        kind = gssapi.NameType.kerberos_principal if is_whole else gssapi.NameType.hostbased_service
+        return _negotiated(below, _context(gssapi, gssapi.Name(service, kind)), service)
+    except gssapi.exceptions.GSSError as error:
+        said = _words(error)
+        lack = _what_the_user_lacks(gssapi, said)
+        if lack is None:
+            raise Unauthenticated(f"no trust between this process and {service}: {said}") from error
+        raise StorageRefusedError(
+            f"The metastore {address} asks for Kerberos, and {lack}. Get one with `kinit`, as the user who started "
+            "this process, and run the statement again."
+        ) from error
+
+
+def _context(gssapi: Any, name: Any) -> Any:
+    wanted = gssapi.RequirementFlag
+    return gssapi.SecurityContext(
+        name=name,
+        mech=gssapi.MechType.kerberos,
+        usage="initiate",
+        flags=[
+            *(wanted.mutual_authentication, wanted.integrity, wanted.confidentiality),
+            wanted.out_of_sequence_detection,
+        ],
+    )
+
+
+def _negotiated(below: Any, context: Any, service: str) -> ProtectedTransport:
+    """What both sides agree on."""
+    answer = context.step()
+    _send(below, _START, b"GSSAPI")
+    while not context.complete:
+        _send(below, _OK, answer or b"")
+        answer = context.step(_received(below, _OK, service))
+    _send(below, _OK, answer or b"")
+    protection, most = _offer(context.unwrap(_received(below, _OK, service)).message)
+    is_bare = protection == _UNPROTECTED
+    agreed = struct.pack("!I", protection << 24 | (0 if is_bare else _MOST_RECEIVED))
+    _send(below, _OK, context.wrap(agreed, False).message)
+    _received(below, _COMPLETE, service)
+    longest = _LONGEST_FRAME if is_bare else context.get_wrap_size_limit(most, protection == _ENCRYPTED)
+    return ProtectedTransport(below, context, protection, longest)
+
+
+def _offer(message: bytes) -> tuple[int, int]:
+    """The strongest protection that a metastore offers, and the longest frame that it takes then."""
+    if len(message) != 4:
+        raise Unauthenticated("what it offers is none of SASL")
+    (word,) = struct.unpack("!I", message)
+    for protection in (_ENCRYPTED, _SIGNED, _UNPROTECTED):
+        if word >> 24 & protection and (protection == _UNPROTECTED or word & _MOST_RECEIVED):
+            return protection, word & _MOST_RECEIVED
+    raise Unauthenticated("it offers no protection that SASL has")
+
+
+def _send(below: Any, status: int, body: bytes) -> None:
+    below.write(struct.pack("!BI", status, len(body)) + body)
+    below.flush()
+
+
+def _received(below: Any, expected: int, service: str) -> bytes:
+    status, length = struct.unpack("!BI", below.readAll(5))
+    if status not in (_OK, _BAD, _ERROR, _COMPLETE):
+        raise Unauthenticated("what it sent is no answer of one that asks for Kerberos")
+    body = _read(below, length, _LONGEST_MESSAGE)
+    if status in (_BAD, _ERROR):
+        said = visible(" ".join(body[:500].decode(errors="replace").split()))
+        raise Unauthenticated(f"it refused the ticket for {service}: {said}")
+    if status != expected:
+        raise Unauthenticated("it ended the negotiation out of turn")
+    return body
+
+
+def _read(below: Any, length: int, most: int) -> bytes:
+    if not 0 <= length <= most:
+        raise TTransport.TTransportException(TTransport.TTransportException.SIZE_LIMIT, f"{length} bytes in one piece")
+    return bytes(below.readAll(length))
+
+
+def _what_the_user_lacks(gssapi: Any, said: str) -> str | None:
+    """Why the user cannot be known to anybody, where Kerberos said something; None where he can."""
+    errors = gssapi.exceptions
+    try:
+        lifetime = gssapi.Credentials(usage="initiate", mechs=[gssapi.MechType.kerberos]).lifetime
+    except errors.ExpiredCredentialsError:
+        lifetime = 0
+    except errors.GSSError:
+        return f"this process has no ticket ({said})"
+    return "this process's ticket has expired" if lifetime == 0 else None
+
+
+def _words(error: Any) -> str:
+    """What Kerberos says, without the words of GSSAPI that say no more than that it failed."""
+    said = error.get_all_statuses(error.min_code, False) if error.min_code else []
+    return visible("; ".join(said or error.get_all_statuses(error.maj_code, True)))

@@ -1,0 +1,260 @@
+"""What a catalog shows its user of a table where that is not all of it: some of the rows, and columns masked.
+
+Frozen values, evaluated over Arrow batches. A row that a condition does not hold for, or that is compared with NULL, is
+not shown. Masks are made of the row as it is stored. Whoever reads such a table judges nothing by stored values that
+are not shown. Source: `TableQueryAuthResult`, `LeafFunction` and `Transform` of Paimon.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import InternalError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.spec.types import DataField
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The value that is stored in a column."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A text, or with None a NULL."""
+
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Texts one after the other, NULL where one is; with a separator those that are not NULL, with that in between."""
+
+    parts: tuple[Term, ...]
+    separator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cased:
+    """A text in capitals, or in small letters."""
+
+    part: Term
+    is_upper: bool
+
+
+Term = Column | Constant | Joined | Cased
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """Whether one of `FUNCTIONS` holds for a value and literals."""
+
+    function: str
+    term: Term
+    literals: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of the children."""
+
+    children: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Any of the children."""
+
+    children: tuple[Condition, ...]
+
+
+Condition = Test | Every | Some
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The rows that are shown, those that satisfy a condition, and what columns show instead of what they store.
+    `masks` are for columns of the table, each with whether it may be NULL."""
+
+    condition: Condition | None = None
+    masks: tuple[tuple[str, Term, bool], ...] = ()
+
+    @property
+    def masked(self) -> frozenset[str]:
+        return frozenset(name for name, _, _ in self.masks)
+
+    def stored(self, wanted: Sequence[str]) -> list[str]:
+        """The columns to read where some are wanted: these, and those that conditions and their masks look at."""
+        looked_at = set() if self.condition is None else set(_columns(self.condition))
+        looked_at.update(*(_columns(term) for name, term, _ in self.masks if name in wanted))
+        return [*wanted, *sorted(looked_at - set(wanted))]
+
+    def of(self, batch: pa.RecordBatch, wanted: Sequence[str]) -> pa.RecordBatch:
+        """What is shown of rows that have the columns `stored`: the wanted ones. Raises `InvalidDataError`."""
+        if self.condition is not None:
+            batch = batch.filter(_holds(self.condition, batch))
+        masks = {name: (term, nullable) for name, term, nullable in self.masks}
+        arrays = [
+            _masked(batch, name, *masks[name]) if name in masks else batch.column(batch.schema.get_field_index(name))
+            for name in wanted
+        ]
+        return pa.RecordBatch.from_arrays(arrays, names=list(wanted))
+
+    def check_version(self, table: str, now: Iterable[DataField], then: Iterable[DataField]) -> None:
+        """Raises `UnsupportedFeatureError` where a version had other columns than the ones that the catalog has spoken
+        of: nobody has said what may be seen of them."""
+        known, held = {f.id: f for f in now}, {f.name: f for f in then}
+        looked_at = set(self.stored(tuple(self.masked)))
+        for field in held.values():
+            same = known.get(field.id)
+            if same is None or same.name != field.name or (field.name in looked_at and same.type != field.type):
+                raise UnsupportedFeatureError(
+                    f"Table {table} cannot be read as it was: the catalog has said what its user may see of the "
+                    f"columns of today, and {field.name!r} is none of them. Read a later version."
+                )
+        if missing := sorted(looked_at - self.masked - held.keys()):
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be read as it was: what the catalog shows its user depends on column "
+                f"{missing[0]!r}, which was not there yet. Read a later version."
+            )
+
+
+def _columns(node: Condition | Term) -> Iterable[str]:
+    """The columns that are looked at."""
+    match node:
+        case Column(name):
+            yield name
+        case Test(term=part) | Cased(part=part):
+            yield from _columns(part)
+        case Every(parts) | Some(parts) | Joined(parts=parts):
+            for each in parts:
+                yield from _columns(each)
+
+
+def _masked(batch: pa.RecordBatch, name: str, term: Term, nullable: bool) -> pa.Array:
+    kind = batch.schema.field(name).type
+    made = pa.nulls(batch.num_rows, kind) if term == Constant(None) else _values(term, batch).cast(kind)
+    if len(made) != batch.num_rows:
+        raise InternalError(f"a mask of column {name!r} made {len(made)} values of {batch.num_rows}")
+    if made.null_count and not nullable:
+        raise InvalidDataError(
+            f"Column {name!r} is NOT NULL, and the mask that the catalog has for it makes NULLs: let its administrator "
+            "choose another mask, or the column be NULL."
+        )
+    return made
+
+
+def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
+    """The value of each row."""
+    match term:
+        case Column(name):
+            return batch.column(batch.schema.get_field_index(name))
+        case Constant(value):
+            return pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
+        case Cased(part, is_upper):
+            return (pc.utf8_upper if is_upper else pc.utf8_lower)(_values(part, batch))
+        case Joined(parts, None):
+            return pc.binary_join_element_wise(*(_values(p, batch) for p in parts), "", null_handling="emit_null")
+        case Joined(parts, separator):
+            # behind an empty text, as Arrow leaves rows out that have none but NULLs
+            texts = (pa.repeat("", batch.num_rows), *(_values(p, batch) for p in parts))
+            joined = pc.binary_join_element_wise(*texts, separator, null_handling="skip")
+            return pc.utf8_slice_codeunits(joined, len(separator or ""))
+    raise InternalError(f"no value of a row: {term}")
+
+
+def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
+    """Whether a condition holds for each row: true or false, never NULL."""
+    match condition:
+        case Every(children):
+            return functools.reduce(pc.and_, (_holds(c, batch) for c in children))
+        case Some(children):
+            return functools.reduce(pc.or_, (_holds(c, batch) for c in children))
+        case Test("TRUE"):
+            return pa.repeat(True, batch.num_rows)
+        case Test("FALSE"):
+            return pa.repeat(False, batch.num_rows)
+        case Test(function, term, literals):
+            found = FUNCTIONS[function](_judged(term, batch), literals)
+            return pc.fill_null(found, False)
+    raise InternalError(f"no condition: {condition}")
+
+
+def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
+    """The values that rows are judged by. Raises where Arrow's capitals could be others than Java's."""
+    values = _values(term, batch)
+    if isinstance(term, Cased) and pc.any(pc.invert(pc.string_is_ascii(_values(term.part, batch)))).as_py():
+        raise UnsupportedFeatureError(
+            "A catalog's filter compares texts in capitals or small letters, and some are not ASCII: which rows it "
+            "shows is not known here. Read the table with Paimon's Java connector."
+        )
+    return values
+
+
+def _compared(compare: Callable[[Any, Any], Any], *, above: bool = False) -> Callable[[pa.Array, tuple[Any, ...]], Any]:
+    """A comparison with a literal; `above` is whether NaN, which is above all numbers, satisfies it."""
+
+    def test(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+        found = compare(values, pa.scalar(literals[0], values.type))
+        return pc.or_kleene(found, pc.is_nan(values)) if above and pa.types.is_floating(values.type) else found
+
+    return test
+
+
+_at_least, _above = _compared(pc.greater_equal, above=True), _compared(pc.greater, above=True)
+_at_most, _below = _compared(pc.less_equal), _compared(pc.less)
+
+
+def _is_in(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+    known = pa.array([v for v in literals if v is not None], values.type)
+    return pc.and_(pc.is_valid(values), pc.is_in(values, value_set=known))
+
+
+def _is_not_in(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+    if None in literals:
+        return pa.repeat(False, len(values))
+    return pc.and_(pc.is_valid(values), pc.invert(_is_in(values, literals)))
+
+
+def _is_between(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+    return pc.and_kleene(_at_least(values, literals[:1]), _at_most(values, literals[1:]))
+
+
+def _is_not_between(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+    if None in literals:
+        return pa.repeat(False, len(values))
+    return pc.or_kleene(_below(values, literals[:1]), _above(values, literals[1:]))
+
+
+def _of_text(match: Callable[..., Any]) -> Callable[[pa.Array, tuple[Any, ...]], Any]:
+    def test(values: pa.Array, literals: tuple[Any, ...]) -> Any:
+        return pa.repeat(False, len(values)) if literals[0] is None else match(values, literals[0])
+
+    return test
+
+
+FUNCTIONS: Mapping[str, Callable[[pa.Array, tuple[Any, ...]], Any]] = {
+    "EQUAL": _compared(pc.equal),
+    "NOT_EQUAL": _compared(pc.not_equal),
+    "LESS_THAN": _below,
+    "LESS_OR_EQUAL": _at_most,
+    "GREATER_THAN": _above,
+    "GREATER_OR_EQUAL": _at_least,
+    "IS_NULL": lambda values, _: pc.is_null(values),
+    "IS_NOT_NULL": lambda values, _: pc.is_valid(values),
+    "IN": _is_in,
+    "NOT_IN": _is_not_in,
+    "BETWEEN": _is_between,
+    "NOT_BETWEEN": _is_not_between,
+    "STARTS_WITH": _of_text(pc.starts_with),
+    "ENDS_WITH": _of_text(pc.ends_with),
+    "CONTAINS": _of_text(pc.match_substring),
+    "LIKE": _of_text(pc.match_like),
+}

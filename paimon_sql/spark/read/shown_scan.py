@@ -1,0 +1,105 @@
+"""Queries of a table of which the catalog shows its user a part: some of the rows, and columns masked.
+
+Workers read what is stored and hand on what is shown. Spark judges these rows alone: nothing is aggregated, sorted or
+cut off here, and the filters of a query choose files only by columns that are shown as they are stored. Spark is told
+no sizes and bounds, which are those of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.expressions.predicate import columns
+from paimon_core.expressions.shown import Shown
+from paimon_core.rights import AskedRights
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.execution import check_full_scan
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.options import check_batch_options
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.types import DataField
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.streams.sources import is_streamed
+from paimon_sql.spark.read.scan import MergeScan, PushedRequest
+from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.worker import shown_function
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a catalog shows of a table with these columns."""
+
+    shown: Shown
+    fields: tuple[DataField, ...]
+
+
+class ShownScanBuilder(PaimonScanBuilder):
+    """A scan builder that shows a part of the table; `given` are the reader's own options."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        version: Callable[[], Snapshot | Increment | None],
+        part: Part,
+        given: Iterable[str],
+    ) -> None:
+        asked = replace(table, store=replace(table.store, rights=AskedRights()))
+        super().__init__(jvm, session, asked, version)
+        self.part, self.given, self.is_filtered = part, tuple(given), False
+        self.filters_rows = True  # so that nothing but filters is pushed down
+
+    def pushFilters(self, filters: Any) -> Any:
+        """Files are pruned by columns that are shown as they are stored; Spark judges all that it gets."""
+        remaining = super().pushFilters(filters)
+        self.is_filtered = self.is_filtered or bool(self.pruning) or remaining is not filters
+        bare = self.table.schema.field_by_name.keys() - self.part.shown.masked
+        self.pruning = tuple(p for p in self.pruning if columns(p) <= bare)
+        self.of_rows, self.filters_rows = [], True
+        return filters
+
+    def _scan(self) -> Any:
+        table, name = self.table, self.table.name
+        own = table.schema.field_by_name.keys()
+        wants_all = set(self.required.fieldNames()) >= own and not self.is_filtered
+        if IS_STREAM in self.given or (wants_all and is_streamed(self.jvm)):
+            raise _refused(name, "as a stream")
+        check_batch_options(name, self.given)
+        if not self._is_version:
+            raise _refused(name, "by its changes")
+        if hidden := sorted(set(self.required.fieldNames()) - own):
+            raise _refused(name, f"with the metadata column {hidden[0]}")
+        self.part.shown.check_version(name, self.part.fields, table.schema.fields)
+        check_full_scan(table.store, self._plan)
+        return ShownScan(self.jvm, self.session, self._request, self._plan, self.part.shown)
+
+
+class ShownScan(MergeScan):
+    """A `MergeScan` whose workers show a part of what they read."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, shown: Shown) -> None:
+        super().__init__(jvm, session, request, plan)
+        self.shown = shown
+        self.bucket_key = None  # masked values are in other buckets
+        self.about = f"{self.about}, shown in part ({sha256(repr(shown).encode()).hexdigest()[:16]})"
+
+    def toBatch(self) -> Any:
+        return self._batch(shown_function(self.table.store, self.required, self.shown), self.required)
+
+    class Java:
+        implements = [classes.SCAN]
+
+
+def _refused(table: str, how: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"Table {table} cannot be read {how}: the catalog shows its user a part of the rows, or columns masked, which "
+        "only queries of a version's columns do. Read it by SELECT, or as a user who may see all of it."
+    )
