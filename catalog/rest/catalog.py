@@ -44,6 +44,7 @@ from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
 from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.function import Function
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import option_value
 from paimon_sql.catalog.replacing import new_suffix
 from paimon_sql.catalog.rest import paths
@@ -413,7 +414,8 @@ class RestCatalog(DelegatedViews):
         publishing = storage_publisher
         if found is None or not found.is_external:
             publishing = partial(self._publisher, None if found is None else found.id)
-        return SchemaFiles(io, self.cache, self.allowed, table_defaults(self.options), publishing)
+        common = (io, self.cache, self.allowed, table_defaults(self.options), publishing)
+        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
 
     def _publisher(self, table_id: str | None, store: TableStore) -> Publisher:
         if table_id is None:  # it was staged, and is there by now

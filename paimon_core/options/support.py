@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from paimon_core.options.iceberg import DISABLED, HADOOP_CATALOG, TABLE_LOCATION
+from paimon_core.options.iceberg import DISABLED, HADOOP_CATALOG, HIVE_CATALOG, TABLE_LOCATION
 from paimon_core.options.option import (
     Change,
     Option,
@@ -196,8 +196,9 @@ _STAYS_BEHIND = (
 )
 _ICEBERG = Feature(
     "metadata.iceberg.storage",
-    (DISABLED, TABLE_LOCATION, HADOOP_CATALOG),
-    instead=f"{_STAYS_BEHIND}, or set the option to '{HADOOP_CATALOG}', '{TABLE_LOCATION}' or '{DISABLED}'",
+    (DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG),
+    instead=f"{_STAYS_BEHIND}, or set the option to '{HIVE_CATALOG}', '{HADOOP_CATALOG}', '{TABLE_LOCATION}' or "
+    f"'{DISABLED}'",
 )
 _ICEBERG_VERSION = Feature(
     "metadata.iceberg.format-version",
