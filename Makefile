@@ -21,6 +21,7 @@
 # make catalog-commits   8 processes that commit 50 times each to one table: through a REST server, and under the lock of
 #              each other catalog that has locks, on a storage that needs them
 # make hive-versions   the contract of the Hive catalog against the metastores of HIVES (3.1.3 4.0.1), which Maven brings
+# make iceberg-server   tables at Apache Iceberg's own server of its REST API, of version ICEBERG (1.10.0), which Maven brings
 # make java-jdbc   Java's JDBC catalog and ours in one SQLite file and one PostgreSQL, by drivers that Maven brings
 # make yarn   client mode on a YARN of this machine, of Hadoop HADOOP (3.5.0), which Maven brings
 # make pypaimon   Paimon's library for Python as a client of `paimon-sql serve --rest`, in an environment of its own
@@ -32,7 +33,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc yarn pypaimon nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions iceberg-server java-jdbc yarn pypaimon nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -146,6 +147,10 @@ hive-versions: .venv/dev.installed
 		PAIMON_SQL_CATALOG_RACES=10 PAIMON_SQL_HIVE_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs -k hive $(ARGS) || exit 1; \
 	done
 
+ICEBERG ?= 1.10.0
+iceberg-server: .venv/dev.installed
+	jars=$$(scripts/iceberg-jars $(ICEBERG)) && PAIMON_SQL_ICEBERG_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs/test_iceberg_rest.py $(ARGS)
+
 java-jdbc: .venv/dev.installed
 	PAIMON_SQL_JDBC_DRIVERS=$$(scripts/jdbc-drivers) $(BIN)/python -m pytest -q tests/interop/test_jdbc_catalog.py $(ARGS)
 
@@ -166,7 +171,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions java-jdbc yarn pypaimon
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions iceberg-server java-jdbc yarn pypaimon
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -37,10 +37,15 @@ class NamedForIceberg:
         self._opened(store).publish(store, metadata, is_latest)
 
     def _opened(self, store: TableStore) -> _Opened:
-        for package in ("pymetastore", "thrift"):
-            import_optional(package, f"'{ICEBERG_STORAGE.key}' = '{HIVE_CATALOG}'", "hive")
-        module = import_module("paimon_sql.catalog.hive.iceberg")
-        made: _Opened = module.iceberg_entries(store, self.options, self.own())
+        storage = store.options[ICEBERG_STORAGE]
+        packages, extra = (("pymetastore", "thrift"), "hive") if storage == HIVE_CATALOG else (("urllib3",), "rest")
+        for package in packages:
+            import_optional(package, f"'{ICEBERG_STORAGE.key}' = '{storage}'", extra)
+        made: _Opened
+        if storage == HIVE_CATALOG:
+            made = import_module("paimon_sql.catalog.hive.iceberg").iceberg_entries(store, self.options, self.own())
+        else:
+            made = import_module("paimon_sql.catalog.rest.iceberg").table_at_server(store, self.options)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

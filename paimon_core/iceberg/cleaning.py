@@ -13,7 +13,8 @@ from paimon_core.spec.paths import UUID
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 
-_MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro")
+_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # which a server has read, and goes on from
+_MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro|{_REGISTERED}")
 _YOUNG = 3_600_000  # milliseconds: another process may be about to name a manifest that nothing names
 
 

@@ -10,6 +10,7 @@ DISABLED, TABLE_LOCATION, HADOOP_CATALOG = "disabled", "table-location", "hadoop
 HIVE_CATALOG, REST_CATALOG = "hive-catalog", "rest-catalog"
 _STORAGES = (DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG, REST_CATALOG)
 _PREFIX = "metadata.iceberg."
+ICEBERG_REST = f"{_PREFIX}rest."  # and an option of Iceberg's client for REST
 
 ICEBERG_STORAGE = Option(
     "metadata.iceberg.storage",
@@ -85,7 +86,7 @@ ICEBERG_OPTIONS = (
 
 def is_in_iceberg_catalog(options: TableOptions) -> bool:
     """Whether a catalog of Iceberg's is to name the metadata."""
-    return options[ICEBERG_STORAGE] == HIVE_CATALOG
+    return options[ICEBERG_STORAGE] in (HIVE_CATALOG, REST_CATALOG)
 
 
 def iceberg_options(options: Mapping[str, str]) -> dict[str, str]:

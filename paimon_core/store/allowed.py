@@ -3,8 +3,8 @@
 `allowed-external-paths`   locations that data and index files may lie below. Where it is not set, a table may have
                            external paths that it declares, see `external_paths`; files of other names are never touched
 `allowed-mark-done-urls`   addresses that done partitions may be reported to; none where it is not set
-`allowed-iceberg-catalogs` catalogs of Iceberg's that tables may be named in: metastores, `thrift://host:port`; where it
-                           is not set, only those that the catalog has itself
+`allowed-iceberg-catalogs` catalogs of Iceberg's that tables may be named in: metastores, `thrift://host:port`, and
+                           servers, `https://host`; where it is not set, only those that the catalog has itself
 """
 
 from __future__ import annotations
@@ -47,16 +47,24 @@ class Allowed:
 
     def takes_url(self, url: str) -> bool:
         """Whether an address is one of those allowed, or below one: same scheme, host and port."""
-        try:
-            given = urlsplit(url)
-            return any(_is_below(given, urlsplit(allowed)) for allowed in self.mark_done_urls)
-        except ValueError:
-            return False
+        return _takes(self.mark_done_urls, url)
+
+    def takes_iceberg_server(self, url: str) -> bool:
+        """As `takes_url`, of a server of Iceberg's REST API."""
+        return _takes(self.iceberg_catalogs, url)
 
 
 def _location(path: str) -> str:
     """A location in its one spelling; `scheme://bucket/` means a whole bucket."""
     return normalize(path) if path.strip("/") else "/"
+
+
+def _takes(urls: tuple[str, ...], url: str) -> bool:
+    try:
+        given = urlsplit(url)
+        return any(_is_below(given, urlsplit(allowed)) for allowed in urls)
+    except ValueError:
+        return False
 
 
 def _is_below(given: SplitResult, allowed: SplitResult) -> bool:

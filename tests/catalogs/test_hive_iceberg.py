@@ -33,6 +33,7 @@ from tests.support.tables import fields, info
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
 from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog  # noqa: E402
+from pyiceberg.table import StaticTable  # noqa: E402
 from pymetastore.hive_metastore import ttypes  # noqa: E402
 
 from paimon_sql.catalog.hive.locks import HiveLocks  # noqa: E402
@@ -65,9 +66,16 @@ def hive(place: Place) -> Any:
     return catalog
 
 
+def at(place: Place, table: str = "db.t") -> Any:
+    """The table as a reader of Iceberg finds it by its name: Hive 4 has another call for that than pyiceberg knows."""
+    if MOVES_FOLDERS:
+        return StaticTable.from_metadata(parameters(place, Identifier(*table.split(".")))["metadata_location"])
+    return IcebergHiveCatalog("office", uri=place.server.uri).load_table(table)
+
+
 def seen(place: Place, table: str = "db.t", **scan: Any) -> list[Any]:
     """The rows that a reader of Iceberg finds by a table's name."""
-    found = IcebergHiveCatalog("office", uri=place.server.uri).load_table(table).scan(**scan).to_arrow()
+    found = at(place, table).scan(**scan).to_arrow()
     return sorted(tuple(row.values()) for row in found.select(["k", "v"]).to_pylist())
 
 
@@ -113,8 +121,7 @@ def test_keyed_partitioned_tables_through_a_change_of_columns(place: Place, make
     catalog.load_table(T).truncate(info(), None)
     columns = [c.name for c in place.server.client().get_table("db", "t").sd.cols]
     assert columns == ["k", "v", "n"]
-    found = IcebergHiveCatalog("office", uri=place.server.uri).load_table("db.t")
-    assert [f.name for f in found.schema().fields] == columns
+    assert [f.name for f in at(place).schema().fields] == columns
 
 
 def test_one_entry_is_both_paimons_and_icebergs(place: Place) -> None:

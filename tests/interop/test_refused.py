@@ -20,7 +20,7 @@ def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
     )
     engines.both("SELECT * FROM i", [[1, 1]])
     for statement in ("INSERT INTO i VALUES (2, 2)", f"CALL sys.compact(table => '{engines.database}.i')"):
-        with pytest.raises(PySparkException, match="readers of Iceberg see old rows"):
+        with pytest.raises(PySparkException, match="and no server: set 'metadata.iceberg.rest.uri'"):
             engines.run("ours", statement)
     engines.run("ours", "ALTER TABLE i SET TBLPROPERTIES ('metadata.iceberg.storage' = 'disabled')")
     engines.run("ours", "INSERT INTO i VALUES (2, 2)", "INSERT INTO x VALUES (1, 1)")

@@ -32,7 +32,7 @@ WRITES = {
     "pk-btree.index.columns": "v",
     "pk-multivalue.index.columns": "v",
     "pk-some-later-kind.index.columns": "v",
-    "metadata.iceberg.storage": "rest-catalog",
+    "metadata.iceberg.format-version": "3",
 }
 HARMLESS = {  # of Java's and others', none of which changes what files hold
     "fields.v.map.storage-layout": "DEFAULT",
