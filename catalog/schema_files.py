@@ -26,12 +26,13 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
 from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
-from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions, iceberg_options
+from paimon_core.options import DISABLED, ICEBERG_STORAGE, PARTITION_MARK_DONE_URL, TableOptions, iceberg_options
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema, encode_schema
@@ -135,6 +136,9 @@ class SchemaFiles:
             except StorageRefusedError:
                 begun.clear()
                 raise
+            made = self.load(identifier, path)
+            if made is not None:
+                keep_up(made.store)
 
         def discard() -> None:
             if begun or not schema_ids(self.io, path):  # it may be all that there is once a rename takes effect late
@@ -142,7 +146,7 @@ class SchemaFiles:
             else:
                 self.drop(beside)
 
-        return replace(staged, is_separate=True, finish=finish, discard=discard)
+        return replace(staged, table=unfollowed(staged.table), is_separate=True, finish=finish, discard=discard)
 
     def _take_place(self, identifier: Identifier, path: str, beside: str) -> None:
         aside = take_place(self.io, path, beside)
@@ -274,6 +278,11 @@ class SchemaFiles:
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
     """The options that a catalog gives its new tables: its own `table-default.OPTION`."""
     return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
+
+
+def unfollowed(table: Table) -> Table:
+    """A table that has no name of its own yet, of which readers of Iceberg are not told; `keep_up` does so then."""
+    return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
 
 
 def check_is_table(identifier: Identifier) -> None:

@@ -381,7 +381,8 @@ class HiveCatalog(DelegatedViews):
             schema = latest_schema(self._io(entry.location), entry.location)
             if schema is not None:
                 known = frozenset() if before is None else frozenset(entries.properties_of(before, self.settings))
-                sync_entry(self._metastore, entry, schema, known)
+                now = self._entry(identifier)  # which may name other Iceberg metadata since
+                sync_entry(self._metastore, now, schema, known)
 
     # -- entries ------------------------------------------------------------------------------------------------------
     def _entry(self, identifier: Identifier, found: Any = None) -> Entry:

@@ -41,6 +41,7 @@ from paimon_core.options import (
     ICEBERG_TABLE,
     ICEBERG_URI,
 )
+from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.schemas import latest_schema
@@ -287,7 +288,7 @@ def _check_is_of(store: TableStore, found: Any) -> None:
         named = _location(found)
         if not named or normalize(named).rpartition("/")[0] in metadata_folders(store):
             return
-        what = f"names {named}, metadata of another table"
+        what = f"names {without_secrets(named)}, metadata of another table"
     raise UnsupportedFeatureError(
         f"What has that name {what}. Drop it from the metastore, or set '{ICEBERG_TABLE.key}' or "
         f"'{ICEBERG_DATABASE.key}' of {store.name}."

@@ -28,6 +28,7 @@ from paimon_core.iceberg.manifests import uri
 from paimon_core.iceberg.metadata import metadata_folder, metadata_folders, read_metadata
 from paimon_core.io.load import normalize
 from paimon_core.options import ICEBERG_DATABASE, ICEBERG_REST, ICEBERG_STORAGE, ICEBERG_TABLE, REST_CATALOG
+from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.json_object import encode_json_object, member
 from paimon_core.store.allowed import ICEBERG_CATALOGS
@@ -232,14 +233,19 @@ def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
     """Raises `UnsupportedFeatureError` for a table at the server that is none of this one's."""
     if _path(there.get("location")) == store.root:
         return
-    lists = [s.get("manifest-list") for s in there.get("snapshots") or () if isinstance(s, dict)]
+    snapshots = there.get("snapshots")
+    lists = [s.get("manifest-list") for s in snapshots if isinstance(s, dict)] if isinstance(snapshots, list) else []
     folders = metadata_folders(store)
     if lists and all(_path(place).rpartition("/")[0] in folders for place in lists):
         return
     raise UnsupportedFeatureError(
-        f"The table {name} there is another, in {there.get('location')}. Drop it there, or set '{ICEBERG_TABLE.key}' "
-        f"or '{ICEBERG_DATABASE.key}' of {store.name}."
+        f"The table {name} there is another, in {_shown(there.get('location'))}. Drop it there, or set "
+        f"'{ICEBERG_TABLE.key}' or '{ICEBERG_DATABASE.key}' of {store.name}."
     )
+
+
+def _shown(place: Any) -> str:
+    return without_secrets(str(place))[:300]
 
 
 def _path(place: Any) -> str:

@@ -144,6 +144,21 @@ def test_one_entry_is_both_paimons_and_icebergs(place: Place) -> None:
     assert place.server.client().get_all_tables("db") == []
 
 
+def test_a_table_that_is_replaced_is_followed_at_once(place: Place) -> None:
+    """One that is partitioned otherwise is written beside the old one first, under a name that nobody is to see."""
+    catalog = hive(place)
+    catalog.create_table(T, schema())
+    for n in (0, 1):
+        insert(catalog.load_table(T), [(n, "old")])
+    staged = catalog.stage_replace(T, new_table_schema(fields(k=INT, v=STRING), partition_keys=("v",), options=STORAGE))
+    staged.publish()
+    insert(staged.table, [(2, "new")])
+    assert seen(place) == [(0, "old"), (1, "old")]
+    staged.finish()
+    assert seen(place) == read(catalog.load_table(T)) == [(2, "new")]
+    assert place.server.client().get_all_tables("db") == ["t"]
+
+
 def test_the_entry_of_a_table_elsewhere_stays_behind_drop(place: Place) -> None:
     catalog = files(place)
     catalog.create_table(T, schema())

@@ -277,3 +277,19 @@ def test_addresses_are_checked(tmp_path: Path) -> None:
     catalog = catalog_of(tmp_path, None, **{URI: "ftp://host"})
     with pytest.raises(InvalidOptionError, match="server of its Iceberg metadata: Option 'uri' cannot be 'ftp://host'"):
         catalog.create_table(T, schema())
+
+
+def test_a_table_that_is_replaced_is_followed_at_once(tmp_path: Path, server: IcebergServer) -> None:
+    """One that is partitioned otherwise is written beside the old one first, under a name that nobody is to see."""
+    catalog = catalog_of(tmp_path, server)
+    catalog.create_table(T, schema())
+    insert(catalog.load_table(T), [(1, "old")])
+    parted = new_table_schema(fields(k=INT, v=STRING), partition_keys=("v",), options=STORAGE)
+    staged = catalog.stage_replace(T, parted)
+    staged.publish()
+    insert(staged.table, [(2, "new")])
+    assert seen(server) == [(1, "old")], "nobody sees it before it is there"
+    staged.finish()
+    assert seen(server) == read(catalog.load_table(T)) == [(2, "new")]
+    assert IcebergRestCatalog("lake", uri=server.uri).table_exists("db.t")
+    assert [p.name for p in (tmp_path / "wh" / "iceberg" / "db").iterdir()] == ["t"]
