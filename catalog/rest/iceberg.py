@@ -27,7 +27,15 @@ from paimon_core.errors import (
 from paimon_core.iceberg.manifests import uri
 from paimon_core.iceberg.metadata import metadata_folder, metadata_folders, read_metadata
 from paimon_core.io.load import normalize
-from paimon_core.options import ICEBERG_DATABASE, ICEBERG_REST, ICEBERG_STORAGE, ICEBERG_TABLE, REST_CATALOG
+from paimon_core.options import (
+    ICEBERG_DATABASE,
+    ICEBERG_DELETE_AFTER_COMMIT,
+    ICEBERG_PREVIOUS_VERSIONS,
+    ICEBERG_REST,
+    ICEBERG_STORAGE,
+    ICEBERG_TABLE,
+    REST_CATALOG,
+)
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.json_object import encode_json_object, member
@@ -92,14 +100,15 @@ class IcebergTableAtServer:
             here = read_metadata(store.io, metadata)
             if here is None:
                 return  # it was replaced: whoever did so names that
+            wanted = {**here.node, "properties": _properties(store)}
             if found is not None:
                 _check_is_of(store, self.name, found)
-                changed = _changed(server, found, here.node)
+                changed = _changed(server, found, wanted)
                 if changed is not None:
                     if changed:
                         return
                     continue
-            if _registered(server, store, metadata, here.node, is_there=found is not None):
+            if _registered(server, store, metadata, wanted, is_there=found is not None):
                 return
         raise StorageError("Others change it all the time.")
 
@@ -219,6 +228,14 @@ def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *
         raise
     store.io.delete_below(folder, path)
     return False
+
+
+def _properties(store: TableStore) -> dict[str, str]:
+    """How many versions of its own metadata a server is to keep, as Java's connector says it, too."""
+    return {
+        "write.metadata.delete-after-commit.enabled": str(store.options[ICEBERG_DELETE_AFTER_COMMIT]).lower(),
+        "write.metadata.previous-versions-max": str(store.options[ICEBERG_PREVIOUS_VERSIONS]),
+    }
 
 
 def _unregistered(error: Refused) -> PaimonError:

@@ -57,6 +57,10 @@ def update_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> TableUpdate 
     numbers = _add_schemas(updates, there, here)
     updates += [{"action": "add-snapshot", "snapshot": _renumbered(snapshot, numbers)} for snapshot in new]
     _set_refs(updates, there, here)
+    before = there.get("properties") or {}
+    changed = {k: v for k, v in here["properties"].items() if before.get(k) != v}
+    if changed:
+        updates.append({"action": "set-properties", "updates": changed})
     gone = sorted(s["snapshot-id"] for key, s in known.items() if key not in wanted)
     if gone:
         updates.append({"action": "remove-snapshots", "snapshot-ids": gone})

@@ -81,6 +81,8 @@ def test_rows_are_found_by_name(tmp_path: Path, server: IcebergServer) -> None:
         insert(catalog.load_table(T), [(n, f"v{n}")])
         assert seen(server) == read(catalog.load_table(T))
     assert seen(server, snapshot_id=2) == [(0, "v0"), (1, "v1")]
+    of_the_server = list((tmp_path / "wh" / "db.db" / "t").glob("metadata/*.metadata.json"))
+    assert len(of_the_server) <= 2, "it keeps no more of its metadata than is asked for"
     identity = at(server).metadata.table_uuid
     catalog.load_table(T).truncate(info())
     assert seen(server) == []

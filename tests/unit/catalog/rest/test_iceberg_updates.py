@@ -33,6 +33,7 @@ def metadata(*numbers: int, **more: Any) -> Node:
         "snapshots": [snapshot(n) for n in numbers],
         "current-snapshot-id": numbers[-1] if numbers else None,
         "refs": {"main": {"snapshot-id": numbers[-1], "type": "branch"}} if numbers else {},
+        "properties": {},
         **more,
     }
 
@@ -67,6 +68,11 @@ def test_new_snapshots_come_and_old_ones_go() -> None:
         {"type": "assert-table-uuid", "uuid": "u"},
         {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 2},
     )
+
+
+def test_properties_of_ours_are_set_and_others_left() -> None:
+    there, here = metadata(1, properties={"theirs": "1", "ours": "1"}), metadata(1, properties={"ours": "2"})
+    assert actions(there, here) == [{"action": "set-properties", "updates": {"ours": "2"}}]
 
 
 def test_tags_come_move_and_go() -> None:
