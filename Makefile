@@ -23,6 +23,7 @@
 # make hive-versions   the contract of the Hive catalog against the metastores of HIVES (3.1.3 4.0.1), which Maven brings
 # make kerberos   the Hive catalog against a metastore that asks for Kerberos, with a KDC of this machine: Debian's krb5-kdc,
 #              krb5-admin-server, krb5-user and libkrb5-dev
+# make iceberg-server   tables at Apache Iceberg's own server of its REST API, of version ICEBERG (1.10.0), which Maven brings
 # make java-jdbc   Java's JDBC catalog and ours in one SQLite file and one PostgreSQL, by drivers that Maven brings
 # make yarn   client mode on a YARN of this machine, of Hadoop HADOOP (3.5.0), which Maven brings
 # make pypaimon   Paimon's library for Python as a client of `paimon-sql serve --rest`, in an environment of its own
@@ -34,7 +35,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos java-jdbc yarn pypaimon nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -152,6 +153,10 @@ kerberos: .venv/dev.installed
 	python=$$(scripts/environment kerberos --editable ".[hive-kerberos]")/bin/python && \
 	  $$python -m pytest -q -p no:cacheprovider tests/catalogs/test_kerberos.py $(ARGS)
 
+ICEBERG ?= 1.10.0
+iceberg-server: .venv/dev.installed
+	jars=$$(scripts/iceberg-jars $(ICEBERG)) && PAIMON_SQL_ICEBERG_JARS="$$jars" $(BIN)/python -m pytest -q tests/catalogs/test_iceberg_rest.py $(ARGS)
+
 java-jdbc: .venv/dev.installed
 	PAIMON_SQL_JDBC_DRIVERS=$$(scripts/jdbc-drivers) $(BIN)/python -m pytest -q tests/interop/test_jdbc_catalog.py $(ARGS)
 
@@ -172,7 +177,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos java-jdbc yarn pypaimon
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -38,6 +38,7 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.function_files import FunctionFiles
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
 from paimon_sql.catalog.view import View
@@ -301,7 +302,8 @@ class FileSystemCatalog:
     # -- paths --------------------------------------------------------------------------------------------------------
     @cached_property
     def _files(self) -> SchemaFiles:
-        return SchemaFiles(self.io, self.cache, self.allowed, table_defaults(self.options))
+        common = (self.io, self.cache, self.allowed, table_defaults(self.options))
+        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
 
     @cached_property
     def _views(self) -> ViewFiles:

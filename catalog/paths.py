@@ -17,6 +17,7 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.privileges.accounts import Accounts
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
 
@@ -116,7 +117,8 @@ class PathCatalog:
         options, path = self.settings(), str(identifier.base)
         io = load_file_io(path, options)
         _check_no_users(io, path)
-        return SchemaFiles(io, self.cache.under(options), Allowed.of(options))
+        common = (io, self.cache.under(options), Allowed.of(options))
+        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(options))
 
 
 def _check_no_users(io: FileIO, path: str) -> None:

@@ -26,12 +26,13 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
 from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
-from paimon_core.options import PARTITION_MARK_DONE_URL, TableOptions
+from paimon_core.options import DISABLED, ICEBERG_STORAGE, PARTITION_MARK_DONE_URL, TableOptions, iceberg_options
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema, encode_schema
@@ -40,9 +41,10 @@ from paimon_core.store.branches import branch_schema, check_lending_branches, op
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
 from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
+from paimon_core.store.features import check_iceberg_catalogs
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
-from paimon_core.store.table_store import TableStore, Watcher
+from paimon_core.store.table_store import IcebergCatalogs, TableStore, Watcher
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.replacing import complete, new_suffix, take_place
@@ -63,7 +65,7 @@ class SchemaFiles:
     `defaults` are options of every new table that does not set them, `publishing` makes what publishes schemas and
     snapshots: a catalog with locks gives another than the storage's. `accept` raises for a definition that the catalog
     cannot keep, before it is written. `own_paths` is whether a table may have the option `path`, `watcher` is told
-    of what happens to tables.
+    of what happens to tables, `iceberg_catalogs` of their Iceberg metadata.
     """
 
     io: FileIO
@@ -74,6 +76,7 @@ class SchemaFiles:
     accept: Callable[[Identifier, TableSchema], None] = lambda identifier, schema: None
     own_paths: bool = False
     watcher: Watcher | None = field(default=None, repr=False, compare=False)
+    iceberg_catalogs: IcebergCatalogs | None = field(default=None, repr=False, compare=False)
 
     def exists(self, identifier: Identifier, path: str) -> bool:
         """Whether there is a table at a path, and the branch that the identifier names."""
@@ -133,6 +136,9 @@ class SchemaFiles:
             except StorageRefusedError:
                 begun.clear()
                 raise
+            made = self.load(identifier, path)
+            if made is not None:
+                keep_up(made.store)
 
         def discard() -> None:
             if begun or not schema_ids(self.io, path):  # it may be all that there is once a rename takes effect late
@@ -140,7 +146,7 @@ class SchemaFiles:
             else:
                 self.drop(beside)
 
-        return replace(staged, is_separate=True, finish=finish, discard=discard)
+        return replace(staged, table=unfollowed(staged.table), is_separate=True, finish=finish, discard=discard)
 
     def _take_place(self, identifier: Identifier, path: str, beside: str) -> None:
         aside = take_place(self.io, path, beside)
@@ -223,7 +229,10 @@ class SchemaFiles:
             check_lending_branches(store, options)
             self._check_allowed(table.identifier, options)
             self.accept(table.identifier, changed)
-        return replace(table, store=store.under(changed, store.branch))
+        under = store.under(changed, store.branch)
+        if iceberg_options(changed.options) != iceberg_options(schema.options):
+            check_iceberg_catalogs(under)
+        return replace(table, store=under)
 
     def prepare(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         """The table that a schema, with the catalog's defaults, makes at a path; nothing is written yet.
@@ -247,11 +256,14 @@ class SchemaFiles:
         if "path" in schema.options and not self.own_paths and not is_object:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
         self.accept(identifier, schema)
-        return self._table(identifier, path, schema)
+        table = self._table(identifier, path, schema)
+        check_iceberg_catalogs(table.store)
+        return table
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         store = TableStore.of(self.io, path, schema, self.cache, identifier=identifier)
-        return Table(replace(store, allowed=self.allowed, watcher=self.watcher), self.publishing)
+        told = replace(store, allowed=self.allowed, watcher=self.watcher, iceberg_catalogs=self.iceberg_catalogs)
+        return Table(told, self.publishing)
 
     def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         """The table of a definition that is no schema file."""
@@ -266,6 +278,11 @@ class SchemaFiles:
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
     """The options that a catalog gives its new tables: its own `table-default.OPTION`."""
     return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
+
+
+def unfollowed(table: Table) -> Table:
+    """A table that has no name of its own yet, of which readers of Iceberg are not told; `keep_up` does so then."""
+    return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
 
 
 def check_is_table(identifier: Identifier) -> None:

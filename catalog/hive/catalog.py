@@ -53,6 +53,7 @@ from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
 from paimon_sql.catalog.hive.format_tables import format_entry, format_of, format_schema, is_readable
+from paimon_sql.catalog.hive.iceberg import TABLE_TYPE_ICEBERG, OwnMetastore
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.names import folded, named, new_name
@@ -62,6 +63,7 @@ from paimon_sql.catalog.hive.settings import HiveSettings, read_settings
 from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
 
 _LOG = logging.getLogger(__name__)
@@ -149,6 +151,9 @@ class HiveCatalog(DelegatedViews):
         ours = set(found or ())
         if found is None or self.settings.format_tables:
             others = sorted(set(self._metastore.tables(database)) - ours)
+        else:  # those that are named for Iceberg's readers, too
+            others = self._metastore.tables_with(database, entries.TABLE_TYPE, TABLE_TYPE_ICEBERG) or []
+        if others:
             each = self._metastore.each_table(database, others)
             ours |= {t.tableName for t in each if entries.is_paimon(t) or self._is_format_table(t)}
         if not ours:
@@ -376,7 +381,8 @@ class HiveCatalog(DelegatedViews):
             schema = latest_schema(self._io(entry.location), entry.location)
             if schema is not None:
                 known = frozenset() if before is None else frozenset(entries.properties_of(before, self.settings))
-                sync_entry(self._metastore, entry, schema, known)
+                now = self._entry(identifier)  # which may name other Iceberg metadata since
+                sync_entry(self._metastore, now, schema, known)
 
     # -- entries ------------------------------------------------------------------------------------------------------
     def _entry(self, identifier: Identifier, found: Any = None) -> Entry:
@@ -485,7 +491,8 @@ class HiveCatalog(DelegatedViews):
         io = self._io(path)
         defaults = table_defaults(self.options)
         common = (io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
-        return SchemaFiles(*common, own_paths=True, watcher=self._partitions)
+        named = NamedForIceberg(self.options, lambda: OwnMetastore(self._metastore, self._locks))
+        return SchemaFiles(*common, own_paths=True, watcher=self._partitions, iceberg_catalogs=named)
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

@@ -65,17 +65,21 @@ class HiveLocks:
 
     @contextmanager
     def held(
-        self, tables: Sequence[Identifier], queue: Callable[[str], AbstractContextManager[object]]
+        self,
+        tables: Sequence[Identifier],
+        queue: Callable[[str], AbstractContextManager[object]],
+        *,
+        quiet: bool = False,
     ) -> Iterator[None]:
         """Hold the locks of tables, taken in one order by all; where the metastore has none and commits do not need
-        them, the `queue` of their databases."""
+        them, the `queue` of their databases, of which nobody is told who asks for `quiet`."""
         with ExitStack() as stack:
-            without = [t for t in sorted({t.base for t in tables}, key=str) if not self._hold(stack, t)]
+            without = [t for t in sorted({t.base for t in tables}, key=str) if not self._hold(stack, t, quiet=quiet)]
             for database in sorted({t.database for t in without}):
                 stack.enter_context(queue(database))
             yield
 
-    def _hold(self, stack: ExitStack, table: Identifier) -> bool:
+    def _hold(self, stack: ExitStack, table: Identifier, *, quiet: bool) -> bool:
         for last in range(_ATTEMPTS, 0, -1):
             try:
                 stack.enter_context(self.lock(table))
@@ -87,7 +91,8 @@ class HiveLocks:
             if not self.work():
                 break
             time.sleep(0.1)
-        _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
+        if not quiet:
+            _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
         return False
 
     def work(self) -> bool:

@@ -245,6 +245,13 @@ def _unless_missing() -> Iterator[None]:
             raise
 
 
+def cause_of(error: PaimonError) -> str:
+    """Why the metastore did not do something, in a sentence that does not say what to do."""
+    if isinstance(error, StorageError) and not isinstance(error, MetastoreError) and error.__cause__ is not None:
+        return f"it cannot be reached ({_said(error.__cause__)})."
+    return str(error)
+
+
 def _cause(error: BaseException) -> BaseException:
     """What the socket raised, where Thrift has wrapped it."""
     inner = getattr(error, "inner", None)

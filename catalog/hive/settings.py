@@ -98,7 +98,7 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
             "of one that speaks binary Thrift in 'uri'."
         )
     made = HiveSettings(
-        addresses=_addresses(given.get("uri", "").strip() or given.get("hive.metastore.uris", "").strip()),
+        addresses=addresses_of(given.get("uri", "").strip() or given.get("hive.metastore.uris", "").strip()),
         user=os.environ.get("HADOOP_USER_NAME") or _user(),
         pool_size=option_value(given, "client-pool-size", integer, 2),
         connect_seconds=option_value(given, "hive.metastore.client.connection.timeout", _seconds, _CONNECT_SECONDS),
@@ -128,7 +128,8 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
     return made
 
 
-def _addresses(uris: str) -> tuple[Address, ...]:
+def addresses_of(uris: str) -> tuple[Address, ...]:
+    """The addresses that commas separate. Raises `InvalidOptionError`."""
     if not uris:
         raise InvalidOptionError(
             "A catalog with 'metastore' = 'hive' needs the option 'uri', such as thrift://host:9083 (several with "

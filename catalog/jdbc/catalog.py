@@ -52,6 +52,7 @@ from paimon_sql.catalog.base import (
     check_is_view_name,
     check_new_database,
 )
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
 from paimon_sql.catalog.jdbc.functions import JdbcFunctions
@@ -471,7 +472,8 @@ class JdbcCatalog(JdbcFunctions):
     @cached_property
     def _files(self) -> SchemaFiles:
         defaults = table_defaults(self.options)
-        return SchemaFiles(self.io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
+        common = (self.io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
+        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

@@ -6,12 +6,13 @@ A key that expires is read again when less than an hour of it is left, by whoeve
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import urllib3
 
@@ -65,6 +66,34 @@ class DlfSigner:
         url = self._settings.metadata_url or ""
         role = self._settings.role or _from_service(url).decode("utf-8", "replace").strip()
         return _decoded(_from_service(url + quote(role, safe="")), url)
+
+
+def oauth_token(address: str, form: Mapping[str, str]) -> str:
+    """The token that a server of OAuth 2 gives for a form, which holds a secret. Raises `StorageError`."""
+    try:
+        answer = urllib3.request(
+            "POST",
+            address,
+            body=urlencode(form),
+            headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
+            timeout=30.0,
+            redirect=False,
+            retries=False,
+            preload_content=False,
+        )
+        data: bytes = answer.read(_MOST_KEY)
+        answer.release_conn()
+    except (urllib3.exceptions.HTTPError, ValueError) as error:
+        raise StorageError(f"No token from {address}: it cannot be reached ({type(error).__name__}).") from None
+    if answer.status != 200:
+        raise StorageError(f"No token from {address}: it answers {answer.status}.")
+    try:
+        token = json.loads(data)["access_token"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        token = None
+    if not isinstance(token, str) or not re.fullmatch(r"[!-~]+", token):
+        raise StorageError(f"No token from {address}: its answer has none.")
+    return token
 
 
 def _from_file(path: str) -> DlfKey:

@@ -25,6 +25,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import is_format_table
+from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.object_table import is_object_table
@@ -44,6 +45,7 @@ from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
 from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.function import Function
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import option_value
 from paimon_sql.catalog.replacing import new_suffix
 from paimon_sql.catalog.rest import paths
@@ -64,7 +66,7 @@ from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, 
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.versions import ServerVersions
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults, unfollowed
 
 _LOCATION = "location"
 
@@ -223,12 +225,13 @@ class RestCatalog(DelegatedViews):
                     self.rename_table(aside, identifier)
                 raise
             self.drop_table(aside)
+            keep_up(self.load_table(identifier).store)
 
         def discard() -> None:
             if not begun:
                 self.drop_table(beside, ignore_if_not_exists=True)
 
-        return replace(staged, is_separate=True, finish=finish, discard=discard)
+        return replace(staged, table=unfollowed(staged.table), is_separate=True, finish=finish, discard=discard)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
@@ -413,7 +416,8 @@ class RestCatalog(DelegatedViews):
         publishing = storage_publisher
         if found is None or not found.is_external:
             publishing = partial(self._publisher, None if found is None else found.id)
-        return SchemaFiles(io, self.cache, self.allowed, table_defaults(self.options), publishing)
+        common = (io, self.cache, self.allowed, table_defaults(self.options), publishing)
+        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
 
     def _publisher(self, table_id: str | None, store: TableStore) -> Publisher:
         if table_id is None:  # it was staged, and is there by now

@@ -227,6 +227,8 @@ def _said(data: bytes) -> dict[str, str]:
     except (ValueError, RecursionError):
         node = None
     found = node if isinstance(node, dict) else {}
+    if isinstance(found.get("error"), dict):  # as servers of Iceberg's say it
+        found = found["error"]
     texts = {key: found.get(key) for key in ("message", "resourceType", KIND)}
     return {key: _shown(value) if isinstance(value, str) else "" for key, value in texts.items()}
 

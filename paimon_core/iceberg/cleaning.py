@@ -8,12 +8,13 @@ from paimon_core.iceberg.manifests import read_own_records
 from paimon_core.iceberg.metadata import identity_of, read_metadata, version_of, version_path
 from paimon_core.io.file_io import FileStatus, delete_each_below
 from paimon_core.io.load import normalize
-from paimon_core.options import ICEBERG_DELETE_AFTER_COMMIT, ICEBERG_PREVIOUS_VERSIONS
+from paimon_core.options import ICEBERG_DELETE_AFTER_COMMIT, ICEBERG_PREVIOUS_VERSIONS, is_in_iceberg_catalog
 from paimon_core.spec.paths import UUID
 from paimon_core.store.snapshots import find_snapshot
 from paimon_core.store.table_store import TableStore
 
-_MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro")
+_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # which a server has read, and goes on from
+_MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro|{_REGISTERED}")
 _YOUNG = 3_600_000  # milliseconds: another process may be about to name a manifest that nothing names
 
 
@@ -30,7 +31,10 @@ def clean(store: TableStore, folder: str, latest: int) -> None:
 
 
 def _is_old(store: TableStore, version: int, latest: int) -> bool:
-    return store.options[ICEBERG_DELETE_AFTER_COMMIT] and version < latest - store.options[ICEBERG_PREVIOUS_VERSIONS]
+    if not store.options[ICEBERG_DELETE_AFTER_COMMIT]:
+        return False
+    least = 1 if is_in_iceberg_catalog(store.options) else 0  # a reader may have asked the catalog a moment ago
+    return version < latest - max(least, store.options[ICEBERG_PREVIOUS_VERSIONS])
 
 
 def _is_abandoned(store: TableStore, folder: str, version: int) -> bool:

@@ -28,7 +28,7 @@ from paimon_core.iceberg.metadata import (
     version_of,
     version_path,
 )
-from paimon_core.options import DISABLED, ICEBERG_STORAGE
+from paimon_core.options import DISABLED, ICEBERG_STORAGE, is_in_iceberg_catalog
 from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
@@ -65,14 +65,17 @@ def follow(store: TableStore) -> None:
     """
     if not is_followed(store):
         return
-    with store.writer_slot():
-        for _ in range(_LOOKS):
+    for _ in range(_LOOKS):
+        with store.writer_slot():
             latest = latest_snapshot(store)
             if latest is None:
                 return
-            _Following(store, metadata_folder(store), latest).run()
-            now = latest_snapshot(store)
-            if now is None or identity_of(now) == identity_of(latest):
+            following = _Following(store, metadata_folder(store), latest)
+            following.write()
+        following.publish()  # others may write while a catalog takes its time
+        with store.writer_slot():
+            if following.is_latest():
+                clean(store, following.folder, latest.id)
                 return
 
 
@@ -84,7 +87,18 @@ class _Following:
     folder: str
     latest: Snapshot
 
-    def run(self) -> None:
+    def is_latest(self) -> bool:
+        """Whether the snapshot is still the table's latest."""
+        now = latest_snapshot(self.store)
+        return now is not None and identity_of(now) == identity_of(self.latest)
+
+    def publish(self) -> None:
+        """Let catalogs of Iceberg's name the metadata, where the options ask for it."""
+        store = self.store
+        if is_in_iceberg_catalog(store.options) and store.iceberg_catalogs is not None:
+            store.iceberg_catalogs.publish(store, version_path(self.folder, self.latest.id), self.is_latest)
+
+    def write(self) -> None:
         store, folder, latest = self.store, self.folder, self.latest
         versions = {n for f in store.io.list(folder) if (n := version_of(f.name)) is not None}
         known = self._read(latest.id) if latest.id in versions else None
@@ -92,9 +106,8 @@ class _Following:
             self._refresh(known)
         else:
             base = self._base(versions)
-            self._publish(base, self._uuid(base or known, versions))
+            self._write_new(base, self._uuid(base or known, versions))
         store.io.replace_file(f"{folder}/{HINT}", str(latest.id).encode())
-        clean(store, folder, latest.id)
 
     def _refresh(self, known: Metadata) -> None:
         """Tags come and go, and snapshots expire, without a new snapshot."""
@@ -102,7 +115,7 @@ class _Following:
         if node != known.node:
             self.store.io.replace_file(version_path(self.folder, self.latest.id), encode_json_object(node))
 
-    def _publish(self, base: Metadata | None, table_uuid: str) -> None:
+    def _write_new(self, base: Metadata | None, table_uuid: str) -> None:
         started, latest = time.monotonic(), self.latest
         listing = self._listing(base)
         parent = None if base is None else base.current.id

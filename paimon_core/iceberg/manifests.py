@@ -194,21 +194,24 @@ def write_manifest_list(
 
 
 def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
-    """The records of a manifest list or a manifest of a folder, whose place is a path or a URI.
+    """The records of a manifest list or a manifest of a folder, whose place is a path or a URI, as they were written.
 
     Raises `CorruptFileError`, also for one that is elsewhere, and `FileNotFoundError`.
     """
     path = normalize(place)
     if path.rpartition("/")[0] != folder:
         raise CorruptFileError(folder, f"it names {without_secrets(place)!r}, which is in another folder")
-    return read_avro_records(storage, path)
+    return read_avro_records(storage, path, plain=True)
 
 
-def read_avro_records(storage: FileIO, path: str) -> list[Node]:
-    """The records of a manifest list or a manifest. Raises `CorruptFileError`, `FileNotFoundError`."""
+def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> list[Node]:
+    """The records of a manifest list or a manifest; `plain`: see `read_records`.
+
+    Raises `CorruptFileError`, `FileNotFoundError`.
+    """
     data = storage.read_bytes(path, MOST_METADATA)
     try:
-        return [r for r in read_records(ContainerReader(io.BytesIO(data))) if isinstance(r, dict)]
+        return [r for r in read_records(ContainerReader(io.BytesIO(data)), plain=plain) if isinstance(r, dict)]
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
         raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e
 

@@ -11,7 +11,7 @@ from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 from paimon_core.formats.iceberg_types import Node, iceberg_schema
 from paimon_core.iceberg.manifests import FIRST_PARTITION_ID, Layout, uri
 from paimon_core.io.file_io import FileIO
-from paimon_core.options import HADOOP_CATALOG, ICEBERG_STORAGE, ICEBERG_STORAGE_LOCATION, TABLE_LOCATION
+from paimon_core.options import ICEBERG_STORAGE, ICEBERG_STORAGE_LOCATION, TABLE_LOCATION
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
@@ -66,15 +66,29 @@ def metadata_folder(store: TableStore) -> str:
     """The folder of a table's Iceberg metadata. Raises `UnsupportedFeatureError`."""
     given, location = store.options[ICEBERG_STORAGE], store.options[ICEBERG_STORAGE_LOCATION]
     if (location or given) == TABLE_LOCATION:
-        return f"{store.root}/metadata"
-    database, _, table = store.root.rpartition("/")
-    warehouse, _, name = database.rpartition("/")
-    if not name.endswith(".db"):
+        return _folder_in_table(store)
+    folder = _folder_in_warehouse(store)
+    if folder is None:
         raise UnsupportedFeatureError(
-            f"Table {store.name} has no place for '{ICEBERG_STORAGE.key}' = '{HADOOP_CATALOG}': it is in no "
+            f"Table {store.name} has no place for '{ICEBERG_STORAGE.key}' = '{given}': it is in no "
             f"WAREHOUSE/DATABASE.db. Set '{ICEBERG_STORAGE_LOCATION.key}' to '{TABLE_LOCATION}'."
         )
-    return f"{warehouse}/iceberg/{name.removesuffix('.db')}/{table}/metadata"
+    return folder
+
+
+def metadata_folders(store: TableStore) -> frozenset[str]:
+    """Where a table's Iceberg metadata is, or was under other options."""
+    return frozenset(filter(None, (_folder_in_table(store), _folder_in_warehouse(store))))
+
+
+def _folder_in_table(store: TableStore) -> str:
+    return f"{store.root}/metadata"
+
+
+def _folder_in_warehouse(store: TableStore) -> str | None:
+    database, _, table = store.root.rpartition("/")
+    warehouse, _, name = database.rpartition("/")
+    return f"{warehouse}/iceberg/{name.removesuffix('.db')}/{table}/metadata" if name.endswith(".db") else None
 
 
 def version_of(name: str) -> int | None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from paimon_core.options.iceberg import DISABLED, HADOOP_CATALOG, TABLE_LOCATION
 from paimon_core.options.option import (
     Change,
     Option,
@@ -194,11 +193,6 @@ READ = (
 _STAYS_BEHIND = (
     "its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java connector"
 )
-_ICEBERG = Feature(
-    "metadata.iceberg.storage",
-    (DISABLED, TABLE_LOCATION, HADOOP_CATALOG),
-    instead=f"{_STAYS_BEHIND}, or set the option to '{HADOOP_CATALOG}', '{TABLE_LOCATION}' or '{DISABLED}'",
-)
 _ICEBERG_VERSION = Feature(
     "metadata.iceberg.format-version",
     ("2",),
@@ -210,7 +204,6 @@ WRITE = (
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",)),
-    _ICEBERG,
     _ICEBERG_VERSION,
     Feature(
         "data-file.external-paths.strategy",

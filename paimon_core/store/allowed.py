@@ -3,6 +3,8 @@
 `allowed-external-paths`   locations that data and index files may lie below. Where it is not set, a table may have
                            external paths that it declares, see `external_paths`; files of other names are never touched
 `allowed-mark-done-urls`   addresses that done partitions may be reported to; none where it is not set
+`allowed-iceberg-catalogs` catalogs of Iceberg's that tables may be named in: metastores, `thrift://host:port`, and
+                           servers, `https://host`; where it is not set, only those that the catalog has itself
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from paimon_core.io.load import normalize
 from paimon_core.options import names
 
 EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
+ICEBERG_CATALOGS = "allowed-iceberg-catalogs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +27,17 @@ class Allowed:
 
     external_paths: tuple[str, ...] | None = None
     mark_done_urls: tuple[str, ...] = ()
+    iceberg_catalogs: tuple[str, ...] = ()
 
     @staticmethod
     def of(options: Mapping[str, str]) -> Allowed:
         """From the options of a catalog. Raises `InvalidOptionError`."""
         paths, urls = options.get(EXTERNAL_PATHS), names(options.get(MARK_DONE_URLS, ""))
+        catalogs = names(options.get(ICEBERG_CATALOGS, ""))
         for url in urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise InvalidOptionError(f"Option '{MARK_DONE_URLS}' cannot have {url!r}: write https://host/path.")
-        return Allowed(None if paths is None else tuple(_location(p) for p in names(paths)), urls)
+        return Allowed(None if paths is None else tuple(_location(p) for p in names(paths)), urls, catalogs)
 
     def takes_path(self, path: str) -> bool:
         """Whether a path, in its one spelling, is one of the locations, or below one."""
@@ -42,16 +47,24 @@ class Allowed:
 
     def takes_url(self, url: str) -> bool:
         """Whether an address is one of those allowed, or below one: same scheme, host and port."""
-        try:
-            given = urlsplit(url)
-            return any(_is_below(given, urlsplit(allowed)) for allowed in self.mark_done_urls)
-        except ValueError:
-            return False
+        return _takes(self.mark_done_urls, url)
+
+    def takes_iceberg_server(self, url: str) -> bool:
+        """As `takes_url`, of a server of Iceberg's REST API."""
+        return _takes(self.iceberg_catalogs, url)
 
 
 def _location(path: str) -> str:
     """A location in its one spelling; `scheme://bucket/` means a whole bucket."""
     return normalize(path) if path.strip("/") else "/"
+
+
+def _takes(urls: tuple[str, ...], url: str) -> bool:
+    try:
+        given = urlsplit(url)
+        return any(_is_below(given, urlsplit(allowed)) for allowed in urls)
+    except ValueError:
+        return False
 
 
 def _is_below(given: SplitResult, allowed: SplitResult) -> bool:

@@ -21,6 +21,7 @@ from paimon_core.options import (
     ICEBERG_STORAGE,
     QUERY_AUTH,
     TableOptions,
+    is_in_iceberg_catalog,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.types import Kind
@@ -52,6 +53,7 @@ def check_writable(store: TableStore) -> None:
     _check(store, WRITE, "written")
     if store.options[ICEBERG_STORAGE] != DISABLED:
         _check_iceberg(store)
+        check_iceberg_catalogs(store)
     if not store.has_primary_key:
         return
     blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
@@ -106,6 +108,19 @@ def check_insertable(store: TableStore) -> None:
     """Raises `NoPrivilegeError` where the catalog's user may not change rows of the table."""
     if store.rights is not None:
         store.rights.check_insert(store.name)
+
+
+def check_iceberg_catalogs(store: TableStore) -> None:
+    """Raises where the catalog of Iceberg's that the table's options ask for is not to be told by them; see
+    `IcebergCatalogs`."""
+    if not is_in_iceberg_catalog(store.options):
+        return
+    if store.iceberg_catalogs is None:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} has '{ICEBERG_STORAGE.key}' = '{store.options[ICEBERG_STORAGE]}', which only a "
+            f"catalog can go by. Open it through one, or set the option to '{DISABLED}'."
+        )
+    store.iceberg_catalogs.check(store)
 
 
 def _check_iceberg(store: TableStore) -> None:

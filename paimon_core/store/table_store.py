@@ -54,6 +54,21 @@ class Watcher(Protocol):
         `StorageError` where the catalog cannot be asked, and `UnsupportedFeatureError` for one on another storage."""
 
 
+class IcebergCatalogs(Protocol):
+    """Who names the Iceberg metadata of a table in catalogs of Iceberg's, which the table's options ask for. Pickled it
+    becomes None, as only the driver tells."""
+
+    def check(self, store: TableStore) -> None:
+        """Raises `InvalidOptionError`, `NotAllowedError` and `UnsupportedFeatureError` for options by which no catalog
+        can be told; none is asked."""
+
+    def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
+        """Let the catalogs name a metadata file, unless it `is_latest` no more: who made a later one names that.
+
+        Raises `StorageError`; readers see what was named before then.
+        """
+
+
 @dataclass(frozen=True)
 class TableStore:
     """A table's storage, path, schema in force and options (the schema's, overridden for this use). Picklable.
@@ -61,7 +76,8 @@ class TableStore:
     `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
     seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
-    store is for, `watcher` is told of changes. `rights` are those of the catalog's user; None: there are no users.
+    store is for, `watcher` is told of changes, `iceberg_catalogs` of Iceberg metadata. `rights`
+    are those of the catalog's user; None: there are no users.
     """
 
     io: FileIO
@@ -76,6 +92,7 @@ class TableStore:
     turn: Turn | None = field(default=None, compare=False, repr=False)
     watcher: Watcher | None = field(default=None, compare=False, repr=False)
     rights: Rights | None = None
+    iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(

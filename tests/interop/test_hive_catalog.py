@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests.interop.in_turns import OF_ALL_TYPES, change_in_turn, in_catalog
 from tests.support.hive_server import HiveServer, start_hive
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+
+from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog  # noqa: E402
 
 # what differs by the moment, or by who has asked
 _OF_THE_MOMENT = frozenset(("createTime", "lastAccessTime"))
@@ -166,3 +169,40 @@ def test_views_of_sparks_own_catalog(engines: Engines) -> None:
     shown = dict(engines.rows("ours", "SHOW TBLPROPERTIES paimon.ours.sparks"))
     assert shown["x"] == "y" and not [k for k in shown if k.startswith(("view.", "spark.sql"))]
     engines.run("ours", "DROP VIEW paimon.ours.sparks", "DROP VIEW paimon.default.plain")
+
+
+@pytest.mark.parametrize("alias", [None, "for_readers"])
+def test_entries_for_readers_of_iceberg_are_equal(engines: Engines, hive: HiveServer, alias: str | None) -> None:
+    """The entry that the table has anyway, or one of its own, and each engine goes on from that of the other."""
+    name = "iced" if alias is None else "named"
+    options = {"metadata.iceberg.storage": "hive-catalog", "metadata.iceberg.uri": hive.uri}
+    if alias is not None:
+        options["metadata.iceberg.table"] = alias
+    given = ", ".join(f"'{k}' = '{v}'" for k, v in options.items())
+    client = hive.client()
+    made = {}
+    for engine in ("ours", "java"):
+        engines.run(
+            engine,
+            f"CREATE TABLE paimon.{engine}.{name} (k INT, v STRING COMMENT 'c', t TIMESTAMP, p STRING) "
+            f"PARTITIONED BY (p) TBLPROPERTIES ({given})",
+            f"INSERT INTO paimon.{engine}.{name} VALUES (1, 'a', TIMESTAMP '2024-01-01 00:00:00', 'p')",
+        )
+        made[engine] = facts(client.get_table(engine, alias or name), engine)
+    ours, java = (_in_one_place(made[engine], engine) for engine in ("ours", "java"))
+    assert ours == java
+    for engine, other in (("ours", "java"), ("java", "ours")):
+        engines.run(other, f"INSERT INTO paimon.{engine}.{name} VALUES (2, '{other}', NULL, 'q')")
+        engines.run(engine, f"INSERT INTO paimon.{engine}.{name} VALUES (3, '{engine}', NULL, 'q')")
+        table = IcebergHiveCatalog("office", uri=hive.uri).load_table(f"{engine}.{alias or name}")
+        found = sorted(table.scan().to_arrow().select(["k", "v", "p"]).to_pylist(), key=str)
+        assert [tuple(row.values()) for row in found] == [(1, "a", "p"), (2, other, "q"), (3, engine, "q")]
+
+
+def _in_one_place(value: Any, database: str) -> Any:
+    """Facts with local places as paths, as the engines spell `file:` in two ways, below a database called `db`."""
+    if isinstance(value, dict):
+        return {k: _in_one_place(v, database) for k, v in value.items()}
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"^file:/+", "/", value).replace(f"/iceberg/{database}/", "/iceberg/db/")

@@ -20,7 +20,7 @@ def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
     )
     engines.both("SELECT * FROM i", [[1, 1]])
     for statement in ("INSERT INTO i VALUES (2, 2)", f"CALL sys.compact(table => '{engines.database}.i')"):
-        with pytest.raises(PySparkException, match="readers of Iceberg see old rows"):
+        with pytest.raises(PySparkException, match="and no server: set 'metadata.iceberg.rest.uri'"):
             engines.run("ours", statement)
     engines.run("ours", "ALTER TABLE i SET TBLPROPERTIES ('metadata.iceberg.storage' = 'disabled')")
     engines.run("ours", "INSERT INTO i VALUES (2, 2)", "INSERT INTO x VALUES (1, 1)")
@@ -31,7 +31,7 @@ def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "says"),
     [
-        ("k INT, v INT", "'metadata.iceberg.storage' = 'hive-catalog'", "readers of Iceberg see old rows"),
+        ("k INT, v INT", "'metadata.iceberg.format-version' = '3'", "readers of Iceberg see old rows"),
         ("k INT, v INT", "'pk-multivalue.index.columns' = 'v'", "pk-multivalue.index.columns"),
         ("k INT, e ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;3'", "'write-only' = 'true'", "no vectors"),
         ("k INT, b BINARY COMMENT '__BLOB_VIEW_FIELD'", "'write-only' = 'true'", "no blob views"),

@@ -44,6 +44,9 @@ def test_partitions_of_every_type(spark: Any, warehouse: str) -> None:
     table = open_iceberg(metadata(warehouse))
     for name, value in (("p1", 7), ("p2", "x"), ("p6", True)):
         assert len(list(table.scan(row_filter=EqualTo(name, value)).plan_files())) == 1, name
+    spark.sql("DELETE FROM t WHERE k = 1")
+    spark.sql("DELETE FROM t WHERE p3 = DATE '2024-02-29'")
+    assert iceberg_rows(metadata(warehouse), *names) == []
 
 
 def test_statements_that_change_rows_and_columns(spark: Any, warehouse: str) -> None:
@@ -104,7 +107,7 @@ def test_a_table_dropped_and_made_again_is_another(spark: Any, warehouse: str) -
         ("v VARIANT", ICEBERG, "'v' is VARIANT, which Iceberg 2 has no type for; drop it"),
         ("v INT", f"{ICEBERG}, 'deletion-vectors.enabled' = 'true'", "deletion vectors"),
         ("v INT", f"{ICEBERG}, 'metadata.iceberg.format-version' = '3'", "format-version"),
-        ("v INT", "'metadata.iceberg.storage' = 'hive-catalog'", "see old rows"),
+        ("v INT", "'metadata.iceberg.storage' = 'hive-catalog'", "no metastore: set 'metadata.iceberg.uri'"),
     ],
 )
 def test_what_readers_of_iceberg_would_misread_is_refused(spark: Any, column: str, options: str, says: str) -> None:

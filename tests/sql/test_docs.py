@@ -106,7 +106,7 @@ def _configure_metastore(server: HiveServer, folder: Path) -> None:
 def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
-    if page.name == "hive-catalog.md":
+    if page.name in ("hive-catalog.md", "iceberg.md"):
         _configure_metastore(request.getfixturevalue("metastore"), tmp_path / "conf")
     if page.name == "rest-catalog.md":
         request.getfixturevalue("rest_server")

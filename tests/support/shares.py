@@ -25,6 +25,8 @@ SUITES: Mapping[str, int] = {
     "dbt-paimon/tests/test_example.py": 2,
     "dbt-paimon/tests/test_servers.py": 2,
     "tests/catalogs/test_crashes.py": 7,
+    "tests/catalogs/test_hive_iceberg.py": 4,
+    "tests/catalogs/test_iceberg_rest.py": 2,
     "tests/catalogs/test_locks.py": 2,
     "tests/catalogs/test_races.py": 2,
     "tests/cluster/test_standalone.py": 14,

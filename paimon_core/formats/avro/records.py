@@ -18,6 +18,7 @@ from paimon_core.spec.avro_types import check_schema
 from paimon_core.spec.encodings.varints import encode_varint, zigzag
 
 _END_OF_ARRAY = b"\0"
+_MEANING = "logicalType"
 
 
 class RecordCodec:
@@ -52,6 +53,15 @@ class RecordCodec:
         return records
 
 
+def _plain(avro: Any) -> Any:
+    """A schema whose types mean nothing but themselves."""
+    if isinstance(avro, list):
+        return [_plain(part) for part in avro]
+    if not isinstance(avro, dict):
+        return avro
+    return {k: _plain(v) if k in ("type", "items", "values", "fields") else v for k, v in avro.items() if k != _MEANING}
+
+
 def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[str, str] | None = None) -> bytes:
     """A container of records in blocks of about 16 KB; `about` is what else its header says."""
     sink = io.BytesIO()
@@ -60,8 +70,9 @@ def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[
     return recoded(sink.getvalue(), codec)
 
 
-def read_records(container: ContainerReader) -> Iterator[Any]:
-    """The records of a metadata file, bounded, as Python values. Raises `ValueError`."""
-    codec = RecordCodec(container.schema)
+def read_records(container: ContainerReader, *, plain: bool = False) -> Iterator[Any]:
+    """The records of a metadata file, bounded, as Python values; of `plain` ones dates and their like are as they are
+    stored. Raises `ValueError`."""
+    codec = RecordCodec(_plain(container.schema) if plain else container.schema)
     for count, content in container.bounded():
         yield from codec.decode(count, content)

@@ -32,7 +32,7 @@ WRITES = {
     "pk-btree.index.columns": "v",
     "pk-multivalue.index.columns": "v",
     "pk-some-later-kind.index.columns": "v",
-    "metadata.iceberg.storage": "rest-catalog",
+    "metadata.iceberg.format-version": "3",
 }
 HARMLESS = {  # of Java's and others', none of which changes what files hold
     "fields.v.map.storage-layout": "DEFAULT",
@@ -85,10 +85,10 @@ def test_no_table_is_made_or_altered_that_could_not_be_written(option: str, valu
 
 
 def test_iceberg_metadata_is_not_left_behind(tmp_path: Path) -> None:
-    store = keyed(tmp_path, **{"metadata.iceberg.storage": "hive-catalog"})
-    with pytest.raises(UnsupportedFeatureError, match="readers of Iceberg see old rows.*'disabled'"):
+    store = keyed(tmp_path, **{"metadata.iceberg.format-version": "3"})
+    with pytest.raises(UnsupportedFeatureError, match="readers of Iceberg see old rows.*'2'"):
         check_writable(store)
-    given_up = apply_changes(store.schema, [SetOption("metadata.iceberg.storage", "disabled")], 0)
+    given_up = apply_changes(store.schema, [SetOption("metadata.iceberg.format-version", "2")], 0)
     check_writable(store.with_options(given_up.options))
 
 

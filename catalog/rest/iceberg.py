@@ -1,0 +1,360 @@
+"""Tables at a server of Iceberg's REST API that have the Iceberg metadata of a table.
+
+A table is registered there with its metadata, then each commit is one there, too: its snapshots are added,
+those that expired are removed, in one request that the server refuses where its table is not the one that was looked
+at. After a rollback, which snapshots of Iceberg do not know, the table is registered anew: dropped there, without its
+files.
+Java's connector makes an empty table instead, to which it adds columns and snapshots. Source:
+`IcebergRestMetadataCommitter` of Paimon; Iceberg's REST API.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from paimon_core.errors import (
+    InvalidNameError,
+    InvalidOptionError,
+    NotAllowedError,
+    PaimonError,
+    StorageError,
+    UnsupportedFeatureError,
+)
+from paimon_core.iceberg.manifests import uri
+from paimon_core.iceberg.metadata import metadata_folder, metadata_folders, read_metadata
+from paimon_core.io.load import normalize
+from paimon_core.options import (
+    ICEBERG_DATABASE,
+    ICEBERG_DELETE_AFTER_COMMIT,
+    ICEBERG_PREVIOUS_VERSIONS,
+    ICEBERG_REST,
+    ICEBERG_STORAGE,
+    ICEBERG_TABLE,
+    REST_CATALOG,
+)
+from paimon_core.secrets import without_secrets
+from paimon_core.spec.identifier import Identifier, PathIdentifier
+from paimon_core.spec.json_object import encode_json_object, member
+from paimon_core.store.allowed import ICEBERG_CATALOGS
+from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.rest.auth import oauth_token
+from paimon_sql.catalog.rest.client import Node, RestClient
+from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.iceberg_updates import registered, update_of
+from paimon_sql.catalog.rest.settings import RestSettings, read_settings
+
+_URI, _PREFIX, _TOKEN, _CREDENTIAL, _OAUTH = "uri", "prefix", "token", "credential", "oauth2-server-uri"
+_ADDRESSES = (_URI, _OAUTH)
+_OF_CATALOGS = (*_ADDRESSES, _TOKEN, _CREDENTIAL)  # a table that uses its catalog's server says none of them
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True)
+class IcebergTableAtServer:
+    """Where a table is to be, as the options say; `given` are those of Iceberg's client."""
+
+    given: Mapping[str, str] = field(repr=False)
+    settings: RestSettings
+    name: Identifier
+
+    def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
+        """See `IcebergCatalogs`."""
+        try:
+            client, path = self._opened()
+            try:
+                self._bring_in_line(_Server(client, path, self.name), store, metadata, is_latest)
+            finally:
+                client.close()
+        except PaimonError as error:
+            raise StorageError(
+                f"The Iceberg table {self.name} at {self.settings.uri} stays as it was: {str(error).rstrip('.')}. The "
+                f"next commit to {store.name} brings it in line."
+            ) from error
+
+    def _opened(self) -> tuple[RestClient, str]:
+        """A client of the server, and what the paths of its namespaces begin with."""
+        given = dict(self.given)
+        client = RestClient(self.settings)
+        try:
+            if given.get(_CREDENTIAL) and not given.get(_TOKEN):
+                client = _with_token(client, given)
+            asked = {"warehouse": given["warehouse"]} if given.get("warehouse") else {}
+            found = client.get("/v1/config", asked)
+            defaults, overrides = (client.read(found, "/v1/config", _texts(key)) for key in ("defaults", "overrides"))
+            said = {**defaults, **given, **overrides}
+        except BaseException:
+            client.close()
+            raise
+        prefix = said.get(_PREFIX, "").strip("/")
+        return client, f"/v1/{prefix}" if prefix else "/v1"
+
+    def _bring_in_line(self, server: _Server, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
+        for _ in range(_ATTEMPTS):
+            found = server.load()
+            if not is_latest():
+                return
+            here = read_metadata(store.io, metadata)
+            if here is None:
+                return  # it was replaced: whoever did so names that
+            wanted = {**here.node, "properties": _properties(store)}
+            if found is not None:
+                _check_is_of(store, self.name, found)
+                changed = _changed(server, found, wanted)
+                if changed is not None:
+                    if changed:
+                        return
+                    continue
+            if _registered(server, store, metadata, wanted, is_there=found is not None):
+                return
+        raise StorageError("Others change it all the time.")
+
+
+@dataclass(frozen=True)
+class _Server:
+    """The calls for one table."""
+
+    client: RestClient
+    path: str
+    name: Identifier
+
+    @property
+    def _namespace(self) -> str:
+        return f"{self.path}/namespaces/{quote(self.name.database, safe='')}"
+
+    @property
+    def _table(self) -> str:
+        return f"{self._namespace}/tables/{quote(self.name.table, safe='')}"
+
+    def load(self) -> Node | None:
+        """The metadata of the table, None where there is none."""
+        try:
+            found = self.client.get(self._table, {"snapshots": "all"})
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+        there: Node = self.client.read(found, self._table, lambda n: member(n, "metadata", dict))
+        return there
+
+    def register(self, metadata: str) -> bool:
+        """False where there is a table of that name by now."""
+        body = {"name": self.name.table, "metadata-location": uri(metadata)}
+        path = f"{self._namespace}/register"
+        for is_first in (True, False):
+            try:
+                self.client.post(path, body)
+                return True
+            except Refused as error:
+                if error.status == 409:
+                    return False
+                if error.status != 404 or not is_first:
+                    raise _unregistered(error) from error
+                self._create_namespace()
+        raise AssertionError
+
+    def _create_namespace(self) -> None:
+        try:
+            self.client.post(f"{self.path}/namespaces", {"namespace": [self.name.database], "properties": {}})
+        except Refused as error:
+            if error.status != 409:
+                raise
+
+    def drop(self) -> None:
+        """Forget the table; its files are Paimon's."""
+        try:
+            self.client.delete(self._table, {"purgeRequested": "false"})
+        except Refused as error:
+            if error.status != 404:
+                raise
+
+    def commit(self, requirements: tuple[Node, ...], updates: tuple[Node, ...]) -> bool:
+        """False where the table is not as was required."""
+        body = {
+            "identifier": {"namespace": [self.name.database], "name": self.name.table},
+            "requirements": list(requirements),
+            "updates": list(updates),
+        }
+        try:
+            self.client.post(self._table, body)
+        except AnswerLost:
+            return False
+        except Refused as error:
+            if error.status in (404, 409):
+                return False
+            raise
+        return True
+
+
+def _changed(server: _Server, there: Node, here: Node) -> bool | None:
+    """False where another changed the table meanwhile, None where it cannot become what it is here."""
+    try:
+        update = update_of(there, here)
+    except (KeyError, TypeError, StopIteration, ValueError, AttributeError) as error:
+        raise StorageError(f"What the server has is no metadata of a table ({error!r}).") from error
+    if update is not None:
+        if not update.updates:
+            return True
+        try:
+            return server.commit(update.requirements, update.updates)
+        except Refused as error:
+            if error.status != 400:
+                raise
+    return None
+
+
+def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
+    """Register metadata, in place of a table that `is_there`. False where another was faster, or the answer is lost.
+
+    A server is asked before that table is dropped, too: one that registers tables says that there is one.
+    """
+    folder, _, name = metadata.rpartition("/")
+    path = f"{folder}/rest-register-{name.partition('.')[0]}-{uuid.uuid4()}.metadata.json"  # as Java calls it
+    store.io.write_bytes(path, encode_json_object(registered(here)))
+    try:
+        if server.register(path):
+            return True
+        if is_there:
+            server.drop()
+            if server.register(path):
+                return True
+    except AnswerLost:
+        return False  # the server may have it, and a look tells that
+    except PaimonError:
+        store.io.delete_below(folder, path)
+        raise
+    store.io.delete_below(folder, path)
+    return False
+
+
+def _properties(store: TableStore) -> dict[str, str]:
+    """How many versions of its own metadata a server is to keep, as Java's connector says it, too."""
+    return {
+        "write.metadata.delete-after-commit.enabled": str(store.options[ICEBERG_DELETE_AFTER_COMMIT]).lower(),
+        "write.metadata.previous-versions-max": str(store.options[ICEBERG_PREVIOUS_VERSIONS]),
+    }
+
+
+def _unregistered(error: Refused) -> PaimonError:
+    if error.status in (404, 405, 406, 501):
+        return UnsupportedFeatureError(
+            f"It could not be registered, and only servers that can register tables are supported: {error}"
+        )
+    return error
+
+
+def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
+    """Raises `UnsupportedFeatureError` for a table at the server that is none of this one's."""
+    if _path(there.get("location")) == store.root:
+        return
+    snapshots = there.get("snapshots")
+    lists = [s.get("manifest-list") for s in snapshots if isinstance(s, dict)] if isinstance(snapshots, list) else []
+    folders = metadata_folders(store)
+    if lists and all(_path(place).rpartition("/")[0] in folders for place in lists):
+        return
+    raise UnsupportedFeatureError(
+        f"The table {name} there is another, in {_shown(there.get('location'))}. Drop it there, or set "
+        f"'{ICEBERG_TABLE.key}' or '{ICEBERG_DATABASE.key}' of {store.name}."
+    )
+
+
+def _shown(place: Any) -> str:
+    return without_secrets(str(place))[:300]
+
+
+def _path(place: Any) -> str:
+    try:
+        return normalize(place) if isinstance(place, str) else ""
+    except InvalidOptionError:
+        return ""
+
+
+def _texts(key: str) -> Callable[[Node], dict[str, str]]:
+    def read(node: Node) -> dict[str, str]:
+        found = member(node, key, dict, {})
+        return {k: v for k, v in found.items() if isinstance(v, str)}
+
+    return read
+
+
+def _with_token(client: RestClient, given: Mapping[str, str]) -> RestClient:
+    """A client with the token that a credential, ID:SECRET, is exchanged for. Raises `StorageError`."""
+    who, _, secret = given[_CREDENTIAL].rpartition(":")
+    form = {"grant_type": "client_credentials", "client_secret": secret, "scope": given.get("scope", "catalog")}
+    if who:
+        form["client_id"] = who
+    place = given.get(_OAUTH) or f"{client.settings.uri}/v1/oauth/tokens"
+    token = oauth_token(place, form)
+    client.close()
+    return RestClient(replace(client.settings, token=token))
+
+
+def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTableAtServer:
+    """Where the options of a table, or of its catalog, want it; nothing is asked of the server yet.
+
+    Raises `InvalidOptionError`, `InvalidNameError`, `NotAllowedError`, `UnsupportedFeatureError`.
+    """
+    metadata_folder(store)
+    given = _given(store, options)
+    if given.get("rest.sigv4-enabled", "").lower() == "true" or given.get("rest.auth.type", "oauth2") not in (
+        *("oauth2", "none"),
+    ):
+        raise UnsupportedFeatureError(
+            f"Table {store.name}: of the ways to say who asks, '{ICEBERG_REST}rest.auth.type', only none and oauth2, a "
+            "token or a credential, work."
+        )
+    try:
+        token = {_TOKEN: given[_TOKEN]} if given.get(_TOKEN) else {}
+        settings = read_settings({_URI: given[_URI], **token, **{k: v for k, v in given.items() if _is_header(k)}})
+    except InvalidOptionError as error:
+        raise InvalidOptionError(f"Table {store.name}, server of its Iceberg metadata: {error}") from error
+    return IcebergTableAtServer(given, settings, _name(store))
+
+
+def _is_header(key: str) -> bool:
+    return key.startswith("header.")
+
+
+def _name(store: TableStore) -> Identifier:
+    database = store.options[ICEBERG_DATABASE]
+    if not database:
+        database = store.identifier.database
+        if isinstance(store.identifier, PathIdentifier):
+            database = database.rpartition("/")[2].removesuffix(".db")
+    table = store.options[ICEBERG_TABLE] or store.identifier.table
+    if ";" in database or not table.strip() or not database.strip():
+        raise InvalidNameError(
+            f"Table {store.name} has one name at a server of Iceberg's: '{ICEBERG_DATABASE.key}' cannot be "
+            f"{database!r}."
+        )
+    return Identifier(database, table)
+
+
+def _given(store: TableStore, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of the client. A server comes with what is secret there: both are the catalog's, or the table's."""
+    catalogs = _rest_options(options)
+    own = _rest_options(store.options.values)
+    if own.get(_URI) in (None, catalogs.get(_URI)):
+        if _URI not in catalogs:
+            raise InvalidOptionError(
+                f"Table {store.name} has '{ICEBERG_STORAGE.key}' = '{REST_CATALOG}' and no server: set "
+                f"'{ICEBERG_REST}{_URI}', such as https://host/api, on its catalog, or on the table."
+            )
+        return {**catalogs, **{k: v for k, v in own.items() if k not in _OF_CATALOGS}}
+    declared = _rest_options(store.schema.options)
+    for key in _ADDRESSES:
+        if key in own and own[key] == declared.get(key) and not store.allowed.takes_iceberg_server(own[key]):
+            raise NotAllowedError(
+                f"Table {store.name} cannot be named at {urlsplit(own[key]).netloc}, which its '{ICEBERG_REST}{key}' "
+                f"says: the option '{ICEBERG_CATALOGS}' of its catalog has to name that address, or one that it begins "
+                f"with. Set it, or '{ICEBERG_REST}{key}' on the catalog, or 'spark.paimon.{ICEBERG_REST}{key}' for "
+                "this session."
+            )
+    return own
+
+
+def _rest_options(options: Mapping[str, str]) -> dict[str, str]:
+    return {k.removeprefix(ICEBERG_REST): v for k, v in options.items() if k.startswith(ICEBERG_REST)}
