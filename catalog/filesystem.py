@@ -40,7 +40,7 @@ from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.function_files import FunctionFiles
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.replacing import between
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults
 from paimon_sql.catalog.view import View
 from paimon_sql.catalog.view_files import ViewFiles
 
@@ -165,6 +165,7 @@ class FileSystemCatalog:
                 raise TableExistsError(f"Table {target} already exists.")
             self._check_no_view(target)
             self._files.rename(self._path(source), self._path(target), target)
+        follow_name(partial(self._files.load, target, self._path(target)))
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         self._files.alter(partial(self._altered, identifier), changes)

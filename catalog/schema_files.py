@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.errors import (
@@ -20,6 +21,7 @@ from paimon_core.errors import (
     CommitUnknownError,
     InvalidNameError,
     InvalidOptionError,
+    PaimonError,
     StorageError,
     StorageRefusedError,
     TableExistsError,
@@ -136,9 +138,7 @@ class SchemaFiles:
             except StorageRefusedError:
                 begun.clear()
                 raise
-            made = self.load(identifier, path)
-            if made is not None:
-                keep_up(made.store)
+            follow_name(partial(self.load, identifier, path))
 
         def discard() -> None:
             if begun or not schema_ids(self.io, path):  # it may be all that there is once a rename takes effect late
@@ -283,6 +283,18 @@ def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
 def unfollowed(table: Table) -> Table:
     """A table that has no name of its own yet, of which readers of Iceberg are not told; `keep_up` does so then."""
     return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
+
+
+def follow_name(load: Callable[[], Table | None]) -> None:
+    """Let readers of Iceberg see the table that has got a name, of which `load` has the metadata. Never fails: it has
+    that name, and the next commit to the table does this, too."""
+    try:
+        table = load()
+    except PaimonError as error:
+        _LOG.warning("Readers of Iceberg see the table that was renamed or replaced after its next commit: %s", error)
+        return
+    if table is not None:
+        keep_up(table.store)
 
 
 def check_is_table(identifier: Identifier) -> None:

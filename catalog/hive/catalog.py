@@ -64,7 +64,7 @@ from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -247,6 +247,7 @@ class HiveCatalog(DelegatedViews):
                     if not schema_ids(self._io(new), new):
                         self._rename(moving, source, entry.location)
                     raise
+        follow_name(partial(self._files(new).load, target, new))
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         table = self._altered(named(identifier))

@@ -60,7 +60,7 @@ from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES, NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, publish_schema, table_defaults
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 from paimon_sql.catalog.view import View, decode_view, encode_view
 
 _SUFFIX = ".db"
@@ -231,6 +231,7 @@ class JdbcCatalog(JdbcFunctions):
             except OutcomeUnknown:
                 if self._read(rows.noted_rename, source) is not None:
                     self._settle(source, target)
+        follow_name(partial(self._files.load, target, new))
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         alter = partial(self._files.alter, partial(self._altered, identifier), changes)

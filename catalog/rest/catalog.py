@@ -25,7 +25,6 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import is_format_table
-from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.object_table import is_object_table
@@ -66,7 +65,7 @@ from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, 
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.versions import ServerVersions
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, table_defaults, unfollowed
+from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults, unfollowed
 
 _LOCATION = "location"
 
@@ -225,7 +224,7 @@ class RestCatalog(DelegatedViews):
                     self.rename_table(aside, identifier)
                 raise
             self.drop_table(aside)
-            keep_up(self.load_table(identifier).store)
+            follow_name(partial(self.load_table, identifier))
 
         def discard() -> None:
             if not begun:

@@ -193,7 +193,7 @@ def _changed(server: _Server, there: Node, here: Node) -> bool | None:
     """False where another changed the table meanwhile, None where it cannot become what it is here."""
     try:
         update = update_of(there, here)
-    except (KeyError, TypeError, StopIteration, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, StopIteration, ValueError, AttributeError, RecursionError) as error:
         raise StorageError(f"What the server has is no metadata of a table ({error!r}).") from error
     if update is not None:
         if not update.updates:

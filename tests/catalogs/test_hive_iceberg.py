@@ -138,6 +138,7 @@ def test_one_entry_is_both_paimons_and_icebergs(place: Place) -> None:
     assert catalog.list_tables("db") == ["t"]
     assert place.catalog(**{"format-table.enabled": "false"}).list_tables("db") == ["t"]
     catalog.rename_table(T, U)
+    assert seen(place, "db.u") == [(1, "a")], "at once"
     insert(catalog.load_table(U), [(2, "b")])
     assert seen(place, "db.u") == read(catalog.load_table(U)) == [(1, "a"), (2, "b")]
     catalog.drop_table(U)

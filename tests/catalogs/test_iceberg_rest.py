@@ -146,6 +146,19 @@ def test_a_table_made_again_is_another(tmp_path: Path, server: IcebergServer) ->
     assert found[0] != found[1]
 
 
+def test_a_table_is_there_by_its_new_name(
+    tmp_path: Path, server: IcebergServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalog = catalog_of(tmp_path, server)
+    catalog.create_table(T, schema())
+    insert(catalog.load_table(T), [(1, "a")])
+    catalog.rename_table(T, U)
+    assert seen(server, "db.u") == read(catalog.load_table(U)) == [(1, "a")]
+    insert(catalog.load_table(U), [(2, "b")])
+    assert seen(server, "db.u") == read(catalog.load_table(U))
+    assert caplog.messages == []
+
+
 def test_the_last_of_many_writers_is_named(tmp_path: Path, server: IcebergServer) -> None:
     catalog = catalog_of(tmp_path, server)
     catalog.create_table(T, schema())
