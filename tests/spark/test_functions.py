@@ -109,7 +109,7 @@ def test_names_are_those_of_the_definition(session: Any) -> None:
     """Wherever it is called: bodies' tables and functions are looked up where it was defined."""
     session.sql("CREATE FUNCTION half(x INT) RETURNS INT RETURN x DIV 2")
     session.sql("CREATE FUNCTION above(d INT) RETURNS TABLE (k INT) RETURN SELECT k FROM t WHERE k > d")
-    least = "half(d)" if spark_minor() >= (4, 2) else "1"  # older ones call no function in the arguments of another
+    least = "half(d)" if spark_minor() >= (4, 3) else "1"  # older ones call no function in the arguments of another
     session.sql(
         f"CREATE FUNCTION total(d INT) RETURNS BIGINT RETURN WITH w AS (FROM above({least})) SELECT sum(k) FROM w"
     )
