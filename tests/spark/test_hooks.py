@@ -331,7 +331,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 
 SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
-    *("RawScan", "UnreadableScan"),
+    *("RawScan", "ShownScan", "UnreadableScan"),
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedSinkBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
