@@ -47,10 +47,3 @@ class NamedForIceberg:
         else:
             made = import_module("paimon_sql.catalog.rest.iceberg").table_at_server(store, self.options)
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _nobody, ()
-
-
-def _nobody() -> None:
-    """What it is in another process."""

@@ -45,9 +45,6 @@ class PartitionSync:
     def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _nobody, ()
-
     def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
         if store.branch or not is_partitioned(store.schema):
             return
@@ -149,10 +146,6 @@ class PartitionSync:
             part.parameters = {**(part.parameters or {}), LOCATION_KEY: location}
         else:
             part.sd.location = location
-
-
-def _nobody() -> None:
-    """What the watcher is in another process."""
 
 
 def _live(store: TableStore) -> dict[Values, Mapping[str, str]]:

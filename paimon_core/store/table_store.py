@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from paimon_core.errors import CorruptFileError
 from paimon_core.io.file_io import FileIO
@@ -76,8 +76,8 @@ class TableStore:
     `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
     seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
-    store is for, `watcher` is told of changes, `iceberg_catalogs` of Iceberg metadata. `rights`
-    are those of the catalog's user; None: there are no users.
+    store is for, `watcher` is told of changes, `iceberg_catalogs` of Iceberg metadata; pickled, it tells neither: tasks
+    commit nothing. `rights` are those of the catalog's user; None: there are no users.
     """
 
     io: FileIO
@@ -93,6 +93,9 @@ class TableStore:
     watcher: Watcher | None = field(default=None, compare=False, repr=False)
     rights: Rights | None = None
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "watcher": None, "iceberg_catalogs": None}
 
     @staticmethod
     def of(
