@@ -46,6 +46,7 @@ SUITES: Mapping[str, int] = {
     "tests/spark/test_golden.py": 14,
     "tests/spark/test_hooks.py::test_filters": 3,
     "tests/spark/test_long_session.py": 7,
+    "tests/spark/test_query_auth.py": 2,
     "tests/spark/test_query_matrix.py": 2,
     "tests/spark/test_row_level.py": 3,
     "tests/spark/test_streaming_sink.py": 3,
