@@ -30,6 +30,7 @@ LINES = {
         "CREATE OR REPLACE TEMPORARY VIEW s AS " + SOURCE,
         "INSERT OVERWRITE spark_catalog.default.pq TABLE s",
     ],
+    "parquet plan": ["EXPLAIN SELECT * FROM spark_catalog.default.pq WHERE k = {n}"],
     "parquet scan": ["SELECT p, count(*), max(v) FROM spark_catalog.default.pq GROUP BY p"],
     "plan": ["EXPLAIN SELECT * FROM plain WHERE k = {n}"],
     "append": ["INSERT OVERWRITE plain " + SOURCE],
