@@ -42,7 +42,7 @@ from paimon_core.options import (
     ICEBERG_URI,
 )
 from paimon_core.secrets import without_secrets
-from paimon_core.spec.identifier import Identifier, PathIdentifier
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
@@ -206,20 +206,14 @@ def _names(store: TableStore) -> tuple[Identifier, ...]:
     given = [name.strip() for name in (store.options[ICEBERG_DATABASE] or "").split(";")]
     try:
         table = new_name("table", store.options[ICEBERG_TABLE] or store.identifier.table)
-        databases = [new_name("database", name) for name in given if name] or [_own_database(store)]
+        wanted = [name for name in given if name] or [store.identifier.database_name]
+        databases = [new_name("database", name) for name in wanted]
     except InvalidNameError as error:
         raise InvalidNameError(
             f"Table {store.name} has no name for Iceberg's readers in a metastore: {error} Set "
             f"'{ICEBERG_DATABASE.key}' and '{ICEBERG_TABLE.key}'."
         ) from error
     return tuple(Identifier(database, table) for database in dict.fromkeys(databases))
-
-
-def _own_database(store: TableStore) -> str:
-    database = store.identifier.database
-    if isinstance(store.identifier, PathIdentifier):
-        database = database.rpartition("/")[2].removesuffix(".db")
-    return new_name("database", database)
 
 
 def _settings(store: TableStore, options: Mapping[str, str], own: OwnMetastore | None) -> HiveSettings | None:

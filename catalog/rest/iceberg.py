@@ -37,7 +37,7 @@ from paimon_core.options import (
     REST_CATALOG,
 )
 from paimon_core.secrets import without_secrets
-from paimon_core.spec.identifier import Identifier, PathIdentifier
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import encode_json_object, member
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.table_store import TableStore
@@ -319,11 +319,7 @@ def _is_header(key: str) -> bool:
 
 
 def _name(store: TableStore) -> Identifier:
-    database = store.options[ICEBERG_DATABASE]
-    if not database:
-        database = store.identifier.database
-        if isinstance(store.identifier, PathIdentifier):
-            database = database.rpartition("/")[2].removesuffix(".db")
+    database = store.options[ICEBERG_DATABASE] or store.identifier.database_name
     table = store.options[ICEBERG_TABLE] or store.identifier.table
     if ";" in database or not table.strip() or not database.strip():
         raise InvalidNameError(

@@ -57,6 +57,11 @@ class Identifier:
         return replace(self, branch=check_name("branch", str(name)))
 
     @property
+    def database_name(self) -> str:
+        """What the database is called where names, not paths, are asked for."""
+        return self.database
+
+    @property
     def name(self) -> str:
         """What follows the database: the table, with branch and system table behind it."""
         suffixes = ([f"{_BRANCH}{self.branch}"] if self.branch else []) + [self.system_table or ""]
@@ -75,6 +80,10 @@ class PathIdentifier(Identifier):
         """From the path of a table's folder."""
         folder, _, table = path.rpartition("/")
         return PathIdentifier(folder, table)
+
+    @property
+    def database_name(self) -> str:
+        return self.database.rpartition("/")[2].removesuffix(".db")
 
     def __str__(self) -> str:
         return f"{self.database}/{self.name}"

@@ -38,7 +38,7 @@ class Turn(Protocol):
 
 class Watcher(Protocol):
     """Who is told of changes to a table once they are made, and knows where partitions lie: a catalog with partitions
-    of its own. Pickled it becomes None, as only the driver tells and asks."""
+    of its own. Only the driver tells and asks."""
 
     def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
         """A snapshot was made, with new files in the partitions `written`."""
@@ -55,8 +55,8 @@ class Watcher(Protocol):
 
 
 class IcebergCatalogs(Protocol):
-    """Who names the Iceberg metadata of a table in catalogs of Iceberg's, which the table's options ask for. Pickled it
-    becomes None, as only the driver tells."""
+    """Who names the Iceberg metadata of a table in catalogs of Iceberg's, which the table's options ask for. Only the
+    driver tells."""
 
     def check(self, store: TableStore) -> None:
         """Raises `InvalidOptionError`, `NotAllowedError` and `UnsupportedFeatureError` for options by which no catalog

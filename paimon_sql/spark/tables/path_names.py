@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import is_storage_option, normalize
+from paimon_core.spec.identifier import PathIdentifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.tables.session_catalogs import LOCATORS, PATHS
@@ -30,6 +31,6 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
     location = normalize(str(given[0])) if given else ""
     if catalog is None:
         return f"{PATHS}.{quoted_name(location + suffix)}"
-    folder, _, name = location.rpartition("/")
-    database = locators.get("database", folder.rpartition("/")[2].removesuffix(".db"))
-    return ".".join(map(quoted_name, (catalog, database, locators.get("table", name) + suffix)))
+    at = PathIdentifier.of_path(location)
+    database, table = locators.get("database", at.database_name), locators.get("table", at.table)
+    return ".".join(map(quoted_name, (catalog, database, table + suffix)))
