@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -71,22 +72,18 @@ class DlfSigner:
 def oauth_token(address: str, form: Mapping[str, str]) -> str:
     """The token that a server of OAuth 2 gives for a form, which holds a secret. Raises `StorageError`."""
     try:
-        answer = urllib3.request(
+        status, data = _answer(
             "POST",
             address,
             body=urlencode(form),
             headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
             timeout=30.0,
-            redirect=False,
             retries=False,
-            preload_content=False,
         )
-        data: bytes = answer.read(_MOST_KEY)
-        answer.release_conn()
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"No token from {address}: it cannot be reached ({type(error).__name__}).") from None
-    if answer.status != 200:
-        raise StorageError(f"No token from {address}: it answers {answer.status}.")
+    if status != 200:
+        raise StorageError(f"No token from {address}: it answers {status}.")
     try:
         token = json.loads(data)["access_token"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -110,14 +107,20 @@ def _from_file(path: str) -> DlfKey:
 
 def _from_service(url: str) -> bytes:
     try:
-        answer = urllib3.request("GET", url, timeout=10.0, redirect=False, retries=3, preload_content=False)
-        data: bytes = answer.read(_MOST_KEY)
-        answer.release_conn()
+        status, data = _answer("GET", url, timeout=10.0, retries=3)
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"The key of DLF cannot be read from {url}: {type(error).__name__}.") from None
-    if answer.status != 200:
-        raise StorageError(f"The key of DLF cannot be read from {url}: it answers {answer.status}.")
+    if status != 200:
+        raise StorageError(f"The key of DLF cannot be read from {url}: it answers {status}.")
     return data
+
+
+def _answer(method: str, url: str, **how: Any) -> tuple[int, bytes]:
+    """The status of an answer and its content, bounded, of the address that was asked and no other."""
+    answer = urllib3.request(method, url, redirect=False, preload_content=False, **how)
+    data = answer.read(_MOST_KEY)
+    answer.release_conn()
+    return answer.status, data
 
 
 def _decoded(data: bytes, where: str) -> DlfKey:
