@@ -1,4 +1,4 @@
-"""The tokens of a Spark statement, made by sqlglot's tokenizer: compiled code, where its wheel is installed."""
+"""The tokens of a Spark statement, made by sqlglot's tokenizer: Python, or compiled code where somebody installed that."""
 
 from __future__ import annotations
 

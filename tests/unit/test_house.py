@@ -133,3 +133,10 @@ def test_no_group_is_repeated_possessively() -> None:
     lines = (line for p in sorted((ROOT / "paimon_sql").rglob("*.py")) for line in p.read_text("utf-8").splitlines())
     repeated = re.compile(r"\)[*+?]\+|\}\}\+")
     assert [line for line in lines if repeated.search(line)] == []
+
+
+def test_no_dependency_brings_compiled_classes_that_other_tools_cannot_subclass() -> None:
+    """SQLMesh subclasses sqlglot's classes, which `sqlglot[c]` replaces by compiled ones for a whole environment."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(w for extra in project["optional-dependencies"].values() for w in extra)]
+    assert [w for w in wanted if re.match(r"sqlglot(c\b|rs\b|\[)", w)] == []
