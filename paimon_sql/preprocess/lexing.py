@@ -1,4 +1,4 @@
-"""The tokens of a Spark statement, made by sqlglot's tokenizer: Python, or compiled code where somebody installed that."""
+"""The tokens of a Spark statement, made by sqlglot's tokenizer, in Python or compiled."""
 
 from __future__ import annotations
 
