@@ -4,8 +4,9 @@
      "highestFieldId", "partitionKeys": [name], "primaryKeys": [name], "options": {text: text}, "comment",
      "timeMillis": epoch ms}
 
-Version 1 (or none) means one bucket, and version 2 ORC, where the options say nothing of them; a newer one than 3 is
-refused. Source: specification, "Schema".
+Paimon 0.4 to 0.7 write no version, or 1: there the default of `bucket` is 1. Paimon 0.8 writes version 2: up to there
+the default of `file.format` is ORC, and a table with buckets needs no `bucket-key`. A newer version than 3 is refused.
+Source: specification, "Schema".
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from paimon_core.spec.json_object import decode_json_object, encode_json_object,
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
 
 CURRENT_VERSION = 3
+_ONE_BUCKET_VERSION, _ORC_VERSION, _KEYLESS_BUCKETS_VERSION = 1, 2, 2  # the last ones with these defaults
 # ids of the columns Paimon adds; users' field ids stay below KEY_FIELD_ID_START
 KEY_FIELD_ID_START = 2**30 - 1
 SYSTEM_FIELD_ID_START = 2**31 - 1
@@ -80,9 +82,14 @@ class TableSchema:
     def bucket_keys(self) -> tuple[str, ...]:
         """Columns that decide the bucket: `bucket-key`, else the trimmed primary key, else none."""
         named = self.options.get("bucket-key")
-        if named:
+        if named and named.strip():
             return tuple(k.strip() for k in named.split(","))
         return self.trimmed_primary_keys
+
+    @property
+    def allows_keyless_buckets(self) -> bool:
+        """Whether buckets need no `bucket-key`, as in tables that Paimon 0.4 to 0.8 created."""
+        return self.version <= _KEYLESS_BUCKETS_VERSION
 
     @property
     def row_type(self) -> RowType:
@@ -146,9 +153,9 @@ def decode_schema(path: str, data: bytes) -> TableSchema:
 def _build(node: dict[str, Any]) -> TableSchema:
     version = member(node, "version", int, 1)
     options = {k: v if isinstance(v, str) else json.dumps(v) for k, v in member(node, "options", dict).items()}
-    if version <= 1:
+    if version <= _ONE_BUCKET_VERSION:
         options.setdefault("bucket", "1")
-    if version <= 2:
+    if version <= _ORC_VERSION:
         options.setdefault("file.format", "orc")
     return TableSchema(
         id=member(node, "id", int),

@@ -8,7 +8,7 @@ import pyarrow as pa
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import TRACKING_NAMES, VALUE_KIND
-from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.errors import InvalidDataError
 from paimon_core.options import BUCKET
 from paimon_core.spec.manifest import UNAWARE_BUCKET
 from paimon_core.spec.message import CommitMessage
@@ -28,10 +28,6 @@ class AppendWriter:
         buckets = store.options[BUCKET]
         self._bucket_of: BucketFunction | None = None
         if buckets > 0:
-            if not self._schema.bucket_keys:
-                raise InvalidOptionError(
-                    f"'{BUCKET.key}' = '{buckets}' without a primary key needs 'bucket-key': name the columns."
-                )
             self._bucket_of = BucketFunction.of(store)
         # files of unaware buckets are in no order: each file numbers its rows for itself
         role = FileRole(

@@ -94,8 +94,12 @@ def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
     return replace(new, id=old.id + 1, fields=fields, highest_field_id=highest_field_id(fields))
 
 
-def check_schema(schema: TableSchema) -> None:
-    """Raises `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have."""
+def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> None:
+    """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have.
+
+    Buckets without a key are refused only if the version `previous` did not have them: nobody can give a key to a table
+    that has rows.
+    """
     encode_schema(schema)  # raises where a text cannot be written
     _check_columns(schema)
     _check_keys(schema)
@@ -104,7 +108,7 @@ def check_schema(schema: TableSchema) -> None:
             default_value(field)  # raises where the text is none
     options = TableOptions(schema.options)
     check_option_types(options)
-    _check_bucket(schema, options)
+    _check_bucket(schema, options, _keeps_keyless_buckets(schema, previous))
     _check_sequence(schema, options)
     _check_upsert_key(schema, options)
     _check_fields(schema, options)
@@ -174,7 +178,14 @@ def _check_keys(schema: TableSchema) -> None:
         )
 
 
-def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
+def _keeps_keyless_buckets(schema: TableSchema, previous: TableSchema | None) -> bool:
+    if previous is None:
+        return schema.allows_keyless_buckets
+    then, now = ((TableOptions(s.options)[BUCKET], s.bucket_keys) for s in (previous, schema))
+    return then == now
+
+
+def _check_bucket(schema: TableSchema, options: TableOptions, keyless: bool) -> None:
     bucket, keys = options[BUCKET], options[BUCKET_KEY]
     clusters, columns = options[CLUSTERING_INCREMENTAL], options[CLUSTERING_COLUMNS]
     if bucket == -1:
@@ -196,7 +207,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs 'bucket' = '-1'.")
     if bucket < 1 and not (bucket == -2 and schema.primary_keys):
         raise InvalidOptionError(f"Option 'bucket' cannot be '{bucket}': use a number greater than 0, or -1.")
-    if not schema.primary_keys and not keys:
+    if not schema.primary_keys and not keys and not keyless:
         raise InvalidOptionError(
             f"You should define a 'bucket-key' for an append table with 'bucket' = '{bucket}', or leave 'bucket' out."
         )

@@ -132,7 +132,7 @@ def apply_changes(
     changed = replace(changed, id=schema.id + 1, time_millis=time_millis)
     if schema.fields and not changed.fields:
         raise InvalidSchemaError("All columns cannot be dropped: a table keeps at least one.")
-    check_schema(changed)
+    check_schema(changed, schema)
     given = {key: value for key, value in changed.options.items() if schema.options.get(key) != value}
     check_definable(given, keyed=bool(changed.primary_keys))
     return changed

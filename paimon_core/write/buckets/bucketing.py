@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_rows import hash_rows
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, padded_bytes
+from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 from paimon_core.options import BUCKET, BUCKET_FUNCTION
 from paimon_core.spec.hashing.bucket_functions import (
@@ -23,7 +24,8 @@ from paimon_core.spec.hashing.bucket_functions import (
     mod_bucket,
 )
 from paimon_core.spec.hashing.murmur import bucket_of
-from paimon_core.spec.types import DataField, DataType, DecimalType, Kind
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind
 from paimon_core.store.table_store import TableStore
 
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
@@ -40,14 +42,20 @@ class BucketFunction:
 
     @staticmethod
     def of(store: TableStore) -> BucketFunction:
-        """That of a table with fixed buckets. Raises `InvalidOptionError` where the key is of no type for it."""
-        fields, kind = store.schema.select(store.schema.bucket_keys), store.options[BUCKET_FUNCTION]
+        """The function of a table with fixed buckets.
+
+        Raises `InvalidOptionError` if the table has no bucket key and needs one, or if the function does not take it.
+        """
+        schema, buckets, kind = store.schema, store.options[BUCKET], store.options[BUCKET_FUNCTION]
+        fields = schema.select(schema.bucket_keys)
+        if not fields:
+            return BucketFunction(_hashed_without_key(schema, buckets), buckets)
         check_bucket_key(fields, kind)
-        return BucketFunction(fields, store.options[BUCKET], kind)
+        return BucketFunction(fields, buckets, kind)
 
     def __call__(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
         """Bucket numbers, shape (rows,)."""
-        if self.buckets == 1:
+        if self.buckets == 1 or not self.fields:
             return np.zeros(batch.num_rows, dtype=np.int32)
         columns = [batch.column(f.name) for f in self.fields]
         if self.kind == "mod":
@@ -57,6 +65,18 @@ class BucketFunction:
             hashes = (_hive_hash(c, f.type) for c, f in zip(columns, self.fields, strict=True))
             return hive_bucket(hashes, batch.num_rows, self.buckets)
         return bucket_of(hash_rows(columns, [f.type for f in self.fields]), self.buckets)
+
+
+def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, ...]:
+    """The columns that decide the bucket in a table without a key: all, as Paimon 0.4 to 0.8 have it.
+
+    Nested columns do not count, because no reader finds a bucket by a filter on them.
+    """
+    if buckets > 1 and not schema.allows_keyless_buckets:
+        raise InvalidOptionError(
+            f"'{BUCKET.key}' = '{buckets}' without a primary key needs 'bucket-key': name the columns."
+        )
+    return tuple(f for f in schema.fields if f.type.kind not in NESTED_KINDS)
 
 
 def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
-from paimon_core.options import FILE_FORMAT
+from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.new_schema import new_table_schema
 
@@ -35,7 +35,8 @@ def schema_like(
     """
     other_type = names_type and is_format_table(given) != is_format_table(source.options)
     copies_options = not other_type and "options" not in excluded
-    copied = {k: v for k, v in source.options.items() if copies_options and k not in _NOT_COPIED}
+    left_out = _NOT_COPIED if source.bucket_keys else (*_NOT_COPIED, BUCKET.key)  # new tables have no keyless buckets
+    copied = {k: v for k, v in source.options.items() if copies_options and k not in left_out}
     copies_key = "primary-key" not in given and "constraints" not in excluded
     return new_table_schema(
         source.fields,
