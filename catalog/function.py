@@ -106,7 +106,7 @@ def decode_function(path: str, data: bytes) -> Function:
     try:
         return function_of(path, decode_json_object(path, data))
     except CorruptFileError as e:
-        raise CorruptFileError(path, e.cause, _ADVICE) from e
+        raise e.changed(advice=_ADVICE) from e
 
 
 def function_of(path: str, node: dict[str, Any]) -> Function:

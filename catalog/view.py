@@ -83,7 +83,7 @@ def decode_view(path: str, data: bytes) -> View:
     try:
         return view_of(path, decode_json_object(path, data))
     except CorruptFileError as e:
-        raise CorruptFileError(path, e.cause, _ADVICE) from e
+        raise e.changed(advice=_ADVICE) from e
 
 
 def view_of(path: str, node: dict[str, Any]) -> View:

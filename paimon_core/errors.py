@@ -19,8 +19,10 @@ PaimonError
 ├── AlreadyExistsError
 │   ├── DatabaseExistsError, TableExistsError, ViewExistsError, FunctionExistsError, TagExistsError, BranchExistsError
 ├── DatabaseNotEmptyError
-├── CorruptFileError                       a file whose content is not what its name says
-│   └── UnsupportedVersionError            written by a newer version of the format
+├── UnreadableFileError                    a file whose content cannot be used
+│   ├── CorruptFileError                   its bytes are damaged
+│   ├── UnsupportedVersionError            a later version of the format wrote it
+│   └── UnfamiliarFormError                its bytes are healthy, and have a form that this version does not understand
 ├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
 │   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
 ├── NotAllowedError                        the table names what its catalog does not let it reach
@@ -38,8 +40,12 @@ Messages say what is wrong, on which object, why, and what to do.
 from __future__ import annotations
 
 import traceback
+from typing import Self
 
 from paimon_core.secrets import without_secrets
+
+_MOST_LATER = 100  # so many versions of one format are not to be expected
+_REPORT = "report it, with this message, in the issue tracker of paimon-sql"
 
 
 class PaimonError(Exception):
@@ -154,20 +160,56 @@ class DatabaseNotEmptyError(PaimonError):
     """The database still has tables or views."""
 
 
-class CorruptFileError(PaimonError):
-    """A file whose bytes are not what its path says: truncated, foreign or damaged."""
+class UnreadableFileError(PaimonError):
+    """A file whose content cannot be used: it is damaged, or this version does not understand it."""
 
-    def __init__(self, path: str, cause: str, advice: str = "restore the file from a backup, or roll back past it"):
+    default_advice = "look at the file"
+
+    def __init__(self, path: str, cause: str, advice: str = "", writer: str = ""):
+        """`cause` is the fault of the file `path`, `writer` the software that wrote it, if that is known."""
         path = without_secrets(path)  # the error's own text is not all that shows it
-        super().__init__(path, cause, advice)  # what a copy is made of
-        self.path, self.cause, self.advice = path, cause, advice
+        advice = advice or self.default_advice
+        super().__init__(path, cause, advice, writer)  # pickle makes a copy of these
+        self.path, self.cause, self.advice, self.writer = path, cause, advice, writer
 
     def __str__(self) -> str:
-        return without_secrets(f"File {self.path} is corrupt: {self.cause}; {self.advice}.")
+        return without_secrets(f"File {self.path} cannot be used: {self.cause}{self._written()}; {self.advice}.")
+
+    def _written(self) -> str:
+        return f" (written by {self.writer})" if self.writer else ""
+
+    def changed(self, *, path: str = "", advice: str = "", writer: str = "") -> Self:
+        """Return the same error with another path, advice or writer; an empty text keeps what the error has."""
+        return type(self)(path or self.path, self.cause, advice or self.advice, writer or self.writer)
 
 
-class UnsupportedVersionError(CorruptFileError):
-    """A file written by a newer version of the format."""
+class CorruptFileError(UnreadableFileError):
+    """A file whose bytes are damaged: a checksum differs, the file is truncated, or nothing decodes it."""
+
+    default_advice = "restore the file from a backup, or roll back past it"
+
+    def __str__(self) -> str:
+        return without_secrets(f"File {self.path} is corrupt: {self.cause}{self._written()}; {self.advice}.")
+
+
+class UnsupportedVersionError(UnreadableFileError):
+    """A file that a later version of the format wrote."""
+
+    default_advice = f"upgrade paimon-sql; if there is no later version of it, {_REPORT}"
+
+    def __str__(self) -> str:
+        failed = f"File {self.path} has a later version of the format"
+        return without_secrets(f"{failed}: {self.cause}{self._written()}. The file is left as it is; {self.advice}.")
+
+
+class UnfamiliarFormError(UnreadableFileError):
+    """A file of healthy bytes in a form that this version does not understand."""
+
+    default_advice = f"upgrade paimon-sql; if the latest version does not read the file, {_REPORT}"
+
+    def __str__(self) -> str:
+        failed = f"File {self.path} has a form that this version of paimon-sql does not understand"
+        return without_secrets(f"{failed}: {self.cause}{self._written()}. The file is left as it is; {self.advice}.")
 
 
 class StorageError(PaimonError, OSError):
@@ -218,6 +260,11 @@ class InternalError(PaimonError):
         )
         made.add_note("".join(traceback.format_exception(error)))
         return made
+
+
+def is_later(found: int, known: int) -> bool:
+    """Whether a version number is one that a later format may have; a much larger number is a sign of damage."""
+    return known < found < known + _MOST_LATER
 
 
 def reason(error: Exception) -> str:

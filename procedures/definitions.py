@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnreadableFileError, UnsupportedFeatureError
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsFunctions, SupportsViews
 from paimon_sql.catalog.definition_changes import changed_function, changed_view
@@ -43,7 +43,7 @@ def create_function(
     }
     try:
         made = function_of(repr(function), node)
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise InvalidOptionError(f"Function {function!r} cannot be created: {error.cause}.") from error
     _functions(context, function).create_function(context.identifier(function), made)
     return [(True,)]
@@ -61,8 +61,8 @@ def alter_function(context: ProcedureContext, function: str, change: str) -> Row
     old = functions.load_function(identifier)
     try:
         new = changed_function(identifier, old, decode_json_object("change", change.encode("utf-8", "surrogatepass")))
-    except (CorruptFileError, TypeError) as error:
-        why = error.cause if isinstance(error, CorruptFileError) else error
+    except (UnreadableFileError, TypeError) as error:
+        why = error.cause if isinstance(error, UnreadableFileError) else error
         raise InvalidOptionError(f"Function {function!r} is not changed: {change!r} is no change ({why}).") from error
     functions.replace_function(identifier, new)
     return [(True,)]

@@ -19,7 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, ProxyError, SSLError
 
-from paimon_core.errors import CorruptFileError, StorageError
+from paimon_core.errors import StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_sql.catalog.rest.auth import signer_of
@@ -109,7 +109,7 @@ class RestClient:
         """What a decoder makes of an answer. Raises `StorageError` where that is not what the API says."""
         try:
             return decode(node)
-        except (TypeError, ValueError, CorruptFileError) as error:
+        except (TypeError, ValueError, UnreadableFileError) as error:
             raise StorageError(
                 f"The catalog {self.settings.uri} answers {path} with what is no answer to it: {_shown(str(error))}."
             ) from error
@@ -169,7 +169,7 @@ class RestClient:
                 return {}
             try:
                 return decode_json_object(request.path, answer.data)
-            except CorruptFileError as error:
+            except UnreadableFileError as error:
                 raise self._lost(request, f"what is no JSON ({error.cause})", safe=safe) from error
         said = _said(answer.data)
         what = f"The catalog {self.settings.uri} refuses {request.method} {request.path}: {answer.status}"

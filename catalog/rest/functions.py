@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import (
-    CorruptFileError,
     DatabaseNotFoundError,
     FunctionExistsError,
     FunctionNotFoundError,
     PaimonError,
+    UnreadableFileError,
     UnsupportedFeatureError,
 )
 from paimon_core.spec.identifier import Identifier
@@ -42,7 +42,7 @@ class RestFunctions:
             self.load_function(identifier)
         except (DatabaseNotFoundError, FunctionNotFoundError):
             return False
-        except (CorruptFileError, UnsupportedFeatureError):
+        except (UnreadableFileError, UnsupportedFeatureError):
             return True
         return True
 

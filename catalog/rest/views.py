@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_core.errors import (
-    CorruptFileError,
     DatabaseNotFoundError,
     PaimonError,
+    UnreadableFileError,
     UnsupportedFeatureError,
     ViewExistsError,
     ViewNotFoundError,
@@ -44,7 +44,7 @@ class RestViews:
             self.load_view(identifier)
         except (DatabaseNotFoundError, ViewNotFoundError):
             return False
-        except (CorruptFileError, UnsupportedFeatureError):
+        except (UnreadableFileError, UnsupportedFeatureError):
             return True
         return True
 

@@ -54,11 +54,11 @@ from paimon_core.commit.written_files import WrittenFiles
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
-    CorruptFileError,
     PaimonError,
     SchemaNotFoundError,
     StorageError,
     StorageRefusedError,
+    UnreadableFileError,
 )
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.options import (
@@ -243,7 +243,7 @@ def _try(
         check_planned(store, latest, info.planned_on)
     try:
         draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
-    except CorruptFileError:
+    except UnreadableFileError:
         if is_there(store, latest):
             raise
         return None  # it has expired while it was read: others have committed
@@ -294,7 +294,7 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
         if not store.io.exists(store.paths.snapshot(draft.snapshot.id)):
             return True  # also where a file stands where the folder should be, which the next line cannot read
         found = find_snapshot(store, draft.snapshot.id)
-    except (StorageError, CorruptFileError):
+    except (StorageError, UnreadableFileError):
         return False
     return found is None or found.uuid != draft.snapshot.uuid
 
@@ -311,7 +311,7 @@ def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | N
         found = find_snapshot(store, last.snapshot.id)
         landed = next((d for d in drafts if found is not None and d.snapshot.uuid == found.uuid), None)
         is_certain = was_refused or found is None or landed is not None or is_there(store, last.base)
-    except (StorageError, CorruptFileError) as error:
+    except (StorageError, UnreadableFileError) as error:
         if outcome is not PublishOutcome.PUBLISHED and not was_refused:
             raise _unknown(store, attempts.undecided, error) from error
         found, landed, is_certain = None, None, True

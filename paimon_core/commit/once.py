@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import AlreadyCommittedError, CommitConflictError, CorruptFileError, StorageError
+from paimon_core.errors import AlreadyCommittedError, CommitConflictError, StorageError, UnreadableFileError
 from paimon_core.options import STREAM_UNKNOWN_EPOCH
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
@@ -118,7 +118,7 @@ class OnceGuard:
             self.searched = self.searched if snapshot is None else snapshot.id
             self.write(made=True)
             delete_earlier_commits(self.store, self.info.user, self.info.identifier)
-        except (StorageError, CorruptFileError, FileNotFoundError) as error:
+        except (StorageError, UnreadableFileError, FileNotFoundError) as error:
             _LOG.warning("%s is made, what is remembered of it may be old: %s", _name(self.store, self.info), error)
 
     def record(self, *, made: bool) -> StreamCommit:
@@ -134,7 +134,7 @@ def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
     for user in stream_users(store):
         try:
             record = last_stream_commit(store, user)
-        except CorruptFileError as error:  # who asks for it is told
+        except UnreadableFileError as error:  # who asks for it is told
             _LOG.warning("%s", error)
             continue
         if record is None or record.made or record.searched + 1 not in ids:
@@ -156,7 +156,7 @@ def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) ->
     policy = store.options[STREAM_UNKNOWN_EPOCH]
     try:
         record = last_stream_commit(store, info.user)
-    except CorruptFileError:
+    except UnreadableFileError:
         if policy == "fail":
             raise
         record = None

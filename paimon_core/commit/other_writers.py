@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Mapping
 
-from paimon_core.errors import CommitUnknownError, CorruptFileError, StorageError
+from paimon_core.errors import CommitUnknownError, StorageError, UnreadableFileError
 from paimon_core.spec.snapshot import WRITER, Snapshot
 from paimon_core.store.manifests import data_manifests, read_manifest_list
 from paimon_core.store.snapshots import find_snapshot
@@ -44,7 +44,7 @@ def is_replaced(store: TableStore, ours: Snapshot) -> bool:
         return False
     try:
         return not _stays(store, ours)
-    except (StorageError, CorruptFileError) as error:
+    except (StorageError, UnreadableFileError) as error:
         _LOG.warning("Snapshot %s of %s is published; it could not be looked at again: %s", ours.id, store.name, error)
         return False
 

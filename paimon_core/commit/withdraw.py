@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
-    CorruptFileError,
     SchemaNotFoundError,
     StorageError,
+    UnreadableFileError,
 )
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta, live_entries
 from paimon_core.spec.snapshot import Snapshot
@@ -41,7 +41,7 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
         dropped = not store.branch and base is not None and snapshot_ids(store) == [made.id] and not _has_schema(store)
         if not deleted and not dropped and not _is_outside(store, base, made):
             return False
-    except (StorageError, CorruptFileError):
+    except (StorageError, UnreadableFileError):
         return False  # it is published, and there is no sign that it should not be
     _remove(store, made)
     if dropped:
@@ -98,7 +98,7 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
     found = find_snapshot(store, later)
     try:
         has = None if found is None else _have(store, read_manifest_list(store, found.base_manifest_list), made)
-    except CorruptFileError:
+    except UnreadableFileError:
         if is_visible:
             raise
         has = None  # who removed it has deleted its manifests, too

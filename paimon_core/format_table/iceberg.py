@@ -15,7 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.errors import (
+    CorruptFileError,
+    PaimonError,
+    TableNotFoundError,
+    UnreadableFileError,
+    UnsupportedFeatureError,
+)
 from paimon_core.formats.avro.codecs import InflatedError, most_content
 from paimon_core.iceberg.manifests import DELETED, read_avro_records
 from paimon_core.iceberg.metadata import MAIN
@@ -101,7 +107,7 @@ def _latest_metadata(storage: FileIO, folder: str) -> str:
         raise TableNotFoundError(f"{folder} is no Iceberg table: it has no metadata/*.metadata.json.")
     try:
         hinted = int(storage.read_bytes(f"{folder}/metadata/version-hint.text", MOST_HINT))
-    except (FileNotFoundError, CorruptFileError, ValueError):
+    except (FileNotFoundError, UnreadableFileError, ValueError):
         hinted = max(found.values())
     names = [n for n, number in found.items() if number == hinted] or [max(found, key=lambda n: found[n])]
     if len(names) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnreadableFileError
 from paimon_core.formats.iceberg_types import Node
 from paimon_core.iceberg.manifests import DELETED, EXISTING, Layout, read_own_records, write_manifest
 from paimon_core.options import ICEBERG_MAX_MANIFESTS, ICEBERG_MIN_MANIFESTS
@@ -64,7 +64,7 @@ def continued(
             return None
         new = _written(store, layout, snapshot_id, added)
         return Listing((*_merged(store, layout, snapshot_id, kept), *new), tuple(added), tuple(gone))
-    except (CorruptFileError, FileNotFoundError, KeyError, TypeError):
+    except (UnreadableFileError, FileNotFoundError, KeyError, TypeError):
         return None
 
 

@@ -14,9 +14,9 @@ from paimon_core.commit.publish import Publisher
 from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
-    CorruptFileError,
     NotFoundError,
     PaimonError,
+    UnreadableFileError,
 )
 from paimon_core.iceberg.follow import follow, is_followed
 from paimon_core.maintenance.auto_tags import create_automatic_tags
@@ -77,7 +77,7 @@ def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:
     have committed since: if they are missing for good, the last of them gets the same error."""
     if isinstance(error, CommitConflictError | AlreadyExistsError):
         return True
-    if not isinstance(error, NotFoundError | FileNotFoundError | CorruptFileError):
+    if not isinstance(error, NotFoundError | FileNotFoundError | UnreadableFileError):
         return False
     try:
         latest = latest_snapshot(store)

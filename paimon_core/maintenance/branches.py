@@ -11,12 +11,12 @@ from dataclasses import replace
 from paimon_core.errors import (
     BranchExistsError,
     CommitUnknownError,
-    CorruptFileError,
     InvalidDataError,
     InvalidNameError,
     InvalidOptionError,
     SnapshotNotFoundError,
     TagNotFoundError,
+    UnreadableFileError,
 )
 from paimon_core.maintenance.references import versions_of
 from paimon_core.maintenance.release import release
@@ -77,7 +77,7 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
 def _is_still(store: TableStore, tag: Tag, branch: str) -> bool:
     try:
         return read_tag(store, tag.name) == tag
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise CommitUnknownError(
             f"Branch {branch!r} of table {store.name} is made, but whether its tag was deleted meanwhile could not be "
             f"established: {error} Read the branch, or delete it and make it anew."

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnreadableFileError
 from paimon_core.manifests.entries import EntryColumns, FileLocation, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
@@ -71,7 +71,7 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
     """The manifests of a list, None where it cannot be read: reading what it names raises the error."""
     try:
         return [m.file_name for m in read_manifest_list(store, name)]
-    except CorruptFileError:
+    except UnreadableFileError:
         return None
 
 
@@ -146,7 +146,7 @@ class NeededFiles:
     def _try(self, read: Callable[[], Iterable[T]]) -> Iterable[T]:
         try:
             return read()
-        except CorruptFileError:
+        except UnreadableFileError:
             if not self.tolerant:
                 raise
             return ()

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paimon_core.errors import CommitConflictError, CorruptFileError, PaimonError, SchemaNotFoundError
+from paimon_core.errors import CommitConflictError, PaimonError, SchemaNotFoundError, UnreadableFileError
 from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -78,7 +78,7 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
                 return
         except _LookAgainError:
             continue
-        except (CorruptFileError, SchemaNotFoundError) as error:
+        except (UnreadableFileError, SchemaNotFoundError) as error:
             if _list(store) == listed:
                 raise
             failure = error

@@ -9,10 +9,10 @@ from paimon_core.commit.publish import create_new
 from paimon_core.errors import (
     BranchNotFoundError,
     CommitUnknownError,
-    CorruptFileError,
     SnapshotNotFoundError,
     TagExistsError,
     TagNotFoundError,
+    UnreadableFileError,
 )
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.references import Versions
@@ -51,7 +51,7 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
         )
     try:
         kept = is_kept(store, tag)
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise CommitUnknownError(
             f"Tag {name!r} of table {store.name} is made, but whether its snapshot has expired meanwhile could not be "
             f"established: {error} Read the tag, or delete it and make it anew."

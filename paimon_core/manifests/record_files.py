@@ -137,7 +137,7 @@ def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> I
 def _check_version(record: Record[Any], known: int, path: str, found: int) -> None:
     if found > known:
         cause = f"it has {record.name} version {found}, this library knows versions up to {known}"
-        raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+        raise UnsupportedVersionError(path, cause)
 
 
 def _bounded_columns(data: bytes) -> pa.Table:

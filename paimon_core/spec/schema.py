@@ -137,7 +137,7 @@ def decode_schema(path: str, data: bytes) -> TableSchema:
     version = node.get("version", 1)
     if isinstance(version, int) and version > CURRENT_VERSION:
         cause = f"it has schema version {version}, this library knows versions up to {CURRENT_VERSION}"
-        raise UnsupportedVersionError(path, cause, "upgrade paimon-sql")
+        raise UnsupportedVersionError(path, cause)
     try:
         schema = _build(node)
         if len(schema.field_by_name) != len(schema.fields):

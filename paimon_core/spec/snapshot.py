@@ -121,7 +121,6 @@ def decode_snapshot(path: str, data: bytes) -> Snapshot:
         raise UnsupportedVersionError(
             path,
             f"it has snapshot version {version}, this library knows versions up to {CURRENT_VERSION}",
-            "upgrade paimon-sql",
         )
     values: dict[str, Any] = {}
     for name, key, kind, required in _FIELDS:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnreadableFileError
 
 
 @contextmanager
 def files_of(table: str) -> Iterator[None]:
-    """Let a `CorruptFileError` of a file that is told by its name alone say which table's it is."""
+    """Add the table to an `UnreadableFileError` that gives a file's name alone, without its folder."""
     try:
         yield
-    except CorruptFileError as e:
+    except UnreadableFileError as e:
         if "/" in e.path:
             raise
-        raise type(e)(f"{e.path} of table {table}", e.cause, e.advice) from e
+        raise e.changed(path=f"{e.path} of table {table}") from e

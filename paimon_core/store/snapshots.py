@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError
+from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
@@ -120,6 +120,6 @@ def _read(store: TableStore, snapshot_id: int) -> Snapshot:
 def _read_hint(store: TableStore, path: str) -> int | None:
     try:
         match = _HINT.fullmatch(store.io.read_bytes(path, MOST_HINT))
-    except (StorageError, FileNotFoundError, CorruptFileError):
+    except (StorageError, FileNotFoundError, UnreadableFileError):
         return None
     return int(match[1]) if match and int(match[1]) > 0 else None

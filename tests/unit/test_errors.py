@@ -13,6 +13,8 @@ from paimon_core.errors import (
     NotFoundError,
     PaimonError,
     StorageError,
+    UnfamiliarFormError,
+    UnreadableFileError,
     UnsupportedVersionError,
 )
 
@@ -56,13 +58,47 @@ def test_a_corrupt_file_is_named_with_cause_and_advice() -> None:
     assert str(error) == (
         "File t/snapshot/snapshot-1 is corrupt: it is no JSON; restore the file from a backup, or roll back past it."
     )
-    newer = UnsupportedVersionError("p", "it has version 9", "upgrade paimon-sql")
-    assert str(newer) == "File p is corrupt: it has version 9; upgrade paimon-sql."
+
+
+UNDERSTOOD_BY_OTHERS = [UnsupportedVersionError, UnfamiliarFormError]
+
+
+@pytest.mark.parametrize("kind", UNDERSTOOD_BY_OTHERS)
+def test_a_healthy_file_is_not_called_corrupt(kind: type[UnreadableFileError]) -> None:
+    error = kind("t/snapshot/snapshot-1", "it has snapshot version 9", writer="paimon-rust 0.9")
+    assert not isinstance(error, CorruptFileError)
+    for part in (
+        "t/snapshot/snapshot-1",
+        "it has snapshot version 9",
+        "written by paimon-rust 0.9",
+        "left as it is",
+        "upgrade paimon-sql",
+        "issue tracker",
+    ):
+        assert part in str(error)
+    for word in ("corrupt", "restore", "backup", "damaged"):
+        assert word not in str(error)
+
+
+def test_the_text_without_a_writer_names_none() -> None:
+    assert "written by" not in str(UnfamiliarFormError("p", "its union has three branches"))
+
+
+@pytest.mark.parametrize("kind", [CorruptFileError, *UNDERSTOOD_BY_OTHERS])
+def test_a_changed_error_keeps_the_rest(kind: type[UnreadableFileError]) -> None:
+    error = kind("p", "cause", "advice", "writer").changed(path="q")
+    assert (type(error), error.path, error.cause, error.advice, error.writer) == (
+        kind,
+        "q",
+        "cause",
+        "advice",
+        "writer",
+    )
 
 
 @pytest.mark.parametrize("error", ALL, ids=lambda e: e.__name__)
 def test_errors_travel_between_processes(error: type[PaimonError]) -> None:
-    made = error("p", "cause", "advice") if issubclass(error, CorruptFileError) else error("what is wrong")
+    made = error("p", "cause", "advice", "writer") if issubclass(error, UnreadableFileError) else error("what is wrong")
     back = pickle.loads(pickle.dumps(made))  # noqa: S301  our own bytes
     assert type(back) is error
     assert str(back) == str(made)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paimon_core.errors import UnsupportedVersionError
-from paimon_core.indexes.file_index.cursor import ADVICE, Cursor, encode_text, int32
+from paimon_core.errors import UnsupportedVersionError, is_later
+from paimon_core.indexes.file_index.cursor import WITHOUT, Cursor, encode_text, int32
 
 MAGIC = (1493475289347502).to_bytes(8, "big")
 VERSION = 1
@@ -60,8 +60,10 @@ def head_size(path: str, prefix: bytes) -> int:
     if cursor.take(8) != MAGIC:
         raise cursor.corrupt(f"it begins with {prefix[:8].hex()}, not with {MAGIC.hex()}")
     version = cursor.number(4)
+    if is_later(version, VERSION):
+        raise UnsupportedVersionError(path, f"it is a file index of version {version}, known is {VERSION}", WITHOUT)
     if version != VERSION:
-        raise UnsupportedVersionError(path, f"it is a file index of version {version}, known is {VERSION}", ADVICE)
+        raise cursor.corrupt(f"has the version {version}, known is {VERSION}")
     size = cursor.number(4)
     if not PREFIX_SIZE <= size <= _MOST_HEAD_BYTES:
         raise cursor.corrupt(f"it has a head of {size} bytes")

@@ -9,6 +9,7 @@ from pyroaring import BitMap
 from paimon_core.errors import CorruptFileError
 
 Rows = BitMap
+WITHOUT = "upgrade paimon-sql, or set 'file-index.read.enabled' = 'false' to read without the index"
 ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.enabled' = 'false'"
 
 

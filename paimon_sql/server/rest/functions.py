@@ -6,8 +6,8 @@ import uuid
 from typing import Any
 
 from paimon_core.errors import (
-    CorruptFileError,
     InvalidSchemaError,
+    UnreadableFileError,
     UnsupportedFeatureError,
 )
 from paimon_core.spec.identifier import Identifier
@@ -41,7 +41,7 @@ def create_function(catalog: SupportsDatabases, call: Call) -> None:
     functions, identifier = _with_functions(catalog), Identifier.of(call.names[0], member(call.body, "name", str))
     try:
         function = function_of("the request", dict(call.body))
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise InvalidSchemaError(f"Function {identifier} cannot be created: {error.cause}.") from error
     if member(call.body, "replace", bool, False):
         functions.replace_function(identifier, function, create=member(call.body, "create", bool, False))

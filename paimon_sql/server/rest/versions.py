@@ -10,11 +10,11 @@ from paimon_core.commit.publish import PublishOutcome
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
-    CorruptFileError,
     InvalidDataError,
     InvalidOptionError,
     SnapshotNotFoundError,
     TableNotFoundError,
+    UnreadableFileError,
     UnsupportedFeatureError,
 )
 from paimon_core.maintenance import branches, consumers, tags
@@ -61,7 +61,7 @@ def _checked(table: Table, data: bytes) -> Snapshot:
     """The snapshot of a request. Raises `InvalidDataError` for one that cannot be one of the table's."""
     try:
         snapshot = decode_snapshot("snapshot", data)
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise InvalidDataError(f"The snapshot is none: {error.cause}.") from error
     names = (
         *(snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list),

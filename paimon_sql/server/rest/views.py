@@ -6,9 +6,9 @@ import uuid
 from typing import Any
 
 from paimon_core.errors import (
-    CorruptFileError,
     InvalidOptionError,
     InvalidSchemaError,
+    UnreadableFileError,
     UnsupportedFeatureError,
 )
 from paimon_core.spec.identifier import Identifier
@@ -43,7 +43,7 @@ def create_view(catalog: SupportsDatabases, call: Call) -> None:
         raise InvalidOptionError("The view is of another database than the address.")
     try:
         view = view_of("the request", member(call.body, "schema", dict))
-    except CorruptFileError as error:
+    except UnreadableFileError as error:
         raise InvalidSchemaError(f"View {identifier} cannot be created: {error.cause}.") from error
     if member(call.body, "replace", bool, False):
         views.replace_view(identifier, view, create=member(call.body, "create", bool, False))

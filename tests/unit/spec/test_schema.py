@@ -79,7 +79,7 @@ def test_what_old_writers_left_out() -> None:
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(UnsupportedVersionError, match=rf"{PATH}.*version 4.*up to 3; upgrade paimon-sql"):
+    with pytest.raises(UnsupportedVersionError, match=rf"{PATH}.*version 4.*up to 3.*; upgrade paimon-sql"):
         decode(version=4)
 
 

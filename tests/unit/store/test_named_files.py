@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_core.errors import CorruptFileError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnreadableFileError, UnsupportedVersionError
 from paimon_core.store.named_files import files_of
 
 
-@pytest.mark.parametrize("kind", [CorruptFileError, UnsupportedVersionError])
-def test_a_name_gets_its_table(kind: type[CorruptFileError]) -> None:
+@pytest.mark.parametrize("kind", [CorruptFileError, UnsupportedVersionError, UnfamiliarFormError])
+def test_a_name_gets_its_table(kind: type[UnreadableFileError]) -> None:
     with (
-        pytest.raises(kind, match=r"^File data-1\.orc of table db\.t is corrupt: it is odd; mend it\.$"),
+        pytest.raises(kind, match=r"^File data-1\.orc of table db\.t .*: it is odd \(written by orc\).*; mend it\.$"),
         files_of("db.t"),
     ):
-        raise kind("data-1.orc", "it is odd", "mend it")
+        raise kind("data-1.orc", "it is odd", "mend it", "orc")
 
 
 def test_a_path_says_enough() -> None:

@@ -236,7 +236,7 @@ def _definition(views: SupportsViews, identifier: Identifier) -> View | None:
     except ViewNotFoundError:
         return None
     except CorruptFileError as e:
-        raise CorruptFileError(e.path, e.cause, "replace it with CREATE OR REPLACE VIEW, or drop it") from e
+        raise e.changed(advice="replace it with CREATE OR REPLACE VIEW, or drop it") from e
 
 
 def _without(properties: Mapping[str, str], statement: ViewStatement, identifier: Identifier) -> dict[str, str]:
