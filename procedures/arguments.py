@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from typing import Any
 
+from paimon_core import time_zones
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
 from paimon_core.options import duration
@@ -52,23 +53,17 @@ def idle_millis(text: str) -> int:
         raise InvalidOptionError(f"partition_idle_time cannot be {text!r}: it is {e}.") from e
 
 
-def moment(argument: str, text: str, zone: tzinfo | None) -> datetime:
-    """`2024-01-31 12:00:00` or `2024-01-31`, in `zone` where it names none, as a moment.
+def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
+    """`2024-01-31 12:00:00` or `2024-01-31`, in `zone` if the text names none, as epoch milliseconds.
 
     Raises `InvalidOptionError`.
     """
     try:
-        found = datetime.fromisoformat(text.strip())
-        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
-    except (ValueError, OverflowError) as e:
+        return time_zones.epoch_millis(text, zone)
+    except ValueError as e:
         raise InvalidOptionError(
             f"{argument} cannot be {text!r}: write it as '2024-01-31 12:00:00' or '2024-01-31'."
         ) from e
-
-
-def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
-    """See `moment`, as epoch milliseconds."""
-    return (moment(argument, text, zone) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def time_to_live(argument: str, text: str | None) -> timedelta | None:

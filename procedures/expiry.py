@@ -10,7 +10,7 @@ from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import local_now
 from paimon_core.maintenance.tags import expired_tags
-from paimon_sql.procedures.arguments import epoch_millis, given, moment, table_options
+from paimon_sql.procedures.arguments import epoch_millis, given, table_options
 from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
@@ -69,9 +69,7 @@ def expire_tags(context: ProcedureContext, table: str, older_than: str | None = 
     The result is their names.
     """
     target = context.load_table(table)
-    older_than = given(older_than)
-    before = None if older_than is None else moment("older_than", older_than, context.zone).astimezone()
-    expired = expired_tags(target.store, local_now(), before.replace(tzinfo=None) if before else None)
+    expired = expired_tags(target.store, local_now(), _older(context, older_than))
     target.versions.delete_tags(expired)
     return [(name,) for name in expired] or [("No expired tags.",)]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from paimon_core.errors import InvalidOptionError, TagExistsError
 from paimon_core.maintenance.tags import create_tag, delete_tags, replace_tag
@@ -24,6 +22,7 @@ from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import TagPeriod, tag_period
 from paimon_core.store.tags import list_tags, require_tag, tag_names
+from paimon_core.time_zones import time_zone
 
 _BATCH_PREFIX = "batch-write-"
 
@@ -99,16 +98,10 @@ def _moment(millis: int, zone: tzinfo | None) -> datetime:
 def _zone(options: TableOptions) -> tzinfo | None:
     """`sink.process-time-zone`, None for the process's own."""
     name = options[SINK_PROCESS_TIME_ZONE]
-    offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", name)
     try:
-        if offset:
-            minutes = int(offset[2]) * 60 + int(offset[3] or 0)
-            return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError) as e:
-        raise InvalidOptionError(
-            f"Option '{SINK_PROCESS_TIME_ZONE.key}' cannot be {name!r}: it is no time zone."
-        ) from e
+        return time_zone(name) if name else None
+    except InvalidOptionError as e:
+        raise InvalidOptionError(f"Option '{SINK_PROCESS_TIME_ZONE.key}' cannot be {name!r}: {e}") from e
 
 
 def _default_retained(options: TableOptions) -> timedelta | None:

@@ -129,17 +129,24 @@ def _follow(store: TableStore) -> None:
     keep_up(store)
 
 
-def expired_tags(store: TableStore, now: datetime, older_than: datetime | None = None) -> list[str]:
-    """The names of the tags whose time is over, and of those made before `older_than`. Both are local times."""
+def expired_tags(store: TableStore, now: datetime, older_than: int | None = None) -> list[str]:
+    """The names of the tags whose time is over, and of the tags made before `older_than`.
+
+    `now` is a local time, `older_than` are epoch milliseconds.
+    """
     expired = []
     for tag in list_tags(store):
-        created = tag.created
-        if older_than is not None and (created is None or tag.retained is None):
-            created = datetime.fromtimestamp(store.io.status(store.paths.tag(tag.name)).modified / 1000)
         over = tag.created is not None and tag.retained is not None and now > tag.created + tag.retained
-        if over or (older_than is not None and created is not None and created < older_than):
+        if over or (older_than is not None and _made(store, tag) < older_than):
             expired.append(tag.name)
     return expired
+
+
+def _made(store: TableStore, tag: Tag) -> int:
+    """When a tag was made, in epoch milliseconds."""
+    if tag.created is None or tag.retained is None:
+        return store.io.status(store.paths.tag(tag.name)).modified
+    return int(tag.created.timestamp() * 1000)
 
 
 def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import (
@@ -30,6 +30,7 @@ from paimon_core.store.snapshots import (
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
+from paimon_core.time_zones import epoch_millis
 
 _VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version")
 _MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
@@ -206,9 +207,8 @@ def _commit_time(store: TableStore, snapshot_id: int) -> int:
 def wall_clock_millis(text: str, zone: tzinfo | None) -> int:
     """Epoch milliseconds of `scan.timestamp`. Raises `InvalidOptionError`."""
     try:
-        moment = datetime.fromisoformat(text.strip())
+        return epoch_millis(text, zone)
     except ValueError as e:
         raise InvalidOptionError(
             f"Option 'scan.timestamp' cannot be {text!r}: write it as '2024-01-31 12:00:00' or '2024-01-31'."
         ) from e
-    return int((moment.replace(tzinfo=zone) if zone and not moment.tzinfo else moment).timestamp() * 1000)

@@ -15,6 +15,7 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
+from paimon_core.time_zones import time_zone
 from paimon_sql.notebook.answer import Answer, Done, SqlError
 from paimon_sql.notebook.parameters import bound
 from paimon_sql.notebook.progress import progress_of
@@ -22,7 +23,6 @@ from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import Result
-from paimon_sql.shell.runner import time_zone
 
 _LIMIT = 20  # rows shown
 _HEAD = re.compile(r"\s*(?:--limit[ =](?P<limit>\d+)\s*)?(?:(?P<name>[^\W\d]\w*)\s*<<)?\s*")

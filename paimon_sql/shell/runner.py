@@ -6,13 +6,13 @@ import re
 import time
 import traceback
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, TextIO
-from zoneinfo import ZoneInfo
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.escapes import visible
+from paimon_core.time_zones import time_zone
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
@@ -125,18 +125,6 @@ class Shell:
     def _print(self, text: str) -> None:
         self.out.write(visible(text) if self.out.isatty() else text)
         self.out.flush()
-
-
-def time_zone(name: str) -> tzinfo | None:
-    """A zone by its name or its offset (+08:00); None where Python knows neither."""
-    try:
-        return ZoneInfo(name)
-    except (ValueError, KeyError, OSError):
-        pass
-    try:
-        return datetime.strptime(name, "%z").tzinfo
-    except ValueError:
-        return None
 
 
 def _footer(count: int, more: bool, started: float) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from datetime import tzinfo
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
+from paimon_core.time_zones import time_zone
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.rows import internal_rows
@@ -115,8 +116,9 @@ class SessionBridge:
         """What makes of a column's name the one that it is compared by."""
         return str if self.is_case_sensitive() else str.lower
 
-    def time_zone(self) -> ZoneInfo:
-        return ZoneInfo(self.conf("spark.sql.session.timeZone", "UTC"))
+    def time_zone(self) -> tzinfo:
+        """The session's zone; the machine's where the session sets none."""
+        return time_zone(str(self._conf.sessionLocalTimeZone()))
 
     def current_database(self) -> str:
         return current_namespace(self.session)

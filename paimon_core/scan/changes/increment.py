@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from enum import StrEnum
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
@@ -31,6 +31,7 @@ from paimon_core.store.snapshots import (
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import tag_period
 from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.time_zones import epoch_millis
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
 TO_AUTO_TAG = "incremental-to-auto-tag"
@@ -220,9 +221,8 @@ def _epoch_millis(text: str, zone: tzinfo | None) -> int:
     if text.isascii() and text.removeprefix("-").isdigit():
         return int(text)
     try:
-        moment = datetime.fromisoformat(text)
+        return epoch_millis(text, zone)
     except ValueError as e:
         raise InvalidOptionError(
             f"Option '{BETWEEN_TIMESTAMP}' cannot have {text!r}: write epoch milliseconds or '2024-01-31 12:00:00'."
         ) from e
-    return int((moment.replace(tzinfo=zone) if zone and not moment.tzinfo else moment).timestamp() * 1000)

@@ -89,7 +89,8 @@ def test_tags_expire(store: TableStore) -> None:
     now = datetime.now()
     assert expired_tags(store, now) == []
     assert expired_tags(store, now + timedelta(hours=2)) == ["short"]
-    assert expired_tags(store, now, older_than=now + timedelta(hours=1)) == ["ever", "long", "short"]
+    in_an_hour = int((now + timedelta(hours=1)).timestamp() * 1000)
+    assert expired_tags(store, now, older_than=in_an_hour) == ["ever", "long", "short"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from paimon_sql.shell.runner import time_zone
 from tests.unit.shell.fakes import FakeFrame, FakeSession, shell_on
 
 NUMBERS = FakeFrame({"n": "long"}, (1,), (2,), (3,))
@@ -93,13 +92,6 @@ def test_instants_are_printed_in_the_zone_of_the_session():
     session.conf = SimpleNamespace(get={"spark.sql.session.timeZone": "+08:00"}.__getitem__)
     shell = shell_on(session)
     assert shell._zone().utcoffset(None).total_seconds() == 8 * 3600
-
-
-def test_time_zones():
-    assert str(time_zone("Asia/Tokyo")) == "Asia/Tokyo"
-    assert str(time_zone("Z")) == "UTC"
-    assert time_zone("Mars/Phobos") is None
-    assert time_zone("../etc/passwd") is None
 
 
 def test_source_runs_another_script(tmp_path):

@@ -1,0 +1,146 @@
+"""Time zones by name, and moments as texts. One rule book, which is Spark's.
+
+A zone is a region (`Asia/Shanghai`), an offset (`+08:00`, `+8`, `Z`), an offset behind a prefix (`GMT+8`, `UTC+08:00`)
+or a short name of Java's (`PST`). A text without a zone is a wall clock. A wall clock that a change of daylight saving
+repeats means the first of both moments. A wall clock that a change skips means the moment as far behind the change.
+Source: `DateTimeUtils.getZoneId` of Spark, `ZoneId` of Java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from paimon_core.errors import InvalidOptionError
+
+# Java's `ZoneId.SHORT_IDS`. Java 24 reads the last three as America/Panama, America/Phoenix and Pacific/Honolulu, whose
+# offsets are the same since 1968
+SHORT_NAMES: Mapping[str, str] = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+    "EST": "-05:00",
+    "MST": "-07:00",
+    "HST": "-10:00",
+}
+_SHORT_HOUR = re.compile(r"([+-])(\d):")  # +8:00, and +08:0 below, as Spark 2 wrote them
+_SHORT_MINUTE = re.compile(r"([+-]\d\d):(\d)$")
+_OFFSET = re.compile(r"[+-](\d|\d\d(\d\d(\d\d)?|:\d\d(:\d\d)?)?)", re.ASCII)
+_PREFIXED = re.compile(r"(UTC|GMT|UT)(?P<offset>[+-].*)?")
+_REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
+_FARTHEST = timedelta(hours=18)
+_TEXT = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
+    r"([ T](?P<hour>\d{1,2}):(?P<minute>\d{1,2})(:(?P<second>\d{1,2})(\.(?P<fraction>\d{0,30}))?)?"
+    r"\s*(?P<zone>[A-Za-z+-].*)?)?",
+    re.ASCII,
+)
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLI = timedelta(milliseconds=1)
+
+
+def time_zone(name: str) -> tzinfo:
+    """The zone of a name. Raises `InvalidOptionError`."""
+    try:
+        return _zone(name)
+    except ValueError as e:
+        raise InvalidOptionError(
+            f"{name!r} is not a valid time zone: write a region such as 'Asia/Shanghai', or an offset such as '+08:00'."
+        ) from e
+
+
+def parsed_moment(text: str) -> tuple[datetime, int, tzinfo | None]:
+    """A text as a wall clock of whole seconds, the nanoseconds of the second, and the zone that the text names.
+
+    Raises `ValueError`.
+    """
+    text = text.strip()
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        other = datetime.fromisoformat(text)  # such as 20240131T12
+        return other.replace(microsecond=0, tzinfo=None), other.microsecond * 1000, other.tzinfo
+    wall = datetime(*(int(found[part] or 0) for part in _PARTS))  # type: ignore[arg-type]
+    nanos = int((found["fraction"] or "")[:9].ljust(9, "0"))
+    return wall, nanos, _zone(found["zone"].strip()) if found["zone"] else None
+
+
+def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
+    """A text as epoch milliseconds and the nanoseconds of the millisecond.
+
+    `zone` is where a text without a zone is read, None: this process's. Raises `ValueError`.
+    """
+    wall, nanos, named = parsed_moment(text)
+    try:
+        moment = _moment(wall, named or zone)
+    except OverflowError as e:
+        raise ValueError(text) from e
+    return (moment - _EPOCH) // _MILLI + nanos // 1_000_000, nanos % 1_000_000
+
+
+def epoch_millis(text: str, zone: tzinfo | None) -> int:
+    """See `epoch_moment`."""
+    return epoch_moment(text, zone)[0]
+
+
+def _moment(wall: datetime, zone: tzinfo | None) -> datetime:
+    """What a wall clock of a zone means, None: of this process."""
+    if zone is not None:
+        return wall.replace(tzinfo=zone).astimezone(UTC)
+    # `astimezone` reads a wall clock that is skipped as an hour before the change
+    seconds = int(wall.replace(microsecond=0).timestamp())
+    return _EPOCH + timedelta(seconds=seconds, microseconds=wall.microsecond)
+
+
+def _zone(name: str) -> tzinfo:
+    """As `time_zone`. Raises `ValueError`."""
+    spelled = _SHORT_MINUTE.sub(r"\1:0\2", _SHORT_HOUR.sub(r"\g<1>0\2:", name, count=1))
+    spelled = SHORT_NAMES.get(spelled, spelled)
+    if spelled == "Z":
+        return UTC
+    if spelled[:1] in ("+", "-"):
+        return _fixed(spelled)
+    if prefixed := _PREFIXED.fullmatch(spelled):
+        return _fixed(prefixed["offset"]) if prefixed["offset"] else UTC
+    if not _REGION.fullmatch(spelled):
+        raise ValueError(name)
+    try:
+        return ZoneInfo(spelled)
+    except (KeyError, OSError) as e:
+        raise ValueError(name) from e
+
+
+def _fixed(offset: str) -> tzinfo:
+    if not _OFFSET.fullmatch(offset):
+        raise ValueError(offset)
+    digits = offset[1:].replace(":", "")
+    digits = digits.rjust(2, "0") if len(digits) < 2 else digits
+    hours, minutes, seconds = (int(digits[i : i + 2] or 0) for i in (0, 2, 4))
+    distance = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if minutes > 59 or seconds > 59 or distance > _FARTHEST:
+        raise ValueError(offset)
+    return timezone(-distance if offset[0] == "-" else distance) if distance else UTC

@@ -1,0 +1,101 @@
+"""Moments as texts, in whatever zone the session and the machine are."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.time_zones import SHORT_NAMES, time_zone
+from tests.support.surroundings import SESSION_ZONE, machine_zone
+
+pytestmark = pytest.mark.spark
+
+# the zone of the machine, None for that of the tests, and what the session says of its own
+SURROUNDINGS = [
+    ("Asia/Shanghai", None),
+    ("America/Los_Angeles", None),
+    ("Asia/Kolkata", "SET TIME ZONE LOCAL"),
+    ("America/New_York", "SET TIME ZONE 'Asia/Tokyo'"),
+    (None, "SET TIME ZONE INTERVAL 8 HOURS"),
+    (None, "SET TIME ZONE INTERVAL '-03:30:15' HOUR TO SECOND"),
+    (None, f"SET {SESSION_ZONE}=+08:00"),
+    (None, f"SET {SESSION_ZONE}=UTC+8"),
+    (None, f"SET {SESSION_ZONE}=Z"),
+    ("Europe/Paris", f"SET {SESSION_ZONE}=CST"),
+]
+
+
+def _one(spark: Any, query: str) -> Any:
+    return spark.sql(query).first()[0]
+
+
+def test_zones_are_named_as_spark_names_them(spark: Any) -> None:
+    # Java 17 has 13 names of Unix System V, which the tz database gave up
+    known = [z for z in spark._jvm.java.time.ZoneId.getAvailableZoneIds() if not z.startswith("SystemV/")]
+    assert SHORT_NAMES.keys() == set(spark._jvm.java.time.ZoneId.SHORT_IDS)
+    spelled = ["+08:00", "+8", "+08:00:30", "-0330", "+8:00", "+08:5", "GMT+8", "UTC-03:30", "UT+1", "Z", "GMT", "UT"]
+    moments = [datetime(year, month, 1, 12) for year in (2000, 2024) for month in (1, 7)]
+    names = spark.createDataFrame([(name,) for name in (*known, *SHORT_NAMES, *spelled)], "zone STRING")
+    shown = spark.createDataFrame([(m.replace(tzinfo=UTC),) for m in moments], "moment TIMESTAMP").crossJoin(names)
+    rows = shown.selectExpr("zone", "unix_micros(moment)", "unix_micros(from_utc_timestamp(moment, zone))").collect()
+    assert len(rows) > 2000
+    offsets = [time_zone(name).utcoffset(_wall(name, before)) for name, before, _ in rows]
+    pairs = zip(rows, offsets, strict=True)
+    assert [row for row, ours in pairs if timedelta(microseconds=row[2] - row[1]) != ours] == []
+
+
+def _wall(name: str, micros: int) -> datetime:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return moment.astimezone(time_zone(name)).replace(tzinfo=None)
+
+
+def test_every_way_to_name_a_moment_is_in_the_session_s_zone(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (k INT)")
+    for value in (1, 2):
+        spark.sql(f"INSERT INTO t VALUES ({value})")
+    folder = Path(warehouse, "default.db", "t", "snapshot")
+    made = [json.loads((folder / f"snapshot-{n}").read_text())["timeMillis"] for n in (1, 2)]
+    wrong = {}
+    for machine, statement in SURROUNDINGS:
+        with nullcontext() if machine is None else machine_zone(spark, machine):
+            spark.conf.unset(SESSION_ZONE)
+            if statement is not None:
+                spark.sql(statement)
+            found = _doors(spark, made)
+            wrong |= {(machine, statement): d} if (d := {k: v for k, v in found.items() if v is not True}) else {}
+    assert wrong == {}
+
+
+def _doors(spark: Any, made: list[int]) -> dict[str, Any]:
+    """By the name of a way to name a moment, whether it means what Spark means."""
+    first, last, hour_ago, in_an_hour = (
+        _one(spark, f"SELECT date_format(timestamp_millis({m}), 'yyyy-MM-dd HH:mm:ss.SSS')")
+        for m in (*made, made[0] - 3_600_000, made[1] + 3_600_000)
+    )
+    spark.sql("CALL sys.create_tag('t', 'kept', 1)")
+    shown = "SELECT date_format({}, 'yyyy-MM-dd HH:mm:ss.SSS') FROM t${}"
+    count = "SELECT count(*) FROM "
+    times = f"'{first}', '{last}'"
+    found = {
+        "$snapshots": _one(spark, shown.format("commit_time", "snapshots ORDER BY snapshot_id")) == first,
+        "$tags": _one(spark, shown.format("commit_time", "tags")) == first,
+        "$schemas": hour_ago < _one(spark, shown.format("update_time", "schemas")) < first,
+        "TIMESTAMP AS OF": _one(spark, f"{count} t TIMESTAMP AS OF '{first}'") == 1,
+        "scan.timestamp": _one(spark, f"{count} t WITH ('scan.timestamp' = '{first}')") == 1,
+        "option": spark.read.option("scan.timestamp", first).table("t").count() == 1,
+        "between": _one(spark, f"{count} paimon_incremental_between_timestamp('t', {times})") == 1,
+        "expire_snapshots": _one(spark, f"CALL sys.expire_snapshots(`table` => 't', older_than => '{first}')") == 0,
+        "remove_orphan_files": _one(
+            spark, f"CALL sys.remove_orphan_files(`table` => 't', older_than => '{hour_ago}', dry_run => true)"
+        )
+        == 0,
+        "expire_tags none": _one(spark, f"CALL sys.expire_tags('t', '{hour_ago}')") == "No expired tags.",
+        "expire_tags": _one(spark, f"CALL sys.expire_tags('t', '{in_an_hour}')") == "kept",
+    }
+    spark.sql("CALL sys.delete_tag('t', 'kept')")
+    return found
