@@ -3,6 +3,9 @@
 A zone is a region (`Asia/Shanghai`), an offset (`+08:00`, `+8`, `Z`), an offset behind a prefix (`GMT+8`, `UTC+08:00`)
 or a short name of Java's (`PST`). A text without a zone is a wall clock. A wall clock that a change of daylight saving
 repeats means the first of both moments. A wall clock that a change skips means the moment as far behind the change.
+
+Paimon stores some moments as wall clocks of the machine that wrote them: tags and data files keep so when they were
+made. As Java does, we take such a wall clock for one of this process.
 Source: `DateTimeUtils.getZoneId` of Spark, `ZoneId` of Java.
 """
 
@@ -62,6 +65,7 @@ _TEXT = re.compile(
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLI = timedelta(milliseconds=1)
+_BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # a day within what Python's dates can be
 
 
 def time_zone(name: str) -> tzinfo:
@@ -102,9 +106,22 @@ def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
     return (moment - _EPOCH) // _MILLI + nanos // 1_000_000, nanos % 1_000_000
 
 
+def wall_moment(text: str) -> tuple[int, int]:
+    """As `epoch_moment`, of a text whose zone does not count. Raises `ValueError`."""
+    wall, nanos, _ = parsed_moment(text)
+    return (wall.replace(tzinfo=UTC) - _EPOCH) // _MILLI + nanos // 1_000_000, nanos % 1_000_000
+
+
 def epoch_millis(text: str, zone: tzinfo | None) -> int:
     """See `epoch_moment`."""
     return epoch_moment(text, zone)[0]
+
+
+def wall_clock(millis: int, zone: tzinfo | None) -> int:
+    """Epoch milliseconds as the wall clock of a zone, in milliseconds since the wall clock of 1970."""
+    known = min(max(millis, _BOUNDS[0]), _BOUNDS[1])
+    moment = (_EPOCH + timedelta(milliseconds=known)).astimezone(zone)
+    return millis + (moment.utcoffset() or timedelta()) // _MILLI
 
 
 def _moment(wall: datetime, zone: tzinfo | None) -> datetime:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta, tzinfo
+from functools import partial
 from typing import Any
 
 from paimon_core import time_zones
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
 from paimon_core.options import duration
-from paimon_core.spec.types import DataField
+from paimon_core.spec.paths import unescape_path_name
+from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import value_of_text
 
 
-def partition_specs(text: str, fields: Sequence[DataField], default_name: str) -> Predicate:
+def partition_specs(text: str, fields: Sequence[DataField], default_name: str, zone: tzinfo | None) -> Predicate:
     """`dt=2024-01-01,hh=10;dt=2024-01-02` as a predicate on the partition columns; `default_name` stands for NULL.
 
-    Moments without an offset are in UTC. Raises `InvalidOptionError`.
+    Moments are in `zone`, as in SQL (None: this process's). Raises `InvalidOptionError`.
     """
-    by_name = {f.name: f for f in fields}
+    condition = partial(_condition, by_name={f.name: f for f in fields}, default_name=default_name, zone=zone)
     specs = [spec for spec in text.split(";") if spec.strip()]
     if not specs:
         raise InvalidOptionError("partitions names no partition: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
-    return Or(tuple(And(tuple(_condition(p, by_name, default_name) for p in spec.split(","))) for spec in specs))
+    return Or(tuple(And(tuple(condition(p) for p in spec.split(","))) for spec in specs))
 
 
 def table_options(text: str) -> dict[str, str]:
@@ -76,7 +78,7 @@ def time_to_live(argument: str, text: str | None) -> timedelta | None:
         raise InvalidOptionError(f"{argument} cannot be {text!r}: it is a duration such as '1 d' or '12 h'.") from e
 
 
-def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> Predicate:
+def _condition(part: str, by_name: dict[str, DataField], default_name: str, zone: tzinfo | None) -> Predicate:
     name, equals, value = (piece.strip() for piece in part.partition("="))
     if not equals or name not in by_name:
         known = ", ".join(by_name) or "none: the table is not partitioned"
@@ -87,11 +89,13 @@ def _condition(part: str, by_name: dict[str, DataField], default_name: str) -> P
         value = value[1:-1]
     if value == default_name:
         return IsNull(name)
-    return Compare(name, "=", _value(by_name[name], value))
-
-
-def _value(field: DataField, text: str) -> Any:
     try:
-        return value_of_text(field.type, text)
+        return Compare(name, "=", partition_value(by_name[name], value, zone))
     except ValueError as e:
-        raise InvalidOptionError(f"partitions has {field.name}={text}: that is no {field.type.sql()}.") from e
+        raise InvalidOptionError(f"partitions has {name}={value}: that is no {by_name[name].type.sql()}.") from e
+
+
+def partition_value(field: DataField, text: str, zone: tzinfo | None) -> Any:
+    """The value of a partition column that a text means; SHOW PARTITIONS escapes colons. Raises `ValueError`."""
+    is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
+    return value_of_text(field.type, text if is_text else unescape_path_name(text), zone)

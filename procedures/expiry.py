@@ -10,6 +10,8 @@ from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import local_now
 from paimon_core.maintenance.tags import expired_tags
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.value_texts import shown_partition
 from paimon_sql.procedures.arguments import epoch_millis, given, table_options
 from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
@@ -104,7 +106,8 @@ def expire_partitions(
     expired = drop_expired(target.store, local_now(), target.new_commit_user(), target.publisher)
     if not expired:
         return [("No expired partitions.",)]
-    specs = (target.store.partition_spec(p) for p in expired)
+    fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
+    specs = (shown_partition(fields, p, default, context.zone) for p in expired)
     return [(", ".join(f"{k}={v}" for k, v in spec.items()),) for spec in specs]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.options import PARTITION_DEFAULT_NAME
-from paimon_sql.procedures.arguments import partition_specs
+from paimon_core.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
+from paimon_core.spec.value_texts import folder_text
+from paimon_core.table import Table
+from paimon_sql.procedures.arguments import partition_specs, partition_value
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 
@@ -24,7 +27,7 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
     keys = target.schema.partition_keys
     if not keys:
         raise InvalidOptionError(f"Table {target.name} has no partitions: there are none to mark.")
-    specs = [_spec(text, keys) for text in partitions.split(";") if text.strip()]
+    specs = [_folders(target, _spec(text, keys), context.zone) for text in partitions.split(";") if text.strip()]
     if not specs:
         raise InvalidOptionError(f"partitions names no partition of {target.name}; its columns are {', '.join(keys)}.")
     mark_done(target.store, specs)
@@ -40,8 +43,22 @@ def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Se
     target = context.load_table(table)
     target.check_writable()
     fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
-    target.truncate(CommitInfo(user=target.new_commit_user()), partition_specs(partitions, fields, default))
+    dropped = partition_specs(partitions, fields, default, context.zone)
+    target.truncate(CommitInfo(user=target.new_commit_user()), dropped)
     return [(True,)]
+
+
+def _folders(table: Table, spec: dict[str, str], zone: tzinfo | None) -> dict[str, str]:
+    """Values as folders spell them. A text that is not a value of its column is taken for such a spelling."""
+    fields, spelled = table.schema.field_by_name, dict[str, str]()
+    for name, text in spec.items():
+        try:
+            value = partition_value(fields[name], text, zone)
+        except ValueError:
+            spelled[name] = text
+        else:
+            spelled[name] = folder_text(fields[name], value, legacy=table.store.options[PARTITION_LEGACY_NAME])
+    return spelled
 
 
 def _spec(text: str, keys: tuple[str, ...]) -> dict[str, str]:

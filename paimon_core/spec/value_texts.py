@@ -19,7 +19,7 @@ epoch milliseconds and the nanoseconds of the millisecond. Java has two texts fo
 Where each is used:
 
 - folders of partitions: `internal_text` (`partition.legacy-name`, the default), else `cast_text`
-- `$files`: keys and bounds by `internal_text`; partitions, there and in `$partitions`, by `cast_text`
+- `$files`: keys and bounds by `internal_text`; partitions, there and in all system tables, by `cast_text`
 - old files of a column that became a STRING: `cast_text`, by columns
 - `partition.timestamp-pattern`: `internal_text`, but a DATE as `cast_text`
 - bounds in `statistics/stat-…`: `bound_text`, SQL's text, but a DATE as epoch days
@@ -27,17 +27,19 @@ Where each is used:
 - texts that become values: folders of partitions and default values by columns (`arrow.casts`), `partitions` of
   procedures by `value_of_text`
 
-TIMESTAMP WITH LOCAL TIME ZONE is a moment in UTC in every text of a scalar, while columns are cast in the time zone of
-the process, as Java casts them in that of the JVM.
+Texts of TIMESTAMP WITH LOCAL TIME ZONE that people read and write are in a zone: partitions in system tables and in
+arguments of procedures are in the session's zone, as in SQL. Texts in storage are in UTC, so that all of them mean the
+same to every reader: folders, keys, bounds, CSV and JSON files. TIMESTAMP has no zone: its texts are alike everywhere.
 Source: Paimon's `InternalRowPartitionComputer` and `casting` rules, files and answers of Java.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,9 +47,10 @@ import numpy as np
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
+from paimon_core.time_zones import epoch_moment, wall_clock, wall_moment
 
 _MILLIS_PER_DAY = 86_400_000
-_EPOCH_DAY, _EPOCH = date(1970, 1, 1), datetime(1970, 1, 1)
+_EPOCH_DAY = date(1970, 1, 1)
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
@@ -74,12 +77,26 @@ def partition_spec(
 
     `legacy` is `partition.legacy-name`: as `internal_text`, else as `cast_text`. Raises `InvalidDataError` for bytes
     where it is set."""
+    return _spec(fields, partition, default_name, partial(folder_text, legacy=legacy))
+
+
+def shown_partition(
+    fields: Sequence[DataField], partition: bytes, default_name: str, zone: tzinfo | None
+) -> dict[str, str]:
+    """Partition columns and their values for people: by `cast_text`, in a zone (None: this process's)."""
+    return _spec(fields, partition, default_name, lambda field, value: cast_text(field.type, value, zone))
+
+
+def _spec(
+    fields: Sequence[DataField], partition: bytes, default_name: str, text: Callable[[DataField, Any], str]
+) -> dict[str, str]:
     values = decode_row([f.type for f in fields], partition)
-    texts = [None if v is None else _in_folder(f, v, legacy=legacy) for f, v in zip(fields, values, strict=True)]
+    texts = [None if v is None else text(f, v) for f, v in zip(fields, values, strict=True)]
     return {f.name: default_name if t is None or _BLANK.fullmatch(t) else t for f, t in zip(fields, texts, strict=True)}
 
 
-def _in_folder(field: DataField, value: Any, *, legacy: bool) -> str:
+def folder_text(field: DataField, value: Any, *, legacy: bool) -> str:
+    """A value as folders spell it; see `partition_spec`."""
     if legacy and isinstance(value, bytes):
         raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
     return internal_text(field.type, value) if legacy else cast_text(field.type, value)
@@ -99,8 +116,8 @@ def internal_text(data_type: DataType, value: Any) -> str:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def cast_text(data_type: DataType, value: Any) -> str:
-    """A value as CAST to STRING gives it; moments in UTC."""
+def cast_text(data_type: DataType, value: Any, zone: tzinfo | None = UTC) -> str:
+    """A value as CAST to STRING gives it, in a zone (None: this process's)."""
     if data_type.kind is Kind.DATE:
         return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
     if isinstance(value, bytes):
@@ -110,6 +127,7 @@ def cast_text(data_type: DataType, value: Any) -> str:
     if data_type.kind is Kind.TIME:
         return _time_text(value % _MILLIS_PER_DAY, data_type.precision)
     millis, nanos = value
+    millis = wall_clock(millis, zone) if data_type.kind is Kind.TIMESTAMP_LTZ else millis
     day, _, time = iso_timestamp(millis - millis % 1000, 0).partition("T")
     digits = f"{millis % 1000 * 1_000_000 + nanos:09d}"
     fraction = digits[: data_type.precision] + digits[data_type.precision :].rstrip("0")
@@ -162,10 +180,11 @@ def _civil(days: int) -> tuple[int, int, int]:
     return yoe + era * 400 + (month <= 2), month, doy - (153 * mp + 2) // 5 + 1
 
 
-def value_of_text(data_type: DataType, text: str) -> Any:
+def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
     """The value that a text means: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
 
-    A TIME may be its milliseconds as well. Moments without an offset are in UTC. Raises `ValueError`."""
+    A TIME may be its milliseconds as well. A moment is in `zone` unless the text names one (None: this process's).
+    Raises `ValueError`."""
     match data_type.kind:
         case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
             return int(text)
@@ -181,8 +200,10 @@ def value_of_text(data_type: DataType, text: str) -> Any:
             return _finite(text)
         case Kind.DATE:
             return (date.fromisoformat(text) - _EPOCH_DAY).days
-        case Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ:
-            return _millis_and_nanos(datetime.fromisoformat(text))
+        case Kind.TIMESTAMP:
+            return wall_moment(text)
+        case Kind.TIMESTAMP_LTZ:
+            return epoch_moment(text, zone)
     return text
 
 
@@ -210,15 +231,6 @@ def _finite(text: str) -> Decimal:
     if not number.is_finite():
         raise ValueError(text)
     return number
-
-
-def _millis_and_nanos(moment: datetime) -> tuple[int, int]:
-    try:
-        naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    except OverflowError as e:
-        raise ValueError(str(moment)) from e
-    millis, micros = divmod((naive - _EPOCH) // datetime.resolution, 1000)
-    return millis, micros * 1000
 
 
 def bound_text(kind: Kind, sql_text: str) -> str:

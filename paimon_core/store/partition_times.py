@@ -15,7 +15,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField, Kind
-from paimon_core.spec.value_texts import internal_text
+from paimon_core.spec.value_texts import cast_text, internal_text
 from paimon_core.store.table_store import TableStore
 
 _FIELDS = {"y": "year", "u": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "micro"}
@@ -79,6 +79,8 @@ def _text(field: DataField, value: object) -> str | None:
     if field.type.kind is Kind.DATE and isinstance(value, int):
         days = min(max(value, -719_162), 2_932_896)
         return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    if field.type.kind is Kind.TIMESTAMP_LTZ:
+        return cast_text(field.type, value, None)  # the wall clock that ages are told by
     return internal_text(field.type, value)
 
 

@@ -41,7 +41,7 @@ def file_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, 
         index = read_file_index(store, folder, file, lambda location: False)
         if index is None:
             continue
-        shown = row_text(fields, entry.partition), entry.bucket, data_file_path(folder, file)
+        shown = row_text(fields, entry.partition, zone), entry.bucket, data_file_path(folder, file)
         counts = file.file_size, file.row_count, file.schema_id
         storage = "EMBEDDED" if index.path is None else "FILE"
         for location in index.locations:

@@ -102,7 +102,7 @@ def files(store: TableStore, zone: tzinfo | None) -> pa.Table:
     for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
         rows = live[are_read(store, manifest.buckets[live])]
         if len(rows):
-            parts.append(pa.Table.from_arrays(_file_columns(store, manifest, rows), schema=FILES))
+            parts.append(pa.Table.from_arrays(_file_columns(store, manifest, rows, zone), schema=FILES))
     return pa.concat_tables(parts)
 
 
@@ -115,7 +115,7 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     rows, deleted = [], _deleted_rows(store, snapshot)
     shown = (e for e in partition_files(store, snapshot) if e.bucket >= 0)  # as `shown_files`
     for partition, entries in _grouped(shown, lambda e: e.partition).items():
-        name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME])
+        name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], zone)
         newest = max(entries, key=lambda e: _created(e) or datetime.min)
         counts, totals = _totals(entries), newest.total_buckets
         rows.append((name, *counts, None, None, None, None, totals, False, deleted.get(partition, 0)))
@@ -125,7 +125,7 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 def buckets(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     found = live_files(store, snapshot_of_options(store, zone)).values()  # postponed rows are shown here only
     fields, groups = store.schema.partition_fields, _grouped(found, lambda e: (e.partition, e.bucket))
-    rows = ((row_text(fields, partition), bucket, *_totals(es)) for (partition, bucket), es in groups.items())
+    rows = ((row_text(fields, partition, zone), bucket, *_totals(es)) for (partition, bucket), es in groups.items())
     yield from sorted(rows, key=lambda r: (r[0], r[1]))
 
 
@@ -136,7 +136,7 @@ def manifests(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     changelog = snapshot.changelog_manifest_list
     fields = store.schema.partition_fields
     for m in data_manifests(store, snapshot) + (read_manifest_list(store, changelog) if changelog else ()):
-        low, high = (row_text(fields, r) for r in (m.partition_stats.min_values, m.partition_stats.max_values))
+        low, high = (row_text(fields, r, zone) for r in (m.partition_stats.min_values, m.partition_stats.max_values))
         added, deleted = m.num_added_files, m.num_deleted_files
         yield m.file_name, m.file_size, added, deleted, m.schema_id, low, high, m.min_row_id, m.max_row_id
 
@@ -147,7 +147,7 @@ def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 
 
-def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list[pa.Array]:
+def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows, zone: tzinfo | None) -> list[pa.Array]:
     """The columns of `FILES`, of rows of a manifest."""
     taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows))
 
@@ -155,7 +155,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows) -> list
         return manifest.file_numbers(name).take(taken).cast(kind)
 
     files, bucket_dir = manifest.locations(rows), cache(store.bucket_dir)
-    partitions = [row_text(store.schema.partition_fields, p) for p in manifest.partitions]
+    partitions = [row_text(store.schema.partition_fields, p, zone) for p in manifest.partitions]
     sources, (codes, lists) = number("_FILE_SOURCE").dictionary_encode(), manifest.lists("_WRITE_COLS")
     names = pa.array(
         [None if code is None else FileSource(code).name for code in sources.dictionary.to_pylist()], STRING

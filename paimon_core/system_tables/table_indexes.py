@@ -46,7 +46,7 @@ def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any,
         file, covered = entry.file, entry.file.global_index
         ranges = [(v.data_file, v.offset, v.length, v.cardinality) for v in file.dv_ranges or ()]
         yield (
-            row_text(fields, entry.partition),
+            row_text(fields, entry.partition, zone),
             entry.bucket,
             file.index_type,
             file.file_name,

@@ -9,19 +9,19 @@ from typing import Any
 
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField
-from paimon_core.spec.value_texts import cast_text, internal_text, partition_spec
+from paimon_core.spec.value_texts import cast_text, internal_text, shown_partition
 
 _ARITY = 4  # bytes in front of a row with its number of fields
 
 
-def row_text(fields: Sequence[DataField], row: bytes) -> str:
-    """A partition as `{a, b}`; values as a cast to STRING gives them."""
-    return "{" + ", ".join("null" if v is None else cast_text(f.type, v) for f, v in _values(fields, row)) + "}"
+def row_text(fields: Sequence[DataField], row: bytes, zone: tzinfo | None) -> str:
+    """A partition as `{a, b}`; values as a cast to STRING gives them in a zone."""
+    return "{" + ", ".join("null" if v is None else cast_text(f.type, v, zone) for f, v in _values(fields, row)) + "}"
 
 
-def partition_path(fields: Sequence[DataField], row: bytes, default_name: str) -> str:
-    """A partition as `a=1/b=2`."""
-    spec = partition_spec(fields, row, default_name, legacy=False)
+def partition_path(fields: Sequence[DataField], row: bytes, default_name: str, zone: tzinfo | None) -> str:
+    """A partition as `a=1/b=2`, in a zone."""
+    spec = shown_partition(fields, row, default_name, zone)
     return "/".join(f"{name}={text}" for name, text in spec.items())
 
 

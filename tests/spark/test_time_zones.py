@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from paimon_core.spec.paths import unescape_path_name
 from paimon_core.time_zones import SHORT_NAMES, time_zone
 from tests.support.surroundings import SESSION_ZONE, machine_zone
 
@@ -99,3 +100,26 @@ def _doors(spark: Any, made: list[int]) -> dict[str, Any]:
     }
     spark.sql("CALL sys.delete_tag('t', 'kept')")
     return found
+
+
+def test_a_partition_is_named_as_sql_names_it(spark: Any) -> None:
+    spark.sql("CREATE TABLE p (k INT, ts TIMESTAMP) PARTITIONED BY (ts)")
+    texts = ", ".join(f"({k}, TIMESTAMP '2024-06-01 {8 * k:02}:00:00 UTC')" for k in range(3))
+    wrong = {}
+    for machine, statement in SURROUNDINGS[:2] + SURROUNDINGS[3:6]:
+        with nullcontext() if machine is None else machine_zone(spark, machine):
+            spark.conf.unset(SESSION_ZONE)
+            if statement is not None:
+                spark.sql(statement)
+            spark.sql(f"INSERT OVERWRITE p VALUES {texts}")
+            named = [row[0] for row in spark.sql("SHOW PARTITIONS p").collect()]
+            shown = [row[0] for row in spark.sql("SELECT partition FROM p$partitions").collect()]
+            found = {
+                "$partitions": sorted(s.removesuffix(".000000") for s in shown)
+                == sorted(unescape_path_name(n) for n in named),
+                "max_pt": _one(spark, "SELECT k FROM p WHERE ts = sys.max_pt('p')") == 2,
+                "drop_partition": spark.sql(f"CALL sys.drop_partition('p', '{named[1]}')").count() == 1
+                and sorted(row[0] for row in spark.sql("SHOW PARTITIONS p").collect()) == [named[0], named[2]],
+            }
+            wrong |= {(machine, statement): d} if (d := {k: v for k, v in found.items() if v is not True}) else {}
+    assert wrong == {}

@@ -15,6 +15,7 @@ from paimon_core.time_zones import (
     epoch_moment,
     parsed_moment,
     time_zone,
+    wall_clock,
 )
 
 SUMMER = datetime(2024, 7, 1, 12)
@@ -114,3 +115,9 @@ def test_changes_of_daylight_saving() -> None:
 
 def test_a_zone_none_is_the_process_s(in_new_york: None) -> None:
     assert epoch_millis("2024-03-10 02:30:00", None) == epoch_millis("2024-03-10 02:30:00", NEW_YORK)
+    assert wall_clock(0, None) == wall_clock(0, NEW_YORK) == -5 * 3_600_000
+
+
+@pytest.mark.parametrize("millis", [-(2**62), -1, 0, 2**62])
+def test_wall_clocks_at_any_time(millis: int) -> None:
+    assert wall_clock(millis, time_zone("+8")) == millis + 8 * 3_600_000

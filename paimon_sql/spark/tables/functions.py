@@ -7,8 +7,10 @@ partitions.
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import StringType
 
@@ -16,6 +18,8 @@ from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, Unsupp
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import FormatTable
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import Kind
+from paimon_core.spec.value_texts import cast_text
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.spark.jvm import classes, connector
@@ -83,7 +87,8 @@ class MaxPartition(Proxy):
     def produceResult(self, row: Any) -> Any:
         if row.isNullAt(0):
             raise InvalidOptionError(f"{MAX_PT}: the name of a table cannot be NULL.")
-        text = _largest(self.catalog.load_table(self._identifier(str(row.getString(0)))))
+        table = self.catalog.load_table(self._identifier(str(row.getString(0))))
+        text = _largest(table, self.session.time_zone())
         return connector.utf8(self.jvm, text)
 
     def _identifier(self, text: str) -> Identifier:
@@ -98,7 +103,7 @@ class MaxPartition(Proxy):
         implements = [classes.UNBOUND_FUNCTION, classes.SCALAR_FUNCTION]
 
 
-def _largest(table: Table) -> str:
+def _largest(table: Table, zone: tzinfo) -> str:
     if not table.schema.partition_keys:
         raise UnsupportedFeatureError(f"{MAX_PT}: table {table.name} is not a partitioned table.")
     if is_format_table(table.schema.options):
@@ -108,4 +113,7 @@ def _largest(table: Table) -> str:
         largest = pc.max(found.column(0)) if found.num_rows else None
     if largest is None or not largest.is_valid:
         raise UnsupportedFeatureError(f"{MAX_PT}: no partition of table {table.name} has any rows.")
+    first = table.schema.partition_fields[0].type
+    if first.kind is Kind.TIMESTAMP_LTZ:
+        return cast_text(first, divmod(largest.cast(pa.timestamp("ns", "UTC")).value, 1_000_000), zone)
     return str(largest.cast("string").as_py())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
@@ -35,19 +36,19 @@ FIELDS = (DataField(id=0, name="dt", type=DATE), DataField(id=1, name="hh", type
 def holds(text: str, data_type: DataType, value: Any) -> bool:
     """Whether a partition of one column is meant."""
     fields = (DataField(id=0, name="p", type=data_type),)
-    meant = PartitionFilter(fields, predicate=partition_specs(f"p={text}", fields, "none"))
+    meant = PartitionFilter(fields, predicate=partition_specs(f"p={text}", fields, "none", UTC))
     return meant.holds(encode_row([data_type], [value]))
 
 
 def test_partitions_and_their_columns() -> None:
-    assert partition_specs("dt=2024-01-01,hh=10;dt=1969-12-31", FIELDS, "none") == Or(
+    assert partition_specs("dt=2024-01-01,hh=10;dt=1969-12-31", FIELDS, "none", UTC) == Or(
         (
             And((Compare("dt", "=", 19_723), Compare("hh", "=", 10))),
             And((Compare("dt", "=", -1),)),
         )
     )
-    assert partition_specs(" hh = 1 ; ; ", FIELDS, "none") == Or((And((Compare("hh", "=", 1),)),))
-    assert partition_specs("hh=none,dt=none", FIELDS, "none") == Or((And((IsNull("hh"), IsNull("dt"))),))
+    assert partition_specs(" hh = 1 ; ; ", FIELDS, "none", UTC) == Or((And((Compare("hh", "=", 1),)),))
+    assert partition_specs("hh=none,dt=none", FIELDS, "none", UTC) == Or((And((IsNull("hh"), IsNull("dt"))),))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,8 @@ def test_partitions_and_their_columns() -> None:
         (LTZ, "1970-01-01", (0, 0), (1, 0)),
         (LTZ, "1970-01-01T02:00:00+02:00", (0, 0), (7_200_000, 0)),
         (LTZ, "1970-01-01T00:00:00.001Z", (1, 0), (0, 0)),
+        (LTZ, "1970-01-01 00%3A00%3A01", (1000, 0), (0, 0)),
+        (STRING, "a%3Ab", "a%3Ab", "a:b"),
     ],
 )
 def test_values_of_each_type(data_type: DataType, text: str, value: Any, other: Any) -> None:
@@ -106,22 +109,22 @@ def test_values_of_each_type(data_type: DataType, text: str, value: Any, other: 
 def test_values_that_are_none_are_named(data_type: DataType, text: str) -> None:
     fields = (DataField(id=0, name="p", type=data_type),)
     with pytest.raises(InvalidOptionError) as caught:
-        partition_specs(f"p={text}", fields, "none")
+        partition_specs(f"p={text}", fields, "none", UTC)
     assert str(caught.value) == f"partitions has p={text}: that is no {data_type.sql()}."
 
 
 @pytest.mark.parametrize("text", ["x=1", "dt", "=1", "dt=2024-01-01,", "dt=2024-01-01,hh", "DT=2024-01-01"])
 def test_what_names_no_partition_column(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="write column=value; the partition columns are dt, hh"):
-        partition_specs(text, FIELDS, "none")
+        partition_specs(text, FIELDS, "none", UTC)
 
 
 @pytest.mark.parametrize("text", ["", " ", ";", " ; ; "])
 def test_no_partition_at_all(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="names no partition: write it as"):
-        partition_specs(text, FIELDS, "none")
+        partition_specs(text, FIELDS, "none", UTC)
 
 
 def test_a_table_without_partitions() -> None:
     with pytest.raises(InvalidOptionError, match="none: the table is not partitioned"):
-        partition_specs("dt=2024-01-01", (), "none")
+        partition_specs("dt=2024-01-01", (), "none", UTC)

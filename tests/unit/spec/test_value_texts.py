@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -31,6 +32,7 @@ from paimon_core.spec.value_texts import (
     cast_text,
     internal_text,
     partition_spec,
+    shown_partition,
     sql_bound,
     value_of_text,
 )
@@ -196,7 +198,7 @@ def test_times_of_the_day(precision: int, millis: int, text: str) -> None:
     ids=str,
 )
 def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
-    assert value_of_text(data_type, cast_text(data_type, value)) == value
+    assert value_of_text(data_type, cast_text(data_type, value), UTC) == value
 
 
 @pytest.mark.parametrize(
@@ -210,14 +212,32 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
         (TimeType(Kind.TIME), "12:34:60"),
         (DecimalType(), "NaN"),
         (DecimalType(), "1x"),
-        (TimeType(Kind.TIMESTAMP), "0001-01-01T00:00:00+14:00"),
+        (TimeType(Kind.TIMESTAMP_LTZ), "0001-01-01T00:00:00+14:00"),
     ],
     ids=str,
 )
 def test_texts_of_no_value(data_type: DataType, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        value_of_text(data_type, text)
+        value_of_text(data_type, text, UTC)
 
 
 def test_a_time_may_be_its_milliseconds() -> None:
-    assert value_of_text(TimeType(Kind.TIME, precision=3), "45296789") == 45_296_789
+    assert value_of_text(TimeType(Kind.TIME, precision=3), "45296789", UTC) == 45_296_789
+
+
+def test_moments_are_shown_and_read_in_a_zone() -> None:
+    shanghai, moment = timezone(timedelta(hours=8)), (1_717_200_000_123, 456_000)
+    with_zone, without = TimeType(Kind.TIMESTAMP_LTZ, precision=6), TimeType(Kind.TIMESTAMP, precision=6)
+    assert cast_text(with_zone, moment, shanghai) == "2024-06-01 08:00:00.123456"
+    assert value_of_text(with_zone, "2024-06-01 08:00:00.123456", shanghai) == moment
+    assert value_of_text(with_zone, "2024-06-01 08:00:00.123456+07:00", shanghai) == (1_717_203_600_123, 456_000)
+    assert cast_text(without, moment, shanghai) == "2024-06-01 00:00:00.123456"
+    assert value_of_text(without, "2024-06-01 00:00:00.123456", shanghai) == moment
+    assert value_of_text(without, "2024-06-01 00:00:00.123456+07:00", shanghai) == moment  # as CAST in SQL
+
+
+def test_folders_have_the_same_names_in_every_zone() -> None:
+    fields = [DataField(id=0, name="p", type=TimeType(Kind.TIMESTAMP_LTZ, precision=6))]
+    row = encode_row([f.type for f in fields], [(1_717_200_000_000, 0)])
+    assert partition_spec(fields, row, "none") == {"p": "2024-06-01T00:00"}
+    assert shown_partition(fields, row, "none", timezone(timedelta(hours=8))) == {"p": "2024-06-01 08:00:00.000000"}

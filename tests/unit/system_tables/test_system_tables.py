@@ -93,8 +93,8 @@ def test_an_empty_partition_value_is_not_null() -> None:
         [DataField(id=i, name=n, type=STRING) for i, n in enumerate("ab")],
         encode_row([STRING] * 2, ["", None]),
     )
-    assert row_text(fields, row) == "{, null}"
-    assert partition_path(fields, row, "none") == "a=none/b=none"
+    assert row_text(fields, row, UTC) == "{, null}"
+    assert partition_path(fields, row, "none", UTC) == "a=none/b=none"
 
 
 def test_options_are_in_the_order_of_javas_hash_map() -> None:
