@@ -1,11 +1,12 @@
 """Columns of a file as the table has them now: nested fields found by id, values cast, missing ones NULL.
 
-A file without field ids (Avro, files of other writers) goes by the names its columns had when it was written.
+A column without a field id (Avro, files of other writers) goes by the name that it had when it was written: by exactly
+this name, else by the only name that differs from it in case alone. Two such names are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from paimon_core.arrow import int96
 from paimon_core.arrow.columns import fixed_array, fixed_values, validity
 from paimon_core.arrow.shredded_variants import is_shredded, reassembled
 from paimon_core.arrow.types import (
+    DIGITS,
     STORED_TIME,
     arrow_type,
     field_id,
@@ -24,23 +26,50 @@ from paimon_core.spec.types import VARIANT, DataField
 _MOST_SYSTEM_FIELDS = 64
 _KINDS = 4  # +I, -U, +U, -D
 _VARIANT = arrow_type(VARIANT)
+_PER_SECOND = {unit: 10**digits for unit, digits in DIGITS.items()}
+
+
+class AmbiguousNameError(ValueError):
+    """Two names of a file that differ from the name of a column in case only."""
+
+
+def spelled(names: Collection[str], name: str, *, exact: bool = False) -> str | None:
+    """How one of the names spells a name, None where none does. Raises `AmbiguousNameError`."""
+    if name in names or exact:
+        return name if name in names else None
+    lower = name.lower()
+    found = [n for n in names if n.lower() == lower]
+    if len(found) > 1:
+        raise AmbiguousNameError(f"its columns {found[0]!r} and {found[1]!r} may both be {name!r}")
+    return found[0] if found else None
 
 
 def sources_of(
-    found: Sequence[pa.Field], wanted: Sequence[tuple[str, int | None]], stored: Sequence[DataField] = ()
+    found: Sequence[pa.Field],
+    wanted: Sequence[tuple[str, int | None]],
+    stored: Sequence[DataField] = (),
+    *,
+    exact: bool = False,
 ) -> list[str | None]:
     """The name in the file of each wanted (name, field id), None where the file has none.
 
-    `stored` are the columns as the schema of the file has them, for files without ids.
+    `stored` are the columns as the schema of the file has them, for columns without ids. With `exact`, names in another
+    case are other names. Raises `AmbiguousNameError`.
     """
-    names = {f.name for f in found}
     by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
-    by_id = by_id or {f.id: f.name for f in stored if f.name in names}
+    unnumbered = [f.name for f in found if field_id(f) is None]
+    if stored and not by_id:
+        by_id = {f.id: n for f in stored if (n := spelled(unnumbered, f.name, exact=exact)) is not None}
+        unnumbered = []
+    everything = {f.name: None for f in found}
 
     def source(name: str, number: int | None) -> str | None:
-        if not by_id or number is None:  # as the parts of a VARIANT
-            return name if name in names else None
-        return by_id.get(number) or by_id.get(_column_of_key(number))
+        if number is None:  # as the parts of a VARIANT
+            return spelled(everything, name, exact=exact)
+        known = by_id.get(number)
+        if known is None:
+            known = spelled(unnumbered, name, exact=exact) or by_id.get(_column_of_key(number))
+        return known
 
     return [source(*each) for each in wanted]
 
@@ -67,8 +96,10 @@ def have_names_only(found: Iterable[pa.Field]) -> bool:
     return all(field_id(f) is None for f in found)
 
 
-def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """The column as the target type. Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError` where not possible."""
+def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa.Array:
+    """The column as the target type; `exact` as in `sources_of`.
+
+    Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` where not possible."""
     if target.equals(STORED_TIME):
         return int96.stored(column)
     if column.type.id != target.id or not pa.types.is_nested(target):
@@ -79,12 +110,14 @@ def conform(column: pa.Array, target: pa.DataType) -> pa.Array:
         return reassembled(column, target)
     nulls = column.is_null() if column.null_count else None
     if pa.types.is_struct(target):
-        return _struct(column, target, nulls)
+        return _struct(column, target, nulls, exact=exact)
     offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask
     if pa.types.is_map(target):
-        keys, items = conform(column.keys, target.key_type), conform(column.items, target.item_type)
+        keys = conform(column.keys, target.key_type, exact=exact)
+        items = conform(column.items, target.item_type, exact=exact)
         return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
-    return pa.ListArray.from_arrays(offsets, conform(column.values, target.value_type), type=target, mask=nulls)
+    values = conform(column.values, target.value_type, exact=exact)
+    return pa.ListArray.from_arrays(offsets, values, type=target, mask=nulls)
 
 
 class OutOfReachError(Exception):
@@ -106,18 +139,21 @@ def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
         return int96.times(column, target)
     if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):
         return column.cast(target)
-    if (column.type.unit, target.unit) != ("ns", "us"):
+    step = _PER_SECOND[column.type.unit] // _PER_SECOND[target.unit]
+    if step <= 1 or target.unit == "s":
         return column.cast(target)
-    micros = fixed_array(fixed_values(column, np.int64) // 1000, pa.timestamp("us", column.type.tz), validity(column))
-    return micros.cast(target)
+    fewer = pa.timestamp(target.unit, column.type.tz)
+    return fixed_array(fixed_values(column, np.int64) // step, fewer, validity(column)).cast(target)
 
 
-def _struct(column: pa.StructArray, target: pa.StructType, nulls: pa.BooleanArray | None) -> pa.StructArray:
+def _struct(
+    column: pa.StructArray, target: pa.StructType, nulls: pa.BooleanArray | None, *, exact: bool
+) -> pa.StructArray:
     fields = list(target)
     indices = {f.name: i for i, f in enumerate(column.type)}
-    names = sources_of(list(column.type), [(f.name, field_id(f)) for f in fields])
+    names = sources_of(list(column.type), [(f.name, field_id(f)) for f in fields], exact=exact)
     children = [
-        pa.nulls(len(column), f.type) if name is None else conform(column.field(indices[name]), f.type)
+        pa.nulls(len(column), f.type) if name is None else conform(column.field(indices[name]), f.type, exact=exact)
         for name, f in zip(names, fields, strict=True)
     ]
     return pa.StructArray.from_arrays(children, fields=fields, mask=nulls)

@@ -101,6 +101,19 @@ def field_id(field: pa.Field) -> int | None:
     return int(text) if text is not None and text.lstrip(b"-").isdigit() else None
 
 
+def without_ids(arrow: pa.DataType) -> pa.DataType:
+    """The type without field ids, for columns that go by their names."""
+
+    def plain(field: pa.Field) -> pa.Field:
+        return field.with_type(without_ids(field.type)).remove_metadata()
+
+    if pa.types.is_struct(arrow):
+        return pa.struct([plain(f) for f in arrow])
+    if pa.types.is_map(arrow):
+        return pa.map_(plain(arrow.key_field), plain(arrow.item_field))
+    return pa.list_(plain(arrow.value_field)) if pa.types.is_list(arrow) else arrow
+
+
 def _field(name: str, data_type: DataType, identity: int | None, arrow: pa.DataType) -> pa.Field:
     metadata = None if identity is None else {FIELD_ID: str(identity).encode()}
     return pa.field(name, arrow, nullable=data_type.nullable, metadata=metadata)

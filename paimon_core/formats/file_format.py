@@ -22,7 +22,8 @@ def _nothing(name: str) -> None:
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """Which columns of a file to read: by field id, else by name, or `by_name` only. Those that it lacks are what
-    `missing` says of their names, NULL where that is None.
+    `missing` says of their names, NULL where that is None. Names may differ in case from those of the file, unless they
+    are `case_sensitive` (of requests by name).
 
     `stored` gives the file's columns as the schema it was written with has them, for files that have names only.
     `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
@@ -37,6 +38,7 @@ class ReadRequest:
     stored: Callable[[], Sequence[DataField]] = tuple
     options: TableOptions = TableOptions({})
     by_name: bool = False
+    case_sensitive: bool = False
     unread: frozenset[str] = frozenset()
     missing: Callable[[str], pa.Scalar | None] = _nothing
     max_rows: int = 128 * 1024

@@ -9,15 +9,17 @@ import pyarrow as pa
 from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.evolution import (
+    AmbiguousNameError,
     OutOfReachError,
     conform,
     has_known_kinds,
     have_names_only,
     missing_column,
     sources_of,
+    spelled,
 )
 from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
-from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, without_ids
 from paimon_core.errors import CorruptFileError, InvalidDataError, PaimonError, UnsupportedFeatureError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -49,18 +51,23 @@ def check_row_count(request: ReadRequest, found: int) -> None:
 
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
-    """The name in the file of each field of the request, None where the file has none."""
-    if request.by_name:
-        names = {f.name for f in found}
-        return [f.name if f.name in names else None for f in request.fields]
-    stored = request.stored() if have_names_only(found) else ()
-    return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
+    """The name in the file of each field of the request, None where the file has none. Raises `InvalidDataError`."""
+    try:
+        if request.by_name:
+            wanted = [(f.name, None) for f in request.fields]
+            return sources_of(found, wanted, exact=request.case_sensitive)
+        stored = request.stored() if have_names_only(found) else ()
+        return sources_of(found, [(f.name, f.id) for f in request.fields], stored)
+    except AmbiguousNameError as e:
+        raise InvalidDataError(
+            f"File {request.path} cannot be read by names: {e}. Rename one of them, or the column of the table."
+        ) from e
 
 
 def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
     """The rows of a file as a request wants them. Raises `InvalidDataError`, `CorruptFileError` naming the file."""
     target, arrays = arrow_schema(request.fields), []
-    stored = {f.name: f for f in arrow_schema(request.stored())} if have_names_only(batch.schema) else {}
+    stored = _stored_types(batch.schema, request)
     for source, field in zip(sources, target, strict=True):
         if source is None:
             array = missing_column(request.missing(field.name), batch.num_rows, field.type)
@@ -69,7 +76,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
             column = batch.column(index)
             if is_shredded_map(column.type, field.type):
                 column = whole_maps(column, batch.schema.field(index).metadata)
-            array = _column(column, stored.get(source), field, request.path)
+            array = _column(column, stored.get(source), field, request)
         system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
         if array.null_count and system and not field.nullable:
             raise CorruptFileError(request.path, f"it has rows without {field.name}")
@@ -81,15 +88,26 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
-def _column(column: pa.Array, stored: pa.Field | None, field: pa.Field, path: str) -> pa.Array:
+def _stored_types(found: pa.Schema, request: ReadRequest) -> dict[str, pa.DataType]:
+    """The types that columns without ids had when they were written, with ids, by the names in the file."""
+    if request.by_name or not have_names_only(found):
+        return {}
+    names = ((spelled(found.names, f.name), f.type) for f in arrow_schema(request.stored()))
+    return {name: arrow for name, arrow in names if name is not None}
+
+
+def _column(column: pa.Array, stored: pa.DataType | None, field: pa.Field, request: ReadRequest) -> pa.Array:
+    path = request.path
     try:
-        return conform(column if stored is None else conform(column, stored.type), field.type)
+        if request.by_name:
+            return conform(column, without_ids(field.type), exact=request.case_sensitive)
+        return conform(column if stored is None else conform(column, stored), field.type)
     except OutOfReachError as e:
         raise UnsupportedFeatureError(
             f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) "
             "and more this version compares and sorts the years 1678 to 2261. Change the column to TIMESTAMP(6)."
         ) from e
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, AmbiguousNameError) as e:
         raise InvalidDataError(
             f"Column {field.name!r} of file {path} has type {column.type} and cannot be read as {field.type}: {e}"
         ) from e

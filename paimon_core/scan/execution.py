@@ -1,4 +1,4 @@
-"""How the rows of a planned scan are made, decided from the plan and the schema without reading a file.
+"""How the rows of a planned scan are made, decided from the plan, the schema, and the footers of Parquet files.
 
     METADATA  the aggregates asked for are known from metadata (`scan.aggregates`): no file is read
     RAW       the engine reads the Parquet files itself: nothing to merge, and every column is in the files as asked for
@@ -6,7 +6,8 @@
     MERGE     workers read and merge splits, and make whatever files do not hold
 
 The first that is possible is taken, in this order. An engine's own reader is as Spark's: it finds columns by name,
-passes files over that it takes for hidden, and takes a colon in a name for a scheme.
+passes files over that it takes for hidden, and takes a colon in a name for a scheme. RAW and the others give the same
+rows of the same files: `scan.footers` judges that.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
-from paimon_core.options import DATA_FILE_PREFIX, READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
+from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.footers import engines_read_alike
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.spec.paths import data_file_path
@@ -62,8 +64,10 @@ def choose_execution(
     """`is_answered`: metadata holds the answer; `opens_unicode`: the engine opens paths that are not ASCII."""
     if is_answered:
         return Execution.METADATA
-    if _is_raw(store, plan, request) and _opens_names(store, plan, opens_unicode):
-        return Execution.RAW
+    if _is_raw(store, plan, request) and _opens_names(plan, opens_unicode):
+        wanted = [f for f in store.schema.fields if f.name in request.columns]
+        if engines_read_alike(store, plan.splits, wanted):
+            return Execution.RAW
     return Execution.LOOKUP if _is_lookup(store, plan, request) else Execution.MERGE
 
 
@@ -154,14 +158,10 @@ def _has_nanoseconds(schema: TableSchema) -> bool:
     return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
 
 
-def _opens_names(store: TableStore, plan: Plan, opens_unicode: bool) -> bool:
+def _opens_names(plan: Plan, opens_unicode: bool) -> bool:
     """Whether an engine opens files of these names, and takes none for hidden."""
-    names = [f.file_name for s in plan.splits for f in s.files]
-    if any(n.startswith(("_", ".")) or ":" in n for n in names):
+    if any(f.file_name.startswith(("_", ".")) or ":" in f.file_name for s in plan.splits for f in s.files):
         return False
-    prefix = store.options[DATA_FILE_PREFIX]
-    if store.schema.partition_keys and not all(n.startswith(prefix) for n in names):
-        return False  # files of other writers may lack the partition columns
     return opens_unicode or all(s.bucket_dir.isascii() for s in plan.splits)
 
 

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sized
+from functools import cached_property
 from threading import Lock
 from typing import TypeVar
+
+from paimon_core.formats.parquet.shapes import Shapes
 
 S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
 _OF_EACH = 32  # what a value weighs besides: that of two entries takes 30 to 60 kB
+_FOOTERS = 100_000  # of which little is kept: half a kB each
 
 
 class MetadataCache:
-    """Least recently used values go first; the weight of one is its length and a little. Safe for threads; pickles as
-    empty."""
+    """Least recently used values go first; the weight of one is its length and `of_each`. Safe for threads; pickles as
+    empty. `footers` is for what is known of data files, which would push out all else."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self._capacity, self._weight = capacity, 0
+    def __init__(self, capacity: int = CAPACITY, of_each: int = _OF_EACH) -> None:
+        self._capacity, self._weight, self._of_each = capacity, 0, of_each
         self._values: OrderedDict[str, Sized] = OrderedDict()
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type[MetadataCache], tuple[int]]:
-        return MetadataCache, (self._capacity,)
+    @cached_property
+    def footers(self) -> MetadataCache:
+        """A cache of the same kind, of small values by the paths of data files."""
+        return MetadataCache(_FOOTERS, 1)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The schemas that footers have."""
+        return Shapes()
+
+    def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
+        return MetadataCache, (self._capacity, self._of_each)
 
     def another(self, capacity: int) -> MetadataCache:
         """An empty one of the same kind."""
@@ -41,9 +55,9 @@ class MetadataCache:
         with self._lock:
             if path not in self._values and len(value) <= self._capacity:
                 self._values[path] = value
-                self._weight += _weight(value)
+                self._weight += len(value) + self._of_each
             while self._weight > self._capacity:
-                self._weight -= _weight(self._values.popitem(last=False)[1])
+                self._weight -= len(self._values.popitem(last=False)[1]) + self._of_each
         return value
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -51,8 +65,4 @@ class MetadataCache:
         with self._lock:
             for path in paths:
                 if (value := self._values.pop(path, None)) is not None:
-                    self._weight -= _weight(value)
-
-
-def _weight(value: Sized) -> int:
-    return len(value) + _OF_EACH
+                    self._weight -= len(value) + self._of_each

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.arrow.evolution import conform
-from paimon_core.arrow.types import arrow_field, arrow_schema
+from paimon_core.arrow.evolution import AmbiguousNameError, conform, sources_of
+from paimon_core.arrow.types import arrow_field, arrow_schema, key_value_fields
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
@@ -83,3 +84,55 @@ def test_a_type_that_became_another_kind_is_refused(tmp_path: Path) -> None:
     writer.close()
     with pytest.raises(InvalidDataError, match=r"'v' of file .*f\.parquet"):
         list(ParquetFormat().read(io, ReadRequest(path, (column(THEN),))))
+
+
+def numbered(name: str, arrow: pa.DataType, number: int | None = None) -> pa.Field:
+    return pa.field(name, arrow, metadata=None if number is None else {"PARQUET:field_id": str(number)})
+
+
+def test_columns_without_ids_go_by_their_names_beside_columns_with_ids(tmp_path: Path) -> None:
+    """pypaimon-rust numbers the columns of the table only, and leaves the columns of keys out."""
+    key, value = DataField(id=0, name="k", type=INT), DataField(id=1, name="v", type=STRING)
+    fields = key_value_fields((key, value), (key,))
+    schema = pa.schema([
+        numbered("_SEQUENCE_NUMBER", pa.int64()), numbered("_VALUE_KIND", pa.int8()),
+        numbered("k", pa.int32(), 0), numbered("renamed", pa.string(), 1),
+    ])  # fmt: skip
+    path = str(tmp_path / "f.parquet")
+    pq.write_table(pa.table([[7, 8], [0, 3], [1, 2], ["a", "b"]], schema=schema), path)
+    (batch,) = ParquetFormat().read(LocalFileIO(), ReadRequest(path, fields, stored=lambda: fields))
+    assert [tuple(r.values()) for r in batch.to_pylist()] == [(1, 7, 0, 1, "a"), (2, 8, 3, 2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "expected"),
+    [
+        ([("a", 1), ("b", None)], [("b", 9), ("a", 9)], ["b", None]),  # a name whose column has another id is no match
+        ([("a", 1), ("B", None)], [("x", 1), ("b", 2)], ["a", "B"]),
+        ([("a", None), ("A", None)], [("a", 1), ("A", 2)], ["a", "A"]),
+        ([("Event_Name", None)], [("event_name", None)], ["Event_Name"]),
+        ([("a", None), ("a_b", None)], [("c", None)], [None]),
+    ],
+)
+def test_sources(
+    found: list[tuple[str, int | None]], wanted: list[tuple[str, int]], expected: list[str | None]
+) -> None:
+    fields = [numbered(name, pa.int32(), number) for name, number in found]
+    assert sources_of(fields, wanted) == expected
+
+
+def test_names_in_another_case(tmp_path: Path) -> None:
+    fields = [numbered("Ab", pa.int32()), numbered("aB", pa.int32())]
+    with pytest.raises(AmbiguousNameError, match="its columns 'Ab' and 'aB' may both be 'ab'"):
+        sources_of(fields, [("ab", None)])
+    assert sources_of(fields, [("ab", None), ("aB", None)], exact=True) == [None, "aB"]
+    stored = [DataField(id=5, name="ab", type=INT)]
+    assert sources_of(fields[:1], [("other", 5)], stored) == ["Ab"]
+
+
+def test_times_lose_the_digits_that_their_column_has_not() -> None:
+    nanos = pa.array([1_999_999, None, -1], pa.timestamp("ns"))
+    assert conform(nanos, pa.timestamp("us")).cast(pa.int64()).to_pylist() == [1999, None, -1]
+    assert conform(nanos, pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist() == [1, None, -1]
+    assert conform(pa.array([1_999], pa.timestamp("us")), pa.timestamp("ms")).cast(pa.int64()).to_pylist() == [1]
+    assert conform(pa.array([5], pa.timestamp("ms")), pa.timestamp("us")).cast(pa.int64()).to_pylist() == [5000]

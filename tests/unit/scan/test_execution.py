@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
@@ -29,6 +30,7 @@ from paimon_core.spec.split import DataSplit, DeletionFile
 from paimon_core.spec.types import INT, STRING, DataField, RowType, parse_type
 from paimon_core.store.table_store import TableStore
 from tests.support.data import make_store
+from tests.support.foreign_files import write_file
 from tests.support.stored import create_table, insert
 from tests.support.tables import data_file
 
@@ -88,10 +90,12 @@ def test_workers_read_files_that_the_engine_reads_otherwise(tmp_path: Path, of_f
 
 
 def test_files_of_other_writers_may_lack_partition_columns(tmp_path: Path) -> None:
-    for partitions, expected in ((), Execution.RAW), (("k",), Execution.MERGE):
-        store = make_store(tmp_path, COLUMNS, partitions=partitions)
-        assert chosen(store, plan_of(store, data_file(store, 0, 9, file_name="part-0.parquet"))) is expected
-        assert chosen(store, plan_of(store, data_file(store, 0, 9))) is Execution.RAW
+    store = make_store(tmp_path, COLUMNS)
+    whole = write_file(store, pa.table({"k": pa.array([1], pa.int32()), "v": ["a"]}))
+    without = write_file(store, pa.table({"v": ["a"]}))
+    assert chosen(store, plan_of(store, *whole.files)) is Execution.RAW
+    assert chosen(store, plan_of(store, *whole.files, *without.files)) is Execution.MERGE
+    assert chosen(store, plan_of(store, *whole.files, *without.files), "v") is Execution.RAW
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,253 @@
+"""What the footer of a Parquet file says of its columns and its chunks, without decoding all of the footer.
+
+A footer begins with the schema. Files of one writer begin their footers with the same bytes, so a schema is decoded
+once: `Shapes` compares the first bytes of a footer with those it has seen. Behind the schema are the number of rows and
+the row groups. What each chunk is encoded and compressed with stands at one place of the chunk's metadata, right before
+and behind the name of the column: one regular expression finds these places. Thrift allows other spellings, which no
+known writer uses: a footer in one of them is decoded as a whole.
+Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "ColumnMetaData"; Thrift, "compact protocol".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from paimon_core.formats.parquet.footer import (
+    MAGIC,
+    bytes_at,
+    chunk_metadata,
+    column_chunks,
+    row_groups,
+    schema_elements,
+)
+from paimon_core.formats.parquet.thrift import Fields, Items, checked_structure, decode, decode_at, encode
+from paimon_core.spec.encodings.varints import unzigzag, varint_at
+
+REQUIRED, OPTIONAL, REPEATED = range(3)
+BOOLEAN, INT32, INT64, _, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = range(8)
+
+_TAIL = 8  # bytes behind a footer: its length, and the magic
+_FIRST_READ = 2**14  # bytes at the end of a file: most footers are shorter
+_MOST_SHAPES = 64
+_DEEPEST = 64
+_TYPE, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _ID, _LOGICAL = range(1, 11)
+_ENCODINGS, _PATH, _CODEC = 2, 3, 4  # ColumnMetaData
+_ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields behind the schema
+_LONG_LIST = 15
+# the type and the encodings of a chunk, before its path, and the codec behind it
+_BEFORE_PATH = rb"\x15[\x00-\x0e]\x19[\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5]([\x00-\x12]*)(?:"
+_BEHIND_PATH = rb")\x15([\x00-\x7f])"
+_UNITS = {1: "ms", 2: "us", 3: "ns"}
+_CONVERTED_TYPES = {
+    0: "string",
+    1: "map",
+    2: "map",
+    3: "list",
+    6: "date",
+    7: "time(ms,utc)",
+    8: "time(us,utc)",
+    9: "timestamp(ms,utc)",
+    10: "timestamp(us,utc)",
+    11: "uint(8)",
+    12: "uint(16)",
+    13: "uint(32)",
+    14: "uint(64)",
+    15: "int(8)",
+    16: "int(16)",
+    17: "int(32)",
+    18: "int(64)",
+}
+_LOGICAL_TYPES = {1: "string", 2: "map", 3: "list", 6: "date"}
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A column of a Parquet schema, or a part of one. `physical` is None for groups.
+
+    `annotation` is the logical type as text: `decimal(10,2)`, `timestamp(us,local)`, `int(8)`, …; "" for none, "other"
+    for one that no Paimon type needs.
+    """
+
+    name: str
+    field_id: int | None
+    repetition: int
+    physical: int | None
+    length: int
+    annotation: str
+    children: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A schema: its columns, the number of its leaves, and what finds encodings and codecs in metadata of chunks."""
+
+    columns: tuple[Element, ...]
+    leaves: int
+    chunk: re.Pattern[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class FileLook:
+    """What is seen of one file: its schema, its rows, and the numbers of the codecs and encodings of all chunks."""
+
+    shape: Shape
+    row_count: int
+    codecs: frozenset[int]
+    encodings: frozenset[int]
+
+    def __len__(self) -> int:
+        """What a cache counts it as, beside its path: the shape is shared."""
+        return 0
+
+
+@dataclass(slots=True)
+class Shapes:
+    """Schemas by the bytes that footers begin with, the newest first, a bounded number of them."""
+
+    known: tuple[tuple[bytes, Shape], ...] = field(default=())
+
+    def of(self, footer: bytes) -> tuple[Shape, int]:
+        """The schema of a footer, and its number of bytes. Raises `ValueError`."""
+        for start, shape in self.known:
+            if footer.startswith(start):
+                return shape, len(start)
+        with checked_structure():
+            start = _schema_bytes(footer)
+            shape = _shape(decode(start + b"\x00"))
+        self.known = ((start, shape), *self.known)[:_MOST_SHAPES]  # a lost race costs one more decoding
+        return shape, len(start)
+
+
+def look(source: pa.NativeFile, size: int, shapes: Shapes) -> FileLook:
+    """What a file of that many bytes is made of. Raises `ValueError` where it is no Parquet file."""
+    return _look(_footer(source, size), shapes)
+
+
+def _footer(source: pa.NativeFile, size: int) -> bytes:
+    start = max(len(MAGIC), size - _FIRST_READ)
+    end = bytes(source.read_at(max(0, size - start), start))
+    if len(end) < _TAIL or len(end) != size - start or end[-4:] != MAGIC:
+        raise ValueError("it does not end as a Parquet file does")
+    length = int.from_bytes(end[-_TAIL:-4], "little")
+    if length > len(end) - _TAIL:
+        return bytes_at(source, size - _TAIL - length, length)
+    return end[len(end) - _TAIL - length : len(end) - _TAIL]
+
+
+def _look(footer: bytes, shapes: Shapes) -> FileLook:
+    shape, at = shapes.of(footer)
+    with checked_structure():
+        found = _quick_look(footer, at, shape)
+        return _whole_look(footer, shape) if found is None else found
+
+
+def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
+    """The look at a footer whose fields are spelled as known writers do, else None."""
+    if footer[at] != _ROWS_HEADER:
+        return None
+    rows, at = varint_at(footer, at + 1)
+    if footer[at] != _GROUPS_HEADER:
+        return None
+    groups, at = footer[at + 1] >> 4, at + 2
+    if groups == _LONG_LIST:
+        groups, at = varint_at(footer, at)
+    chunks = shape.chunk.findall(footer, at)
+    if len(chunks) != groups * shape.leaves:
+        return None
+    encodings, codecs = frozenset(e for e, _ in chunks), frozenset(c[0] for _, c in chunks)
+    used = frozenset(number >> 1 for each in encodings for number in each)
+    return FileLook(shape, unzigzag(rows), frozenset(codec >> 1 for codec in codecs), used)
+
+
+def _whole_look(footer: bytes, shape: Shape) -> FileLook:
+    file = decode(footer)
+    chunks = [chunk_metadata(c) for g in row_groups(file) for c in column_chunks(g)]
+    encodings = frozenset(number for c in chunks for number in c[_ENCODINGS][1].values)
+    return FileLook(shape, file[3][1], frozenset(c[_CODEC][1] for c in chunks), encodings)
+
+
+def _schema_bytes(footer: bytes) -> bytes:
+    """The first two fields of a footer, the version and the schema. Raises `ValueError` where others are first."""
+    if footer[:1] != b"\x15":
+        raise ValueError("its footer does not begin with a version")
+    _, at = varint_at(footer, 1)
+    if footer[at] != 0x19:
+        raise ValueError("its footer has no schema behind the version")
+    count, at = footer[at + 1] >> 4, at + 2
+    if count == _LONG_LIST:
+        count, at = varint_at(footer, at)
+    if count > len(footer):
+        raise ValueError("its schema is longer than its footer")
+    rest = footer[at:]
+    used = 0
+    for _ in range(count):
+        _, length = decode_at(rest[used:])
+        used += length
+    return footer[: at + used]
+
+
+def _shape(file: Fields) -> Shape:
+    elements = iter(schema_elements(file))
+    root = next(elements)
+    columns = tuple(_element(elements, 0) for _ in range(root[_CHILDREN][1]))
+    if next(elements, None) is not None:
+        raise ValueError("its schema has columns behind the last one")
+    paths = [_path_bytes(path) for column in columns for path in _leaves(column, ())]
+    found = _BEFORE_PATH + b"|".join(map(re.escape, paths)) + _BEHIND_PATH
+    return Shape(columns, len(paths), re.compile(found, re.DOTALL))
+
+
+def _element(elements: Iterator[Fields], depth: int) -> Element:
+    if depth > _DEEPEST:
+        raise ValueError("its schema is nested too deeply")
+    element = next(elements)
+    number = {key: element[key][1] for key in (_TYPE, _LENGTH, _REPETITION, _ID, _CHILDREN) if key in element}
+    children = tuple(_element(elements, depth + 1) for _ in range(number.get(_CHILDREN, 0)))
+    return Element(
+        name=element[_NAME][1].decode(),
+        field_id=number.get(_ID),
+        repetition=number.get(_REPETITION, REQUIRED),
+        physical=None if children else number.get(_TYPE),
+        length=number.get(_LENGTH, 0),
+        annotation=_annotation(element),
+        children=children,
+    )
+
+
+def _annotation(element: Fields) -> str:
+    if _LOGICAL in element:
+        ((kind, (_, parts)),) = element[_LOGICAL][1].items()
+        match kind:
+            case 5:
+                return f"decimal({parts[2][1]},{parts[1][1]})"
+            case 7 | 8:
+                unit = next(iter(parts[2][1]))
+                return f"{'time' if kind == 7 else 'timestamp'}({_UNITS[unit]},{'utc' if parts[1][1] else 'local'})"
+            case 10:
+                return f"{'int' if parts[2][1] else 'uint'}({parts[1][1][0]})"
+        return _LOGICAL_TYPES.get(kind, "other")
+    if _CONVERTED not in element:
+        return ""
+    converted = element[_CONVERTED][1]
+    if converted == 5:
+        scale = element[_SCALE][1] if _SCALE in element else 0
+        return f"decimal({element[_PRECISION][1]},{scale})"
+    return _CONVERTED_TYPES.get(converted, "other")
+
+
+def _leaves(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    path = (*above, element.name)
+    if element.children:
+        for child in element.children:
+            yield from _leaves(child, path)
+    else:
+        yield path
+
+
+def _path_bytes(path: tuple[str, ...]) -> bytes:
+    """A path as the field of a chunk's metadata, behind its encodings."""
+    return encode({_PATH: (9, Items((8,), [name.encode() for name in path]))})[:-1].replace(b"\x39", b"\x19", 1)

@@ -1,0 +1,73 @@
+"""Which Parquet files of a plan an engine's own reader gives the same rows of as this library's, by their footers.
+
+The schema id of a file says which columns its writer had in mind, not how it stored them. So each footer is looked at,
+once: files never change, and what was seen of one is kept with the metadata. What cannot be looked at is left to this
+library's reader, whose errors name the file and the cause; a missing file is noticed by whoever reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+
+from paimon_core.errors import PaimonError
+from paimon_core.formats.parquet.plain_columns import has_plain_chunks, has_plain_columns
+from paimon_core.formats.parquet.shapes import FileLook, Shape, look
+from paimon_core.formats.reading import is_near
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import data_file_path
+from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import DataField
+from paimon_core.store.table_store import TableStore
+
+_THREADS = 16  # remote storages answer late
+_AT_ONCE = 1024  # files that are looked at before the first of them is judged
+Located = tuple[str, DataFileMeta]
+
+
+def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: Sequence[DataField]) -> bool:
+    """Whether every file of the splits, all Parquet files, has the columns `fields` as an engine expects them."""
+    files = [(data_file_path(s.bucket_dir, f), f) for s in splits for f in s.files]
+    judged: dict[int, tuple[Shape, bool]] = {}  # with the shape, so that its id stays
+
+    def is_alike(file: DataFileMeta, found: FileLook | None) -> bool:
+        if found is None:
+            return True  # missing
+        if found.row_count != file.row_count or not has_plain_chunks(found):
+            return False
+        shape = found.shape
+        if id(shape) not in judged:
+            judged[id(shape)] = shape, has_plain_columns(shape.columns, fields)
+        return judged[id(shape)][1]
+
+    with ExitStack() as stack:
+        pool = None if is_near(store.io) else stack.enter_context(ThreadPoolExecutor(_THREADS))
+        looked = partial(_look, store)
+        for start in range(0, len(files), _AT_ONCE):
+            part = files[start : start + _AT_ONCE]
+            looks = map(looked, part) if pool is None else pool.map(looked, part)
+            try:
+                if not all(is_alike(file, found) for (_, file), found in zip(part, looks, strict=True)):
+                    return False
+            except (PaimonError, OSError, ValueError):
+                return False
+    return True
+
+
+def _look(store: TableStore, located: Located) -> FileLook | None:
+    """What the file is made of, None where it is missing or of another size: an engine's reader is told so before it
+    starts. Raises `ValueError`, `OSError`, `StorageError`."""
+    path, file = located
+
+    def load() -> FileLook:
+        with store.io.open_input(path) as source:
+            if source.size() != file.file_size:
+                raise FileNotFoundError
+            return look(source, file.file_size, store.cache.shapes)
+
+    try:
+        return store.cache.footers.get(path, load)
+    except FileNotFoundError:
+        return None

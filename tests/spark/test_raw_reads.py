@@ -1,0 +1,88 @@
+"""Spark's own reader gives the same rows of the files that it gets as ours; it gets no others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import DataField
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.table import Table
+from paimon_sql.catalog.load import load_catalog
+from tests.support.foreign_files import FORMS, Form, commit_file, stored_table
+
+pytestmark = pytest.mark.spark
+
+VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
+
+
+def make_table(warehouse: Path, forms: list[Form], number: int) -> Table:
+    """A table with a column for each form, and one file that stores the columns in their forms."""
+    catalog, name = load_catalog({"warehouse": str(warehouse)}), Identifier("default", f"t{number}")
+    columns = [DataField(id=0, name=f"c{i}", type=f.type) for i, f in enumerate(forms)]
+    catalog.create_table(name, new_table_schema(columns))
+    table = catalog.load_table(name)
+    assert isinstance(table.store.io, LocalFileIO)
+    commit_file(table, stored_table({f"c{i}": f for i, f in enumerate(forms)}, [0, 1, 2, 0]), **forms[0].settings)
+    return table
+
+
+def frame(spark: Any, table: Table, **options: str) -> Any:
+    return spark.read.options(**options).format("paimon").load(table.store.root)
+
+
+def plan(frame: Any) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def test_both_readers_give_the_same_of_usual_files(spark: Any, tmp_path: Path) -> None:
+    groups: dict[str, list[Form]] = defaultdict(list)
+    for form in FORMS:
+        if form.is_usual:
+            groups[str(form.settings)].append(form)
+    assert len(groups) > 4
+    for number, forms in enumerate(groups.values()):
+        table = make_table(tmp_path, forms, number)
+        # an option under which only our reader reads
+        ours, its = frame(spark, table, **{"scan.ignore-lost-files": "true"}), frame(spark, table)
+        assert "PaimonScan[merge]" in plan(ours)
+        assert "PaimonScan[raw]" in plan(its)
+        expected = ours.collect()
+        assert len(expected) == 4
+        for vectorized in ("true", "false"):
+            spark.conf.set(VECTORIZED, vectorized)
+            try:
+                assert frame(spark, table).collect() == expected, str(forms[0].settings)
+            finally:
+                spark.conf.unset(VECTORIZED)
+
+
+def test_files_in_other_forms_are_read_by_ours(spark: Any, tmp_path: Path) -> None:
+    others = [f for f in FORMS if not f.is_usual and not f.settings]
+    table = make_table(tmp_path, others, 100)
+    found = frame(spark, table)
+    assert "PaimonScan[merge]" in plan(found)
+    rows = found.collect()
+    assert len(rows) == 4 and rows[0] == rows[3]
+    for column, form in enumerate(others):
+        assert [rows[i][column] is None for i in range(3)] == [v is None for v in form.read], str(form)
+    integers = [i for i, f in enumerate(others) if f.sql in ("TINYINT", "SMALLINT", "INT", "BIGINT", "STRING")]
+    assert [tuple(rows[r][i] for i in integers) for r in range(3)] == [
+        tuple(others[i].read[r] for i in integers) for r in range(3)
+    ]
+
+
+def test_tables_with_codecs_that_spark_lacks(spark: Any) -> None:
+    for codec in ("brotli", "lz4"):
+        spark.sql(f"CREATE TABLE {codec} (k INT, v STRING) WITH ('file.compression' = '{codec}')")
+        spark.sql(f"INSERT INTO {codec} VALUES (1, 'a'), (2, 'b')")
+        assert spark.sql(f"SELECT * FROM {codec} ORDER BY k").collect() == [(1, "a"), (2, "b")]
+        assert spark.sql(f"SELECT v FROM {codec} WHERE k > 1").collect() == [("b",)]
+    spark.sql("ALTER TABLE brotli SET TBLPROPERTIES ('file.compression' = 'zstd')")
+    spark.sql("INSERT INTO brotli VALUES (3, 'c')")
+    assert spark.sql("SELECT sum(k) FROM brotli").first() == (6,)
