@@ -14,13 +14,16 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import start_health
+from paimon_sql.server.reads.listed import listed
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
+    guard_thrift_sessions,
     prepare_connect_catalogs,
     put_on_class_path,
+    refuse_connect_writes,
     refuse_writes,
     rows_of,
     watch_connect_sessions,
@@ -39,6 +42,7 @@ from paimon_sql.spark.jvm.servers import (
 )
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
+from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two looks at statements
 
@@ -54,7 +58,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
     if settings.read_only:
-        refuse_writes(jvm, java_session(spark))
+        refuse_writes(jvm, java_session(spark), _reads(jvm, settings))
     with ExitStack() as servers:
         if settings.thrift is not None:
             servers.enter_context(_thrift(jvm, spark, settings, class_path))
@@ -86,6 +90,7 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
+        guard_thrift_sessions(jvm, server, _reads(jvm, settings))
         watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
@@ -99,6 +104,8 @@ def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path
         raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
     watch_connect_sessions(jvm, class_path, _limits(settings))
     prepare_connect_catalogs(jvm, class_path)
+    if settings.read_only:
+        refuse_connect_writes(jvm, class_path, _reads(jvm, settings))
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     try:
@@ -143,6 +150,11 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
             return False
         time.sleep(min(_POLL, seconds))
     return True
+
+
+def _reads(jvm: Jvm, settings: ServerSettings) -> str:
+    """What clients may do, as the checks in Java read it; empty where they may do everything."""
+    return listed(python_functions=allows_python(jvm)) if settings.read_only else ""
 
 
 def _limits(settings: ServerSettings) -> SessionLimits:

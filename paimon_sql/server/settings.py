@@ -92,6 +92,8 @@ def spark_settings(settings: ServerSettings) -> dict[str, str]:
         made |= {f"{_SPARK_HIVE}{key}": value for key, value in _thrift(settings).items()}
     if settings.connect is not None:
         made |= {f"{_CONNECT}address": settings.host, f"{_CONNECT}port": str(settings.connect)}
+        if settings.read_only:  # a compressed plan cannot be looked into before it runs
+            made["spark.connect.session.planCompression.threshold"] = "-1"
         if settings.token:
             made["spark.connect.authenticate.token"] = settings.token
     return made

@@ -7,6 +7,7 @@ clients of ours. What is unexpected is logged here and told nobody.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ from paimon_sql.catalog.rest.failures import KIND
 from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS
 from paimon_sql.catalog.rest.views import REPLACES_VIEWS
 from paimon_sql.catalog.schema_files import table_defaults
+from paimon_sql.server.reads.listed import is_read
 from paimon_sql.server.rest import databases, functions, partitions, tables, versions, views
 from paimon_sql.server.rest.calls import Call, Handler, Routes
 from paimon_sql.server.rest.users import ANYONE, User, Users
@@ -34,6 +36,7 @@ from paimon_sql.server.rest.users import ANYONE, User, Users
 _LOG = logging.getLogger(__name__)
 PREFIX = "paimon"
 _MOST = 2**24  # bytes of a request
+_SECONDS = 30  # for the body of a request
 _ROUTES: Routes = {
     **databases.ROUTES,
     **tables.ROUTES,
@@ -42,8 +45,6 @@ _ROUTES: Routes = {
     **views.ROUTES,
     **functions.ROUTES,
 }
-# what is asked by POST and changes nothing
-_QUESTIONS = frozenset(("databases/*/tables/*/partitions/list-by-names",))
 _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
     (errors.DatabaseNotFoundError, 404, "DATABASE"),
     (errors.BranchNotFoundError, 404, "BRANCH"),
@@ -111,7 +112,8 @@ class RestApp:
             parameters = dict(parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True))
             if parts == ("v1", "config") and request.method == "GET":
                 return JSONResponse(self._config())
-            handler, call = _routed(request.method, parts, parameters, user, await _body(request))
+            handler, names = _routed(request.method, parts, user)  # before its body is read
+            call = Call(names, parameters, await _body_in_time(request))
             response = await run_in_threadpool(self._handled, handler, call)
         except _Answered as answered:
             response = _error(answered.status, str(answered))
@@ -156,9 +158,13 @@ def _parts(scope: Scope) -> tuple[str, ...]:
     return tuple(unquote_plus(part, errors="surrogateescape") for part in raw.strip("/").split("/"))
 
 
-def _routed(
-    method: str, parts: tuple[str, ...], parameters: Mapping[str, str], user: User, body: Mapping[str, Any]
-) -> tuple[Handler, Call]:
+def routes() -> list[tuple[str, str]]:
+    """The methods and addresses of the API that are answered; `*` stands for a name."""
+    return [*_ROUTES]
+
+
+def _routed(method: str, parts: tuple[str, ...], user: User) -> tuple[Handler, tuple[str, ...]]:
+    """The handler of a request, and the names in its address. Who may not ask for it is answered here."""
     if parts[:2] != ("v1", PREFIX):
         raise _Answered(404, "There is no such address.")
     is_known = False
@@ -169,9 +175,9 @@ def _routed(
         is_known = True
         if wanted != method:
             continue
-        if user.read_only and method != "GET" and pattern not in _QUESTIONS:
+        if user.read_only and not is_read(method, pattern):
             raise _Answered(403, f"User {user.name} may only read.")
-        return handler, Call(names, parameters, body)
+        return handler, names
     raise _Answered(405 if is_known else 501, "The API, or this server, does not have that.")
 
 
@@ -180,6 +186,13 @@ def _match(pattern: str, parts: tuple[str, ...]) -> tuple[str, ...] | None:
     if len(wanted) != len(parts) or any(w not in ("*", p) for w, p in zip(wanted, parts, strict=True)):
         return None
     return tuple(p for w, p in zip(wanted, parts, strict=True) if w == "*")
+
+
+async def _body_in_time(request: Request) -> Mapping[str, Any]:
+    try:
+        return await asyncio.wait_for(_body(request), _SECONDS)
+    except TimeoutError:
+        raise _Answered(408, f"The body of the request was not there after {_SECONDS} seconds.") from None
 
 
 async def _body(request: Request) -> Mapping[str, Any]:

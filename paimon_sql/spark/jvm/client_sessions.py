@@ -17,8 +17,9 @@ from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
 
 READ_ONLY, LIMIT_EXCEEDED = "PAIMON_READ_ONLY", "PAIMON_LIMIT_EXCEEDED"
 STATES = {READ_ONLY: "25006", LIMIT_EXCEEDED: "54000"}  # read-only transaction, program limit exceeded
+_REFUSED = "PAIMON_SETTING_REFUSED", "42501"  # insufficient privilege
 _INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
-_INTERCEPTED, _PREPARED = "ConnectLimits", "ConnectCatalogs"
+_INTERCEPTED, _PREPARED, _READ = "ConnectLimits", "ConnectCatalogs", "ConnectReads"
 _NONE = "not in this Spark"
 
 
@@ -33,15 +34,59 @@ class SessionLimits:
 
 
 @hook(
-    "`SparkSessionExtensions.injectCheckRule` of a running session",
+    "`SparkSessionExtensions.injectCheckRule` and `injectHintResolutionRule` of a running session",
     "`paimon-sql serve --read-only`",
     method(classes.SESSION_EXTENSIONS, "injectCheckRule", 1),
+    method(classes.SESSION_EXTENSIONS, "injectHintResolutionRule", 1),
     method(classes.SESSION, "extensions", 0),
 )
-def refuse_writes(jvm: Jvm, session: JavaObject) -> None:
-    """Have the sessions that are made from one refuse each statement that may write."""
+def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
+    """Have the sessions that are made from one refuse each statement that is not known to read: `listed` has lines of a
+    kind and a name, with a tab between them."""
     add_conditions(jvm, STATES)
-    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY)
+    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, listed)
+
+
+@hook(
+    "Spark Connect's interceptors, and the messages of its protocol",
+    "`paimon-sql serve --connect --read-only`",
+    Variant.of(
+        "messages of calls",
+        java_type(classes.CONNECT_INTERCEPTOR),
+        java_type(classes.CONNECT_MESSAGE),
+        method(classes.CONNECT_ERRORS + "$", "handleError", 7),
+    ),
+    Variant.of(_NONE),
+)
+def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
+    """Have Spark Connect refuse each call that is not known to read: before its server starts, and last of what stands
+    before it. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` where it cannot."""
+    if jvm.variant(refuse_connect_writes).name == _NONE:
+        raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody refuse calls: --read-only.")
+    add_conditions(jvm, STATES)
+    put_on_class_path(jvm, folder, _READ)
+    jvm.java_class(_READ).allow(READ_ONLY, listed)
+    _intercept(jvm, _READ)
+
+
+@hook(
+    "the services of HiveServer2, private fields of theirs",
+    "settings that clients of `paimon-sql serve --thrift` open sessions with",
+    Variant.of(
+        "of Spark's jars",
+        field(classes.HIVE_SERVER, "thriftCLIService"),
+        field(classes.THRIFT_SERVICE, "cliService"),
+        field(classes.CLIENT_SERVICE, "sessionManager"),
+    ),
+    Variant.of(_NONE),
+)
+def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
+    """Have HiveServer2 refuse sessions and statements that set properties of the JVM, and if `listed` is not empty all
+    settings that are not in it. Raises `UnsupportedFeatureError` if it cannot and `listed` is not empty."""
+    if jvm.variant(guard_thrift_sessions).name != _NONE:
+        jvm.compiled("ThriftSessions").install(server, *_REFUSED, listed)
+    elif listed:
+        raise UnsupportedFeatureError("This Spark lets nobody refuse settings of HiveServer2's clients: --read-only.")
 
 
 @hook(

@@ -1,92 +1,223 @@
+import java.lang.reflect.Method;
 import java.util.*;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.catalyst.plans.logical.Call;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
+import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.unsafe.Platform;
 import scala.Function1;
+import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * A check of Spark's analyzer that refuses each command but those that are known to write nothing.
+ * Two checks of Spark's analyzer that refuse each statement that is not known to read.
  *
- * What changes data, files or a catalog is a command, however it was asked for: as SQL, by a DataFrame's writer, or by a
- * statement of ours. Spark analyzes each before it runs. A stream that writes is a plan of another kind, and procedures
- * run while they are analyzed: a rule that sees plans before that refuses them.
+ * Whatever a client asks for, as SQL or by a DataFrame, is a tree of plans and expressions, which Spark analyzes before it
+ * runs. The trees are looked at twice: as they are parsed, since Spark evaluates parts of them while it analyzes, and as
+ * they are analyzed, since only then it is known of views and functions what is in them. Each class, function, data source
+ * and setting has to be on a list.
  */
 public class ReadOnlySessions {
-  private static final Set HARMLESS = new HashSet(Arrays.asList(new Object[] {
-    "CacheTable", "CacheTableAsSelect", "ClearCacheCommand", "CloseCursor", "CommandResult", "CreateTempViewUsing",
-    "CreateVariable", "DeclareCursor", "DropTempViewCommand", "DropVariable", "FetchCursor", "ListArchivesCommand",
-    "ListFilesCommand", "ListJarsCommand", "OpenCursor", "RefreshFunction", "RefreshFunctionCommand", "RefreshResource",
-    "RefreshTable", "RefreshTableCommand", "ResetCommand", "SetCatalogAndNamespace", "SetCatalogCommand", "SetCommand",
-    "SetNamespaceCommand", "SetPathCommand", "SetVariable", "UncacheTable"}));
+  private static final String SPARK = "org.apache.spark.sql.";
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  private static final String TEMPORARY = "only temporary ones are allowed";
 
-  /** Have the sessions that are made from one refuse writes with an error of this condition. */
-  public void install(SparkSessionExtensions extensions, final String condition) {
+  /** Have the sessions that are made from one refuse what is not listed with an error of a condition; `listed` has lines
+   *  of a kind and a name, with a tab between them. */
+  public void install(SparkSessionExtensions extensions, final String condition, String listed) {
+    final Reads reads = new Reads(condition, listed);
     extensions.injectCheckRule(new AbstractFunction1() {
-      public Object apply(Object session) { return check(condition); }
+      public Object apply(Object session) {
+        return new AbstractFunction1() {
+          public Object apply(Object plan) {
+            reads.check((LogicalPlan) plan, false);
+            return BoxedUnit.UNIT;
+          }
+        };
+      }
     });
     extensions.injectHintResolutionRule(new AbstractFunction1() {
-      public Object apply(Object session) { return new Uncalled(condition); }
+      public Object apply(Object session) { return new Parsed(reads); }
     });
   }
 
-  static class Uncalled extends Rule {
-    private final String condition;
+  /** Plans before they are analyzed. */
+  static class Parsed extends Rule {
+    private final Reads reads;
 
-    Uncalled(String condition) { this.condition = condition; }
+    Parsed(Reads reads) { this.reads = reads; }
 
     public TreeNode apply(TreeNode plan) {
-      if (plan instanceof Call) refuse(condition, "Call");
+      reads.check((LogicalPlan) plan, true);
       return plan;
     }
   }
 
-  private static Function1 check(final String condition) {
-    final Function1 each = new AbstractFunction1() {
-      public Object apply(Object node) {
-        if (!isHarmless(node)) refuse(condition, node.getClass().getSimpleName());
-        return BoxedUnit.UNIT;
-      }
-    };
-    return new AbstractFunction1() {
-      public Object apply(Object plan) {
-        ((LogicalPlan) plan).foreach(each);
-        return BoxedUnit.UNIT;
-      }
-    };
-  }
+  /** What is listed. */
+  static class Reads {
+    private final String condition;
+    private final Map listed = new HashMap();
 
-  private static boolean isHarmless(Object node) {
-    String name = node.getClass().getSimpleName();
-    if (name.startsWith("WriteToStream") || name.startsWith("WriteToMicroBatch")) return false;
-    if (!(node instanceof Command)) return true;
-    if (HARMLESS.contains(name) || name.startsWith("Show") || name.startsWith("Describe")) return true;
-    if (name.endsWith("ExplainCommand")) return true;
-    if (name.equals("CreateViewCommand")) return !answer(node, "viewType").equals("PersistedView");
-    return name.endsWith("FunctionCommand") && answer(node, "isTemp").equals("true");
-  }
+    Reads(String condition, String lines) {
+      this.condition = condition;
+      String[] all = lines.split("\n");
+      for (int i = 0; i < all.length; i++) {
+        String[] one = all[i].split("\t");
+        if (!listed.containsKey(one[0])) listed.put(one[0], new HashSet());
+        ((Set) listed.get(one[0])).add(one[1]);
+      }
+    }
 
-  /** What a method of a command says, as text; nothing where it has none of the name. */
-  private static String answer(Object node, String method) {
-    try {
-      String said = String.valueOf(node.getClass().getMethod(method, new Class[0]).invoke(node, new Object[0]));
-      return said.endsWith("$") ? said.substring(0, said.length() - 1) : said;
-    } catch (Exception e) {
-      return "";
+    private boolean has(String kind, String name) {
+      return listed.containsKey(kind) && ((Set) listed.get(kind)).contains(name);
+    }
+
+    void check(LogicalPlan plan, boolean parsed) {
+      String name = nameOf(plan);
+      String reason = name == null || !has("plan", name) && !(parsed && has("parsed", name)) ? "" : refusal(plan, name);
+      if (reason != null) refuse(plan.getClass().getSimpleName() + (reason.isEmpty() ? "" : ": " + reason));
+      for (Iterator each = plan.expressions().iterator(); each.hasNext();) checkExpression((Expression) each.next(), parsed);
+      for (Iterator each = plan.children().iterator(); each.hasNext();) check((LogicalPlan) each.next(), parsed);
+      if (name.equals("ExplainCommand")) return;  // analyzes what it explains, as any statement
+      for (Iterator each = plan.innerChildren().iterator(); each.hasNext();) {
+        Object inner = each.next();
+        if (inner instanceof LogicalPlan) check((LogicalPlan) inner, parsed);
+      }
+    }
+
+    private void checkExpression(Expression one, boolean parsed) {
+      String name = nameOf(one);
+      if (name == null || !has("expression", name)) refuse(one.getClass().getSimpleName());
+      if (name.equals("UnresolvedFunction")) checkFunction(answer(one, "nameParts"));
+      if (one instanceof PlanExpression) {
+        Object inner = ((PlanExpression) one).plan();
+        if (inner instanceof LogicalPlan) check((LogicalPlan) inner, parsed);
+      }
+      for (Iterator each = one.children().iterator(); each.hasNext();) checkExpression((Expression) each.next(), parsed);
+    }
+
+    /** A function of Spark's has to be listed; one of a catalog, or a temporary one, is known when it is resolved. */
+    private void checkFunction(Object parts) {
+      String name = String.valueOf(((scala.collection.Seq) parts).last()).toLowerCase(Locale.ROOT);
+      if (has("function", name)) return;
+      FunctionIdentifier known = new FunctionIdentifier(name);
+      if (FunctionRegistry$.MODULE$.builtin().functionExists(known)
+          || TableFunctionRegistry$.MODULE$.builtin().functionExists(known)) refuse("the function " + name);
+    }
+
+    /** Why a plan of a listed class is refused; nothing where it is not. */
+    private String refusal(LogicalPlan plan, String name) {
+      if (name.equals("SetCommand")) return ofSettings(answer(plan, "kv"), true);
+      if (name.equals("ResetCommand")) return ofSettings(answer(plan, "config"), false);
+      if (name.equals("CreateTempViewUsing")) return ofSource(answer(plan, "provider"), answer(plan, "options"));
+      if (name.equals("UnresolvedDataSource")) return ofSource(answer(plan, "format"), answer(plan, "options"));
+      if (name.equals("CreateViewCommand")) return isTemporary(answer(plan, "viewType")) ? null : TEMPORARY;
+      if (name.endsWith("FunctionCommand") && hasMember(plan, "isTemp"))
+        return is(answer(plan, "isTemp"), "true") ? null : TEMPORARY;
+      if (name.equals("UnresolvedTableValuedFunction")) checkFunction(answer(plan, "name"));
+      if (name.equals("UnresolvedRelation")) return ofRelation(answer(plan, "multipartIdentifier"), answer(plan, "options"));
+      if (name.equals("LogicalRelation")) return ofLoaded(answer(plan, "relation"));
+      return null;
+    }
+
+    private static boolean isTemporary(Object kind) { return is(kind, "LocalTempView") || is(kind, "GlobalTempView"); }
+
+    private String ofSettings(Object asked, boolean isSet) {
+      if (asked == null) return "";
+      scala.Option given = (scala.Option) asked;
+      if (given.isEmpty()) return null;
+      if (!isSet) return mayBeSet(String.valueOf(given.get())) ? null : "the setting " + given.get();
+      scala.Tuple2 pair = (scala.Tuple2) given.get();
+      if (((scala.Option) pair._2()).isEmpty()) return null;
+      return mayBeSet(String.valueOf(pair._1())) ? null : "the setting " + pair._1();
+    }
+
+    private boolean mayBeSet(String key) {
+      if (has("setting", key) || VARIABLE.matcher(key).matches()) return true;
+      Object patterns = listed.get("setting pattern");
+      for (java.util.Iterator each = ((Set) patterns).iterator(); each.hasNext();)
+        if (Pattern.matches((String) each.next(), key)) return true;
+      return false;
+    }
+
+    private String ofSource(Object source, Object options) {
+      String name = String.valueOf(source).toLowerCase(Locale.ROOT);
+      if (!has("source", name)) return "the data source " + name;
+      return name.equals("paimon") ? null : ofOptions(options);
+    }
+
+    /** Options with a dot are not of the source itself, but of Hadoop, of a storage, or of classes to load. */
+    private String ofOptions(Object options) {
+      for (java.util.Iterator each = keys(options).iterator(); each.hasNext();) {
+        String key = String.valueOf(each.next());
+        if (key.indexOf('.') >= 0) return "the option " + key;
+      }
+      return null;
+    }
+
+    /** A relation of two parts may be a file and its format. */
+    private String ofRelation(Object parts, Object options) {
+      scala.collection.Seq name = (scala.collection.Seq) parts;
+      boolean isFile = name.size() == 2 && has("source", String.valueOf(name.head()).toLowerCase(Locale.ROOT));
+      return isFile ? ofOptions(options) : null;
+    }
+
+    private String ofLoaded(Object relation) {
+      return relation != null && has("relation", relation.getClass().getSimpleName()) ? null : "what it reads from";
+    }
+
+    private static java.util.Collection keys(Object options) {
+      if (options instanceof java.util.Map) return ((java.util.Map) options).keySet();
+      List found = new ArrayList();
+      for (Iterator each = ((scala.collection.Map) options).keysIterator(); each.hasNext();) found.add(each.next());
+      return found;
+    }
+
+    private void refuse(String name) {
+      String message = "This server only reads, and the statement (" + name + ") may write, or is not known to read: use a "
+        + "server that was started without --read-only.";
+      scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
+      scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
+      Platform.throwException(new AnalysisException(condition, values));
     }
   }
 
-  private static void refuse(String condition, String name) {
-    String message = "This server only reads, and the statement (" + name + ") may write: use one that was started "
-      + "without --read-only.";
-    scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
-    scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
-    Platform.throwException(new AnalysisException(condition, values));
+  /** What a class of Spark's is called in the lists: without its package; nothing for a class of another's. */
+  private static String nameOf(Object node) {
+    String full = node.getClass().getName();
+    if (!full.startsWith(SPARK)) return null;
+    String name = full.substring(full.lastIndexOf('.') + 1);
+    return name.endsWith("$") ? name.substring(0, name.length() - 1) : name;
+  }
+
+  private static boolean is(Object said, String wanted) {
+    String text = String.valueOf(said);
+    return (text.endsWith("$") ? text.substring(0, text.length() - 1) : text).equals(wanted);
+  }
+
+  private static boolean hasMember(Object node, String method) {
+    try {
+      return node.getClass().getMethod(method, new Class[0]) != null;
+    } catch (NoSuchMethodException e) {
+      return false;
+    }
+  }
+
+  /** What a member of a plan is; nothing where it has none of the name. */
+  private static Object answer(Object node, String method) {
+    try {
+      Method found = node.getClass().getMethod(method, new Class[0]);
+      return found.invoke(node, new Object[0]);
+    } catch (Exception e) {
+      return null;
+    }
   }
 }

@@ -31,9 +31,14 @@ def check_code(name: str, parameters: Sequence[str], body: str) -> None:
     _compiled(name, parameters, body)
 
 
+def allows_python(jvm: Jvm) -> bool:
+    """Whether the application was started to run code of its catalogs."""
+    return str(context_settings(jvm).get(SETTING, "false")).lower() == "true"
+
+
 def check_allowed(jvm: Jvm, name: str) -> None:
     """Raises `NotAllowedError` where the application was not started to run code of its catalogs."""
-    if str(context_settings(jvm).get(SETTING, "false")).lower() != "true":
+    if not allows_python(jvm):
         raise NotAllowedError(
             f"Function {name} is code in Python, which whoever may write to its catalog has written: it is not run "
             f"unless the application is started with {SETTING}=true. DESCRIBE FUNCTION EXTENDED shows it."

@@ -1,0 +1,1 @@
+"""What `--read-only` allows: for each door, lists of what is known to read; all else is refused."""

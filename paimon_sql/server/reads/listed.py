@@ -1,0 +1,42 @@
+"""The lists of this folder: statements, expressions, functions, data sources, settings, messages, calls and
+requests that read."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from paimon_sql.server import reads
+
+# a kind of the checks in Java, by the name of its file
+_KINDS = {
+    "calls": "call",
+    "expressions": "expression",
+    "functions": "function",
+    "messages": "message",
+    "parsed": "parsed",
+    "plans": "plan",
+    "relations": "relation",
+    "setting_patterns": "setting pattern",
+    "settings": "setting",
+    "sources": "source",
+}
+
+
+@cache
+def allowed(name: str) -> frozenset[str]:
+    """What the list of a name allows."""
+    lines = files(reads).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def is_read(method: str, address: str) -> bool:
+    """Whether a request of the REST API is known to read, by its address in which `*` stands for a name."""
+    return f"{method}:{address}" in allowed("requests")
+
+
+def listed(*, python_functions: bool = False) -> str:
+    """All lists, as the checks in Java read them: lines of a kind and a name. With `python_functions` also functions of
+    catalogs in Python, which whoever started the server has allowed."""
+    lines = [f"{kind}\t{word}" for name, kind in _KINDS.items() for word in sorted(allowed(name))]
+    return "\n".join([*lines, "expression\tPythonUDF"] if python_functions else lines)

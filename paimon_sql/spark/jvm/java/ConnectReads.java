@@ -1,0 +1,175 @@
+import java.util.*;
+import java.util.regex.Pattern;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkRuntimeException;
+import org.apache.spark.sql.connect.utils.ErrorUtils$;
+import org.sparkproject.connect.grpc.*;
+import org.sparkproject.connect.grpc.stub.StreamObserver;
+import org.sparkproject.connect.protobuf.Descriptors;
+import org.sparkproject.connect.protobuf.Message;
+import scala.Option;
+import scala.PartialFunction;
+
+/**
+ * Refuses each call of a client of Spark Connect that is not known to read, before anything of it runs.
+ *
+ * A call is a tree of messages. Each message has to be of a listed type, and so has the call; of some types the values are
+ * looked at, too: a setting, and the format of what is read.
+ */
+public class ConnectReads implements ServerInterceptor {
+  private static final String PREFIX = "spark.connect.";
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  private static volatile Map listed = new HashMap();
+  private static volatile String condition = "";
+
+  /** What is allowed: lines of a kind and a name, with a tab between them. */
+  public static void allow(String ofErrors, String lines) {
+    Map found = new HashMap();
+    String[] all = lines.split("\n");
+    for (int i = 0; i < all.length; i++) {
+      String[] one = all[i].split("\t");
+      if (!found.containsKey(one[0])) found.put(one[0], new HashSet());
+      ((Set) found.get(one[0])).add(one[1]);
+    }
+    listed = found;
+    condition = ofErrors;
+  }
+
+  private static boolean has(String kind, String name) {
+    Object found = listed.get(kind);
+    return found != null && ((Set) found).contains(name);
+  }
+
+  public ServerCall.Listener interceptCall(final ServerCall call, Metadata headers, ServerCallHandler next) {
+    final String method = call.getMethodDescriptor().getBareMethodName();
+    if (!has("call", method)) return unheard(call, method);
+    return new ForwardingServerCallListener.SimpleForwardingServerCallListener(next.startCall(call, headers)) {
+      private boolean refused;
+
+      public void onMessage(Object message) {
+        if (refused) return;
+        String reason;
+        try {
+          reason = message instanceof Message ? refusal((Message) message) : method;
+        } catch (RuntimeException e) {
+          reason = method;
+        }
+        if (reason == null) {
+          super.onMessage(message);
+          return;
+        }
+        refused = true;
+        refuse(call, message, reason);
+      }
+
+      public void onHalfClose() {
+        if (!refused) super.onHalfClose();
+      }
+    };
+  }
+
+  /** A call of which Spark hears nothing. */
+  private static ServerCall.Listener unheard(final ServerCall call, final String method) {
+    call.request(1);
+    return new ServerCall.Listener() {
+      private boolean refused;
+
+      public void onMessage(Object message) {
+        if (!refused) refuse(call, message, method);
+        refused = true;
+      }
+    };
+  }
+
+  /** What of a message is not listed; null where all of it is. */
+  private static String refusal(Message message) {
+    String type = message.getDescriptorForType().getFullName();
+    String name = type.startsWith(PREFIX) ? type.substring(PREFIX.length()) : type;
+    if (!has("message", name)) return name;
+    String reason = ofValues(message, name);
+    for (Iterator each = message.getAllFields().entrySet().iterator(); reason == null && each.hasNext();) {
+      Map.Entry field = (Map.Entry) each.next();
+      if (((Descriptors.FieldDescriptor) field.getKey()).getJavaType() != Descriptors.FieldDescriptor.JavaType.MESSAGE) continue;
+      List values = field.getValue() instanceof List ? (List) field.getValue() : Collections.singletonList(field.getValue());
+      for (Iterator value = values.iterator(); reason == null && value.hasNext();) reason = ofField(field, (Message) value.next());
+    }
+    return reason;
+  }
+
+  /** A map's entries are messages, too, which no list names. */
+  private static String ofField(Map.Entry field, Message value) {
+    if (!((Descriptors.FieldDescriptor) field.getKey()).isMapField()) return refusal(value);
+    Descriptors.FieldDescriptor inner = value.getDescriptorForType().findFieldByName("value");
+    boolean isMessage = inner.getJavaType() == Descriptors.FieldDescriptor.JavaType.MESSAGE;
+    return isMessage ? refusal((Message) value.getField(inner)) : null;
+  }
+
+  private static String ofValues(Message message, String name) {
+    if (name.equals("Read") && Boolean.TRUE.equals(value(message, "is_streaming"))) return "a stream";
+    if (name.equals("Read.DataSource")) {
+      String format = String.valueOf(value(message, "format")).toLowerCase(Locale.ROOT);
+      return format.isEmpty() || has("source", format) ? null : "the data source " + format;
+    }
+    if (name.equals("ConfigRequest.Set")) return ofPairs((List) value(message, "pairs"));
+    return name.equals("ConfigRequest.Unset") ? ofKeys((List) value(message, "keys")) : null;
+  }
+
+  private static String ofPairs(List pairs) {
+    List keys = new ArrayList();
+    for (int i = 0; i < pairs.size(); i++) keys.add(value((Message) pairs.get(i), "key"));
+    return ofKeys(keys);
+  }
+
+  private static String ofKeys(List keys) {
+    for (int i = 0; i < keys.size(); i++)
+      if (!mayBeSet((String) keys.get(i))) return "the setting " + keys.get(i);
+    return null;
+  }
+
+  private static boolean mayBeSet(String key) {
+    if (has("setting", key) || VARIABLE.matcher(key).matches()) return true;
+    for (Iterator each = ((Set) listed.get("setting pattern")).iterator(); each.hasNext();)
+      if (Pattern.matches((String) each.next(), key)) return true;
+    return false;
+  }
+
+  private static Object value(Message message, String field) {
+    return message.getField(message.getDescriptorForType().findFieldByName(field));
+  }
+
+  /** As Spark tells errors: it knows the client's settings of them. */
+  private static void refuse(ServerCall call, Object message, String reason) {
+    String user = "", session = "";
+    if (message instanceof Message) {
+      Message context = (Message) value((Message) message, "user_context");
+      user = String.valueOf(value(context, "user_id"));
+      session = String.valueOf(value((Message) message, "session_id"));
+    }
+    Object told = ErrorUtils$.MODULE$.handleError("execute", new Refused(call), user, session, Option.empty(), false,
+        Option.empty());
+    ((PartialFunction) told).apply(error("This server only reads, and the call (" + reason + ") may write, or is not known "
+        + "to read: use a server that was started without --read-only."));
+  }
+
+  private static Throwable error(String message) {
+    scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
+    scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
+    return new SparkRuntimeException(condition, values, null, new QueryContext[0], "");
+  }
+
+  /** Ends a call with an error. */
+  static class Refused implements StreamObserver {
+    private final ServerCall call;
+
+    Refused(ServerCall call) { this.call = call; }
+
+    public void onNext(Object message) { }
+
+    public void onCompleted() { }
+
+    public void onError(Throwable error) {
+      Metadata trailers = Status.trailersFromThrowable(error);
+      call.close(Status.fromThrowable(error), trailers == null ? new Metadata() : trailers);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.*;
+import java.util.regex.Pattern;
+import org.apache.hive.service.cli.*;
+import org.apache.hive.service.cli.thrift.ThriftCLIService;
+import org.apache.hive.service.rpc.thrift.TProtocolVersion;
+import org.apache.hive.service.server.HiveServer2;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Looks at the settings with which clients of HiveServer2 open sessions and run statements.
+ *
+ * These become settings of the session without any statement: HiveServer2 takes them into its own configuration, into
+ * Spark's and, as `set:system:`, into properties of the whole JVM.
+ */
+public class ThriftSessions {
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+
+  /** Take the place of a server's service. `listed` has the settings that a client may give, lines of a kind and a name
+   *  with a tab between them; where it is empty, clients may give all but properties of the JVM. */
+  public void install(HiveServer2 server, String condition, String state, String listed) throws Exception {
+    ThriftCLIService thrift = (ThriftCLIService) field(HiveServer2.class, "thriftCLIService").get(server);
+    Field service = field(ThriftCLIService.class, "cliService");
+    Object before = service.get(thrift);
+    Guarded guarded = new Guarded(server, condition, state, listed);
+    for (Class owner = CLIService.class; owner != Object.class; owner = owner.getSuperclass()) {
+      Field[] shared = owner.getDeclaredFields();
+      for (int i = 0; i < shared.length; i++) {
+        if (Modifier.isStatic(shared[i].getModifiers())) continue;
+        shared[i].setAccessible(true);
+        shared[i].set(guarded, shared[i].get(before));
+      }
+    }
+    service.set(thrift, guarded);
+  }
+
+  private static Field field(Class owner, String name) throws Exception {
+    Field found = owner.getDeclaredField(name);
+    found.setAccessible(true);
+    return found;
+  }
+
+  static class Guarded extends CLIService {
+    private final String condition, state;
+    private final Set settings = new HashSet();
+    private final List patterns = new ArrayList();
+
+    Guarded(HiveServer2 server, String condition, String state, String listed) {
+      super(server);
+      this.condition = condition;
+      this.state = state;
+      String[] lines = listed.split("\n");
+      for (int i = 0; i < lines.length; i++) {
+        String[] one = lines[i].split("\t");
+        if (one[0].equals("setting")) settings.add(one[1]);
+        if (one[0].equals("setting pattern")) patterns.add(Pattern.compile(one[1]));
+      }
+    }
+
+    public SessionHandle openSession(TProtocolVersion protocol, String user, String password, String address, Map given)
+        throws HiveSQLException {
+      check(given);
+      return super.openSession(protocol, user, password, address, given);
+    }
+
+    public SessionHandle openSessionWithImpersonation(TProtocolVersion protocol, String user, String password,
+        String address, Map given, String token) throws HiveSQLException {
+      check(given);
+      return super.openSessionWithImpersonation(protocol, user, password, address, given, token);
+    }
+
+    public OperationHandle executeStatement(SessionHandle session, String statement, Map given, long timeout)
+        throws HiveSQLException {
+      check(given);
+      return super.executeStatement(session, statement, given, timeout);
+    }
+
+    public OperationHandle executeStatementAsync(SessionHandle session, String statement, Map given, long timeout)
+        throws HiveSQLException {
+      check(given);
+      return super.executeStatementAsync(session, statement, given, timeout);
+    }
+
+    private void check(Map given) {
+      if (given == null) return;
+      for (Iterator each = given.keySet().iterator(); each.hasNext();) {
+        String key = String.valueOf(each.next());
+        String name = key.startsWith("set:") ? key.substring(4) : key;
+        if (name.startsWith("use:")) continue;
+        boolean prefixed = name.startsWith("hiveconf:") || name.startsWith("hivevar:");
+        String setting = prefixed ? name.substring(name.indexOf(':') + 1) : name;
+        boolean isOther = setting.indexOf(':') >= 0;  // system:, env:, metaconf:
+        if (isOther || !settings.isEmpty() && !mayBeSet(setting)) refuse(setting);
+      }
+    }
+
+    private boolean mayBeSet(String key) {
+      if (settings.contains(key) || VARIABLE.matcher(key).matches()) return true;
+      for (int i = 0; i < patterns.size(); i++)
+        if (((Pattern) patterns.get(i)).matcher(key).matches()) return true;
+      return false;
+    }
+
+    private void refuse(String setting) {
+      String message = "[" + condition + "] A client of this server does not set " + setting + ": open the session without "
+        + "it, and ask who runs the server to set it. SQLSTATE: " + state;
+      Platform.throwException(new HiveSQLException(message, state));
+    }
+  }
+}

@@ -1,0 +1,126 @@
+"""What `--read-only` allows, held against all that Spark has: each of it is listed as allowed or as refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.connect.proto import base_pb2
+
+from paimon_sql.server.reads.listed import allowed, listed
+from paimon_sql.spark.jvm.gateway import jvm_of
+from tests.support.spark_classes import subclasses
+
+JARS = ("spark-catalyst", "spark-sql", "spark-hive", "spark-hive-thriftserver", "spark-connect", "spark-pipelines")
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+SERVICE = base_pb2.DESCRIPTOR.services_by_name["SparkConnectService"]
+
+
+def refused(kind: str) -> frozenset[str]:
+    """What is refused, by the lists beside this file."""
+    text = Path(__file__).with_name("refused_by_read_only.txt").read_text("utf-8")
+    return frozenset(text.partition(f"[{kind}]\n")[2].partition("\n\n")[0].split())
+
+
+def names(base: str) -> set[str]:
+    """What the lists call the subclasses of a class."""
+    return {full.rpartition(".")[2].removesuffix("$") for full in subclasses(base, (*JARS, "spark-mllib"))}
+
+
+def messages() -> set[str]:
+    """Each message that a client of Spark Connect may send, without the package."""
+    found: dict[str, Any] = {}
+    left = [method.input_type for method in SERVICE.methods]
+    while left:
+        one = left.pop()
+        if one.full_name not in found:
+            found[one.full_name] = one
+            left += [field.message_type for field in one.fields if field.message_type]
+    return {name.removeprefix("spark.connect.") for name, one in found.items() if not one.GetOptions().map_entry}
+
+
+@pytest.mark.parametrize(
+    ("kind", "everything", "denied"),
+    [
+        ("plans", names(f"{LOGICAL}.LogicalPlan"), refused("plans")),
+        ("expressions", names("org.apache.spark.sql.catalyst.expressions.Expression"), refused("expressions")),
+        ("messages", messages(), refused("messages")),
+        ("calls", {method.name for method in SERVICE.methods}, refused("calls")),
+    ],
+)
+def test_everything_is_allowed_or_refused(kind: str, everything: set[str], denied: frozenset[str]) -> None:
+    assert len(everything) > 5
+    assert everything - allowed(kind) - denied == set(), "neither allowed nor refused: decide, and list it"
+    assert allowed(kind) & denied == set()
+
+
+def test_no_plan_that_writes_is_allowed() -> None:
+    writes = re.compile(
+        r"^(Insert|Append|Overwrite|Replace|Write|Save|Delete|Update|Merge|Alter|Truncate|Load|Add|Drop|Rename)"
+    )
+    found = {name for name in allowed("plans") if writes.match(name)}
+    assert found == {"DropFunctionCommand", "DropTempViewCommand", "DropVariable"}  # of the session, or looked into
+    assert names(f"{LOGICAL}.V2WriteCommand") & allowed("plans") == set()
+
+
+def test_no_allowed_expression_runs_code() -> None:
+    of_catalogs = {"ApplyFunctionExpression", "V2Aggregator"}
+    own = names("org.apache.spark.sql.catalyst.expressions.UserDefinedExpression")
+    own |= names("org.apache.spark.sql.catalyst.expressions.PythonFuncExpression")
+    assert len(own) > 5 and own & allowed("expressions") <= of_catalogs
+
+
+def test_the_checks_in_java_get_every_list() -> None:
+    lines = listed().splitlines()
+    assert all(line.count("\t") == 1 for line in lines) and "function\tabs" in lines and "parsed\tDropView" in lines
+    assert (
+        "expression\tPythonUDF" not in lines and "expression\tPythonUDF" in listed(python_functions=True).splitlines()
+    )
+
+
+@pytest.mark.spark
+def test_functions_sources_and_settings_of_the_running_spark(spark: Any) -> None:
+    jvm = jvm_of(spark.sparkContext)
+    analysis = "org.apache.spark.sql.catalyst.analysis"
+    functions = set()
+    for registry in ("FunctionRegistry", "TableFunctionRegistry"):
+        found = jvm.java_class(f"{analysis}.{registry}").builtin().listFunction()
+        functions |= {str(found.apply(i).funcName()) for i in range(found.size())}
+    assert len(functions) > 400
+    assert functions - allowed("functions") - refused("functions") == set()
+    register = jvm.java_class("java.lang.Class").forName("org.apache.spark.sql.sources.DataSourceRegister")
+    sources = jvm.java_class("java.util.ServiceLoader").load(register).iterator()
+    formats = set()
+    while sources.hasNext():
+        formats.add(str(sources.next().shortName()).lower())
+    assert {"parquet", "jdbc"} <= formats
+    assert formats - allowed("sources") - refused("sources") == set()
+
+
+def test_settings_lead_to_no_other_place_class_or_secret() -> None:
+    suspicious = re.compile(
+        r"class|extension|provider|catalog\.|warehouse|path|dir$|secret|password|token|redaction|rules|python\.|hadoop|allowList"
+        r"|url|repositor|listener|committer|serializer",
+        re.IGNORECASE,
+    )
+    assert [key for key in allowed("settings") if suspicious.search(key)] == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_allowed"),
+    [
+        ("spark.paimon.scan.snapshot-id", True),
+        ("spark.paimon.lake.db.t.scan.mode", True),
+        ("spark.paimon.*.db.t.incremental-between", True),
+        ("spark.paimon.write-only", False),
+        ("spark.paimon.s3.secret-key", False),
+        ("spark.paimon.scan.fallback-branch\nspark.sql.catalog.x", False),
+        ("spark.sql.catalog.lake.warehouse", False),
+        ("fs.s3a.endpoint", False),
+        ("pandas_on_Spark.compute.max_rows", True),
+    ],
+)
+def test_patterns_of_settings(setting: str, is_allowed: bool) -> None:
+    assert any(re.fullmatch(pattern, setting) for pattern in allowed("setting_patterns")) is is_allowed

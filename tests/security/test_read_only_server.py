@@ -1,0 +1,160 @@
+"""A server that only reads, attacked at each door: nothing is written, deleted or run."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+from TCLIService import ttypes
+from thrift.transport.TTransport import TTransportException
+
+from paimon_sql.server.rest.app import PREFIX, routes
+from tests.security.attempts import SETTINGS, session_settings, statements
+from tests.support.ports import free_port
+from tests.support.served import PATIENCE, Server, answer, served
+from tests.support.stored import create_table, insert
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+NOISE = ("log", "derby.log")  # of the server itself
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a table, as a server that only reads can make none."""
+    made = tmp_path_factory.mktemp("read-only")
+    insert(create_table(str(made / "warehouse"), primary_key="k", bucket="1"), [(1, "a")])
+    return made
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    with served(folder, "--read-only", "--rest", free_port(), passwords=False) as found:
+        with found.client() as client, client.cursor() as cursor:
+            assert answer(cursor, "SELECT k, v FROM t") == [(1, "a")]
+        yield found
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Each file and folder below one, and what the files hold."""
+    found = {}
+    for root, folders, files in os.walk(folder):
+        found.update({os.path.join(root, name): "" for name in folders})
+        for name in files:
+            if name not in NOISE:
+                path = Path(root, name)
+                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def said_to(cursor: Any, statement: str) -> str:
+    """What a statement is refused with; its rows where it is not."""
+    try:
+        return f"done: {answer(cursor, statement)}"
+    except OperationalError as error:
+        return str(error)
+
+
+def test_statements_over_thrift(server: Server, folder: Path) -> None:
+    before, done = contents(folder), {}
+    with server.client() as client, client.cursor() as cursor:
+        for statement in statements():
+            text = statement.replace("{folder}", str(folder))
+            said = said_to(cursor, text)
+            if "PAIMON_READ_ONLY" not in said:
+                done[text] = said[:400]
+        assert answer(cursor, "SELECT k, v FROM t") == [(1, "a")]
+    assert [text for text, said in done.items() if not is_refused_by_spark(said)] == []
+    assert len(done) < 40, done  # the others are refused by name
+    assert contents(folder) == before
+
+
+def is_refused_by_spark(said: str) -> bool:
+    """Whether Spark itself does not take a statement, before anything of it is looked at."""
+    return (
+        "PARSE_SYNTAX_ERROR" in said
+        or "INVALID_SQL_SYNTAX" in said
+        or "CANNOT_MODIFY" in said
+        or "_UNSUPPORTED" in said
+    )
+
+
+def test_sessions_over_thrift(server: Server, folder: Path) -> None:
+    before, opened = contents(folder), []
+    for key, value in session_settings():
+        try:
+            hive.connect(
+                "127.0.0.1", server.thrift, username="ann", configuration={key: value.replace("{folder}", str(folder))}
+            ).close()
+            opened.append(key)
+        except (OperationalError, TTransportException):
+            pass
+    assert opened == []
+    given = {"set:hiveconf:spark.sql.shuffle.partitions": "7", "set:hivevar:mine": "x"}
+    with (
+        hive.connect("127.0.0.1", server.thrift, username="ann", configuration=given) as client,
+        client.cursor() as cursor,
+    ):
+        assert answer(cursor, "SET spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "7")]
+        overlay = ttypes.TExecuteStatementReq(client._sessionHandle, "SELECT 1", {"fs.file.impl": "Evil"}, False)
+        assert client._client.ExecuteStatement(overlay).status.statusCode == ttypes.TStatusCode.ERROR_STATUS
+    assert contents(folder) == before
+
+
+def test_calls_over_spark_connect(server: Server, folder: Path) -> None:
+    before = contents(folder)
+    settings = [line.replace("{folder}", str(folder)) for line in SETTINGS]
+    script = Path(__file__).with_name("connect_attempts.py")
+    command = [sys.executable, str(script), server.remote, str(folder), *settings]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(told) > 100, done.stderr[-3000:]
+    for name, said in told:
+        assert name.startswith("allowed: ") == said.startswith("done: "), (name, said)
+    refused = [name for name, said in told if "PAIMON_READ_ONLY" in said]
+    others = {name: said for name, said in told if "PAIMON_READ_ONLY" not in said and not name.startswith("allowed: ")}
+    assert len(refused) > 100 and len(others) < 5, others  # refused by the client itself
+    assert contents(folder) == before
+
+
+def test_requests_of_the_rest_api(server: Server, folder: Path) -> None:
+    before, host = contents(folder), server.rest.removeprefix("http://")
+    names = {"databases": "default", "tables": "t"}
+    tried = 0
+    for method, pattern in routes():
+        parts = pattern.split("/")
+        path = "/".join(names.get(parts[i - 1], "x") if part == "*" else part for i, part in enumerate(parts))
+        for verb in {method, "POST", "DELETE", "PUT", "PATCH"} - {"GET"}:
+            connection = http.client.HTTPConnection(host, timeout=30)
+            connection.request(verb, f"/v1/{PREFIX}/{quote(path)}", body=json.dumps({"name": "d", "identifier": {}}))
+            status = connection.getresponse().status
+            connection.close()
+            tried += 1
+            assert status in (403, 405, 501) or pattern.endswith("list-by-names"), (verb, pattern, status)
+    assert tried > 100
+    assert contents(folder) == before
+
+
+def test_requests_of_the_health_door(server: Server, folder: Path) -> None:
+    before = contents(folder)
+    for verb in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.health, timeout=30)
+        connection.request(verb, "/health", body="{}")
+        assert connection.getresponse().status >= 400, verb
+        connection.close()
+    for path in ("/", "/shutdown", "/health/../users", "/log"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.health, timeout=30)
+        connection.request("GET", path)
+        assert connection.getresponse().status == 404, path
+        connection.close()
+    assert contents(folder) == before
