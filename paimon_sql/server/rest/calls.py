@@ -58,7 +58,23 @@ def page_size(text: str | None) -> int:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    if not pattern:
-        return True
-    parts = ("" if p is None else p for p in re.split(r"(%)", pattern))
-    return re.fullmatch("".join(".*" if p == "%" else re.escape(p) for p in parts), name, re.DOTALL) is not None
+    return not pattern or is_like(name, pattern)
+
+
+def is_like(name: str, pattern: str) -> bool:
+    """Whether a name is like a pattern in which `%` stands for any text. Each text between two `%` is looked for once,
+    from left to right, since the leftmost place leaves the most for those behind it: a regular expression would try
+    all places of all of them."""
+    first, *parts = pattern.split("%")
+    if not parts:
+        return name == first
+    last = parts.pop()
+    at, end = len(first), len(name) - len(last)
+    if at > end or not name.startswith(first) or not name.endswith(last):
+        return False
+    for part in parts:
+        at = name.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

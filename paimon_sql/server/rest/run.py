@@ -12,6 +12,8 @@ import uvicorn
 
 from paimon_core.errors import StorageError
 from paimon_sql.server.rest.app import RestApp
+from paimon_sql.server.rest.connections import timely
+from paimon_sql.server.waiting import Waiting
 
 _WAIT = 20  # seconds for requests under way at the end
 _BACKLOG = 128
@@ -27,6 +29,7 @@ def serving(
     try:
         config = uvicorn.Config(
             app,
+            http=timely(Waiting()),
             log_config=None,
             access_log=False,
             server_header=False,

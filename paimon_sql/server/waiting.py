@@ -1,0 +1,47 @@
+"""Connections whose clients have not asked anything yet: so many of each address, and the oldest makes room.
+
+A client that asks is through in a moment. Who opens connections and says nothing closes his own by that, and nobody is
+kept out: not even another client at the same address.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+MOST = 100  # of an address
+SECONDS = 10.0  # that a client has to say what it wants
+
+
+class Waiting:
+    """Connections that wait, by address."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._by_address: dict[str, OrderedDict[Any, Callable[[], None]]] = {}
+
+    def add(self, address: str, connection: Any, close: Callable[[], None]) -> None:
+        """Remember that a connection waits; `close` ends it, and may be called from another thread."""
+        oldest: Callable[[], None] | None = None
+        with self._lock:
+            found = self._by_address.setdefault(address, OrderedDict())
+            if connection not in found and len(found) >= self._most:
+                oldest = found.popitem(last=False)[1]
+            found.setdefault(connection, close)
+        if oldest is not None:
+            oldest()
+
+    def discard(self, address: str, connection: Any) -> None:
+        """Forget a connection, as it asks or is closed."""
+        with self._lock:
+            found = self._by_address.get(address)
+            if found is not None:
+                found.pop(connection, None)
+                if not found:
+                    del self._by_address[address]
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(map(len, self._by_address.values()))
