@@ -1,4 +1,7 @@
-"""Whether values of two columns are the same, row by row, for every type; NULL is the same as NULL, NaN as NaN."""
+"""Whether values of two columns are the same, row by row, for every type.
+
+NULL is the same as NULL, NaN as NaN, and a MAP as another one of the same entries, in whatever order they are stored.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,34 @@ def rows_equal(one: pa.RecordBatch, other: pa.RecordBatch, names: tuple[str, ...
     return same
 
 
+def value_codes(column: pa.Array) -> NDArray[np.int64]:
+    """A number per row, equal exactly where the values are the same; shape (rows,)."""
+    arrow, valid = column.type, validity(column)
+    if pa.types.is_struct(arrow):
+        parts = [value_codes(column.field(i)) for i in range(arrow.num_fields)]
+        return _codes_of_tuples([valid.astype(np.int64), *(np.where(valid, part, 0) for part in parts)])
+    if not pa.types.is_nested(arrow):
+        plain = pc.add(column, pa.scalar(0, arrow)) if pa.types.is_floating(arrow) else column  # -0.0 is 0.0
+        numbers: NDArray[np.int64] = plain.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+        return numbers
+    starts, lengths = _spans(column)
+    lengths = np.where(valid, lengths, 0)
+    indices = _indices(starts, lengths)
+    if pa.types.is_map(arrow):
+        taken = [part.take(int64_array(indices)) for part in (column.keys, column.items)]
+        elements = _codes_of_tuples([value_codes(part) for part in taken])
+        elements = elements[np.lexsort((elements, np.repeat(np.arange(len(lengths)), lengths)))]
+    else:
+        elements = value_codes(column.values.take(int64_array(indices)))
+    return _codes_of_lists(elements, lengths, valid)
+
+
 def values_equal(one: pa.Array, other: pa.Array) -> Flags:
     """Where two columns of the same type and length have the same value; shape (rows,)."""
+    if _has_maps(one.type):
+        codes = value_codes(pa.concat_arrays([one, other]))
+        alike: Flags = codes[: len(one)] == codes[len(one) :]
+        return alike
     here, there = validity(one), validity(other)
     both = here & there
     same: Flags = (here == there) & (~both | _present_equal(one, other))
@@ -35,7 +64,7 @@ def _present_equal(one: pa.Array, other: pa.Array) -> Flags:
         for left, right in zip(one.flatten(), other.flatten(), strict=True):
             same &= values_equal(left, right)
         return same
-    if pa.types.is_map(one.type) or pa.types.is_list(one.type):
+    if pa.types.is_list(one.type):
         return _lists_equal(one, other)
     same = _flags(pc.equal(one, other))
     if pa.types.is_floating(one.type):
@@ -64,16 +93,36 @@ def _elements(
     column: pa.Array, spans: tuple[NDArray[np.int64], NDArray[np.int64]], chosen: NDArray[np.int64]
 ) -> pa.Array:
     """The elements of the chosen lists, one list after the other."""
-    starts, lengths = spans[0][chosen], spans[1][chosen]
-    before = np.cumsum(lengths) - lengths
-    indices = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    if pa.types.is_map(column.type):
-        elements = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
-    else:
-        elements = column.values
-    return elements.take(int64_array(indices))
+    return column.values.take(int64_array(_indices(spans[0][chosen], spans[1][chosen])))
 
 
 def _flags(column: pa.Array) -> Flags:
     flags: Flags = column.fill_null(False).to_numpy(zero_copy_only=False)
     return flags
+
+
+def _indices(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The positions of all elements of some lists, one list after the other."""
+    before = np.cumsum(lengths) - lengths
+    indices: NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return indices
+
+
+def _has_maps(arrow: pa.DataType) -> bool:
+    if pa.types.is_struct(arrow):
+        return any(_has_maps(f.type) for f in arrow)
+    return pa.types.is_map(arrow) or (pa.types.is_list(arrow) and _has_maps(arrow.value_type))
+
+
+def _codes_of_tuples(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return _codes_of_lists(np.stack(parts, axis=1).ravel(), np.full(len(parts[0]), len(parts)), None)
+
+
+def _codes_of_lists(elements: NDArray[np.int64], lengths: NDArray[np.int64], valid: Flags | None) -> NDArray[np.int64]:
+    """A number per list of elements: as texts of 8 bytes for each element, they are numbered by Arrow."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths * 8, out=offsets[1:])
+    data = pa.py_buffer(np.ascontiguousarray(elements, dtype=np.int64))
+    texts = pa.Array.from_buffers(pa.large_binary(), len(lengths), [None, pa.py_buffer(offsets), data])
+    codes = texts.dictionary_encode().indices.to_numpy().astype(np.int64)
+    return codes if valid is None else np.where(valid, codes, -1)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array, validity
+from paimon_core.arrow.equality import value_codes
 from paimon_core.lsm.functions.steps import ADD, RETRACT, Mask, Steps, replaced, take_steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 
@@ -68,9 +69,7 @@ def element_codes(column: pa.Array) -> NDArray[np.int64]:
         children = [element_codes(column.field(i)) for i in range(column.type.num_fields)]
         return fold([validity(column).astype(np.int64), *children])
     if pa.types.is_nested(column.type):
-        known: dict[str, int] = {}  # lists in lists: by what they look like
-        texts = (repr(v) for v in column.to_pylist())
-        return np.array([known.setdefault(t, len(known)) for t in texts], dtype=np.int64)
+        return value_codes(column)
     key = key_words([column])
     return fold(flatten(key, widths([key])))
 
