@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimon_core.errors import TableNotFoundError
 from paimon_core.secrets import is_secret, redacted, without_secrets
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import ManifestEntry, created_millis
 from paimon_core.store.features import check_selectable
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
@@ -114,9 +114,9 @@ def _partition_name(table: Table, partition: bytes) -> str:
 
 
 def _figures(entries: list[ManifestEntry]) -> Row:
-    """Rows, bytes, files, and when the newest file was made: epoch milliseconds of the writer's wall clock."""
+    """Rows, bytes, files, and when the newest file was made, in epoch milliseconds."""
     files = [e.file for e in entries]
-    times = [int(f.creation_time.timestamp() * 1000) for f in files if f.creation_time is not None]
+    times = [made for f in files if (made := created_millis(f)) is not None]
     return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), max(times, default=None)
 
 

@@ -117,6 +117,10 @@ class Table:
             check_option_set(self.schema, key, value)
         return replace(self, store=self.store.with_options(more))
 
+    def in_zone(self, zone: tzinfo | None) -> Table:
+        """The table for a session in a zone; see `TableStore`."""
+        return replace(self, store=replace(self.store, zone=zone))
+
     def at(self, snapshot: Snapshot | None) -> Table:
         """The table with the columns it had at a snapshot."""
         return replace(self, store=store_at(self.store, snapshot))

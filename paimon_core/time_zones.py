@@ -16,6 +16,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paimon_core.errors import InvalidOptionError
 
 # Java's `ZoneId.SHORT_IDS`. Java 24 reads the last three as America/Panama, America/Phoenix and Pacific/Honolulu, whose
@@ -66,6 +69,7 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLI = timedelta(milliseconds=1)
 _BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # a day within what Python's dates can be
+_QUARTER = 900_000  # since 1972 zones change at whole quarters of an hour
 
 
 def time_zone(name: str) -> tzinfo:
@@ -122,6 +126,33 @@ def wall_clock(millis: int, zone: tzinfo | None) -> int:
     known = min(max(millis, _BOUNDS[0]), _BOUNDS[1])
     moment = (_EPOCH + timedelta(milliseconds=known)).astimezone(zone)
     return millis + (moment.utcoffset() or timedelta()) // _MILLI
+
+
+def wall_clock_millis(wall: datetime) -> int:
+    """The epoch milliseconds of a wall clock of this process."""
+    try:
+        return (_moment(wall, None) - _EPOCH) // _MILLI
+    except (OverflowError, ValueError, OSError):  # at the ends of the calendar
+        return (wall.replace(tzinfo=UTC) - _EPOCH) // _MILLI
+
+
+def wall_clock_elsewhere(wall: datetime, zone: tzinfo | None) -> datetime:
+    """A wall clock of this process as the wall clock of a zone."""
+    try:
+        return _moment(wall, None).astimezone(zone).replace(tzinfo=None)
+    except (OverflowError, ValueError, OSError):  # at the ends of the calendar
+        return wall
+
+
+def wall_clocks_elsewhere(millis: NDArray[np.int64], zone: tzinfo | None) -> NDArray[np.int64]:
+    """As `wall_clock_elsewhere`, of milliseconds since the wall clock of 1970."""
+    quarters, which = np.unique(millis // _QUARTER, return_inverse=True)
+    return millis + np.array([_move(int(q) * _QUARTER, zone) for q in quarters], dtype=np.int64)[which]
+
+
+def _move(millis: int, zone: tzinfo | None) -> int:
+    wall = (_EPOCH + timedelta(milliseconds=min(max(millis, _BOUNDS[0]), _BOUNDS[1]))).replace(tzinfo=None)
+    return (wall_clock_elsewhere(wall, zone) - wall) // _MILLI
 
 
 def _moment(wall: datetime, zone: tzinfo | None) -> datetime:

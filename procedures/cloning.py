@@ -76,7 +76,7 @@ def clone(
     targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}
 
     def clone_one(here: Identifier) -> None:
-        found = load_table(source, here)
+        found = load_table(source, here).in_zone(context.zone)
         if not meta_only:
             copy_table(context, found, target, targets[here], where, options)
         elif not has_table(target, targets[here]):
@@ -152,7 +152,7 @@ def copy(
     Both may be of any Paimon catalog of the session (`catalog.database.table`). `where` takes conditions on partition
     columns only, as `dt >= '2024-01-01' AND hh = 10`. The result is true.
     """
-    source = load_table(*context.find(source_table))
+    source = load_table(*context.find(source_table)).in_zone(context.zone)
     catalog, identifier = context.find(target_table)
     copy_table(context, source, catalog, identifier, where)
     return [(True,)]

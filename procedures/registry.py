@@ -83,7 +83,7 @@ class ProcedureContext:
 
     def load_table(self, name: str) -> Table:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
-        return load_table(self.catalog, self.identifier(name))
+        return load_table(self.catalog, self.identifier(name)).in_zone(self.zone)
 
     def tables(self, database: str) -> list[Identifier]:
         """The tables of a database that have snapshots, and those that cannot be loaded, sorted.

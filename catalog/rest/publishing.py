@@ -11,7 +11,7 @@ from typing import Any
 
 from paimon_core.commit.publish import PublishOutcome
 from paimon_core.errors import CommitConflictError, CommitUnknownError, PaimonError, StorageRefusedError
-from paimon_core.spec.manifest import FileKind, ManifestEntry
+from paimon_core.spec.manifest import FileKind, ManifestEntry, created_millis
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.manifests import read_entries, read_manifest_list
 from paimon_core.store.table_store import TableStore
@@ -81,12 +81,12 @@ def partition_changes(store: TableStore, snapshot: Snapshot) -> list[dict[str, A
 
 def _changes(store: TableStore, partition: bytes, entries: Sequence[ManifestEntry]) -> dict[str, Any]:
     signs = [(1 if e.kind is FileKind.ADD else -1, e.file) for e in entries]
-    times = [f.creation_time for _, f in signs if f.creation_time is not None]
+    times = [made for _, f in signs if (made := created_millis(f)) is not None]
     return {
         "spec": store.partition_spec(partition),
         "recordCount": sum(sign * f.row_count for sign, f in signs),
         "fileSizeInBytes": sum(sign * f.file_size for sign, f in signs),
         "fileCount": sum(sign for sign, _ in signs),
-        "lastFileCreationTime": max((int(t.timestamp() * 1000) for t in times), default=0),
+        "lastFileCreationTime": max(times, default=0),
         "totalBuckets": entries[0].total_buckets,
     }

@@ -1,13 +1,14 @@
 """Values of one Paimon type as another: what a column whose type changed shows of its old files.
 
 Numbers that do not fit wrap around as integers do, round half up as decimals, and are NULL where a decimal has too few
-digits. Text that does not parse is an error. Instants become local in the time zone of the process.
+digits. Text that does not parse is an error. Instants become local in a zone that is given.
 Source: Paimon's casting rules.
 """
 
 from __future__ import annotations
 
 import os
+from datetime import timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,8 +18,9 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow import int96, text_casts
 from paimon_core.arrow.types import DIGITS, arrow_type
-from paimon_core.errors import InvalidDataError
+from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
+from paimon_core.time_zones import time_zone
 
 _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
@@ -29,8 +31,11 @@ _MILLIS_PER_SECOND = 1000
 _DECIMAL_LIMIT = 1e38
 
 
-def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Cast a column from one type to another, for the pairs that `can_cast` allows. Raises `InvalidDataError`."""
+def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzinfo | None = None) -> pa.Array:
+    """Cast a column from one type to another, for the pairs that `can_cast` allows.
+
+    `zone` is where instants are local, None: this process's. Raises `InvalidDataError`.
+    """
     if source.with_nullable(True) == target.with_nullable(True):
         return column
     if isinstance(target, StoredTimeType) and source.kind is target.kind:
@@ -39,7 +44,7 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
         column = int96.finest_times(column, arrow_type(TimeType(source.kind)).tz)
         source = TimeType(source.kind, precision=DIGITS[column.type.unit])
     if source.kind is Kind.TIMESTAMP_LTZ and target.kind is not Kind.TIMESTAMP_LTZ:
-        column = _local(column)
+        column = _local(column, zone or _process_zone())
     match target:
         case LengthType(kind=kind) if kind in _TEXTS:
             text = column if source.kind in _TEXTS else text_casts.to_text(column, source)
@@ -50,9 +55,9 @@ def cast_column(column: pa.Array, source: DataType, target: DataType) -> pa.Arra
             return _to_decimal(column, source, target)
         case StoredTimeType(kind=kind, precision=precision):
             digits = precision if source.kind in _TEXTS else min(precision, DIGITS["us"])  # as many as there can be
-            return int96.stored(_to_time(column, source, TimeType(kind, precision=digits)))
+            return int96.stored(_to_time(column, source, TimeType(kind, precision=digits), zone))
         case TimeType():
-            return _to_time(column, source, target)
+            return _to_time(column, source, target, zone)
     if target.kind is Kind.BOOLEAN:
         text = source.kind in _TEXTS
         return text_casts.boolean_of_text(column) if text else pc.not_equal(column, pa.scalar(0, column.type))
@@ -150,7 +155,7 @@ def _days(column: pa.Array) -> pa.Array:
     return pc.floor_temporal(column, unit="day").cast(pa.date32())
 
 
-def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
+def _to_time(column: pa.Array, source: DataType, target: TimeType, zone: tzinfo | None) -> pa.Array:
     wanted = arrow_type(target)
     if target.kind is Kind.TIME:
         if source.kind is Kind.TIME:
@@ -165,7 +170,7 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType) -> pa.Array:
     elif source.kind is Kind.DATE:
         column = column.cast(pa.timestamp("ms"))
     if target.kind is Kind.TIMESTAMP_LTZ and column.type.tz is None:
-        column = _instant(column)
+        column = _instant(column, zone or _process_zone())
     return _to_precision(column, target.precision).cast(wanted)
 
 
@@ -178,10 +183,31 @@ def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
     return pc.floor_temporal(moments, multiple=10 ** (digits - precision), unit=unit)
 
 
-def _local(instants: pa.Array) -> pa.Array:
-    return pc.local_timestamp(instants.cast(pa.timestamp(instants.type.unit, tz=local_zone())))
+def _process_zone() -> tzinfo:
+    try:
+        return time_zone(local_zone())
+    except InvalidOptionError as e:
+        raise InvalidDataError(f"the zone of this process is not known ({e})") from e
 
 
-def _instant(local: pa.Array) -> pa.Array:
-    known = pc.assume_timezone(local, local_zone(), ambiguous="earliest", nonexistent="latest")
-    return known.cast(pa.timestamp(local.type.unit, tz="UTC"))
+def _local(instants: pa.Array, zone: tzinfo) -> pa.Array:
+    offset, unit = zone.utcoffset(None), instants.type.unit
+    if offset is not None:
+        return _moved(instants, offset).cast(pa.timestamp(unit))
+    return pc.local_timestamp(instants.cast(pa.timestamp(unit, tz=str(zone))))
+
+
+def _instant(local: pa.Array, zone: tzinfo) -> pa.Array:
+    """The instants of wall clocks; see `time_zones` for those that are repeated or skipped."""
+    offset, target = zone.utcoffset(None), pa.timestamp(local.type.unit, tz="UTC")
+    if offset is not None:
+        return _moved(local, -offset).cast(target)
+    # a wall clock that is skipped becomes the last instant before the change, whose offset is the one to take
+    known = pc.assume_timezone(local, str(zone), ambiguous="earliest", nonexistent="earliest")
+    ahead = pc.subtract(pc.local_timestamp(known).cast(pa.int64()), known.cast(pa.int64()))
+    return pc.subtract(local.cast(pa.int64()), ahead).cast(target)
+
+
+def _moved(times: pa.Array, by: timedelta) -> pa.Array:
+    units = by // timedelta(microseconds=1) * 10 ** DIGITS[times.type.unit] // 10 ** DIGITS["us"]
+    return pc.add(times.cast(pa.int64()), units)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import cached_property
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ class Evolution:
     then: tuple[DataField, ...]
     now: tuple[DataField, ...]
     trims: bool = False  # whether the file holds CHAR without its padding
+    zone: tzinfo | None = None  # where instants turn local, None: this process's
     missing: Callable[[str], pa.Scalar | None] = lambda _: None  # what a column is that the file lacks, None for NULL
 
     @cached_property
@@ -62,7 +64,7 @@ class Evolution:
                 column = next(columns)
                 if self.trims and source.type.kind is Kind.CHAR is not field.type.kind:
                     column = pc.utf8_rtrim(column, " ")
-                arrays.append(_with_ids(evolve_column(column, source.type, field.type), wanted.type))
+                arrays.append(_with_ids(evolve_column(column, source.type, field.type, self.zone), wanted.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InvalidDataError) as e:
                 raise InvalidDataError(
                     f"Column {field.name!r} was {source.type.sql()} and cannot be read as {field.type.sql()}: {e}"
@@ -70,36 +72,40 @@ class Evolution:
         return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
-def evolve_column(column: pa.Array, then: DataType, now: DataType) -> pa.Array:
-    """A column of one type as another, nested fields found by id."""
+def evolve_column(column: pa.Array, then: DataType, now: DataType, zone: tzinfo | None = None) -> pa.Array:
+    """A column of one type as another, nested fields found by id; instants turn local in `zone`."""
     if then.with_nullable(True) == now.with_nullable(True):
         return column
     nulls = column.is_null() if column.null_count else None
     match then, now:
         case RowType(fields=old), RowType(fields=new):
-            return _evolve_struct(column, old, new, nulls)
+            return _evolve_struct(column, old, new, nulls, zone)
         case CollectionType(element=old_element), CollectionType(element=new_element):
             if pa.types.is_list(column.type):
-                values = evolve_column(column.values, old_element, new_element)
+                values = evolve_column(column.values, old_element, new_element, zone)
                 return pa.ListArray.from_arrays(_offsets(column), values, mask=nulls)
-            keys = evolve_column(column.keys, old_element, new_element)
+            keys = evolve_column(column.keys, old_element, new_element, zone)
             return pa.MapArray.from_arrays(_offsets(column), keys, column.items, mask=nulls)
         case MapType(key=old_key, value=old_value), MapType(key=new_key, value=new_value):
-            keys = evolve_column(column.keys, old_key, new_key)
-            items = evolve_column(column.items, old_value, new_value)
+            keys = evolve_column(column.keys, old_key, new_key, zone)
+            items = evolve_column(column.items, old_value, new_value, zone)
             return pa.MapArray.from_arrays(_offsets(column), keys, items, mask=nulls)
-    return cast_column(column, then, now)
+    return cast_column(column, then, now, zone)
 
 
 def _evolve_struct(
-    column: pa.StructArray, old: Sequence[DataField], new: Sequence[DataField], nulls: pa.BooleanArray | None
+    column: pa.StructArray,
+    old: Sequence[DataField],
+    new: Sequence[DataField],
+    nulls: pa.BooleanArray | None,
+    zone: tzinfo | None,
 ) -> pa.StructArray:
     indices = {f.id: (i, f.type) for i, f in enumerate(old)}
     children = []
     for field in new:
         if field.id in indices:
             index, then = indices[field.id]
-            children.append(evolve_column(column.field(index), then, field.type))
+            children.append(evolve_column(column.field(index), then, field.type, zone))
         else:
             children.append(pa.nulls(len(column), arrow_type(field.type)))
     return pa.StructArray.from_arrays(children, names=[f.name for f in new], mask=nulls)

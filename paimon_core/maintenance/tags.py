@@ -27,6 +27,7 @@ from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags, read_tag, require_tag
+from paimon_core.time_zones import wall_clock_millis
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
@@ -146,7 +147,7 @@ def _made(store: TableStore, tag: Tag) -> int:
     """When a tag was made, in epoch milliseconds."""
     if tag.created is None or tag.retained is None:
         return store.io.status(store.paths.tag(tag.name)).modified
-    return int(tag.created.timestamp() * 1000)
+    return wall_clock_millis(tag.created)
 
 
 def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:

@@ -13,6 +13,7 @@ from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.manifest import created_millis
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.partitions import PartitionFilter
@@ -30,12 +31,12 @@ def partition_counts(store: TableStore, snapshot: Snapshot | None, predicate: Pr
     """What the live files of some partitions sum up to, by the names that Paimon's catalogs give."""
     which = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     files = [e.file for e in partition_files(store, snapshot) if which.holds(e.partition)]
-    made = (f.creation_time.replace(tzinfo=None) for f in files if f.creation_time is not None)
+    made = (m for f in files if (m := created_millis(f)) is not None)
     return {
         "recordCount": sum(f.row_count for f in files),
         "fileSizeInBytes": sum(f.file_size for f in files),
         "fileCount": len(files),
-        "lastFileCreationTime": max((int(t.timestamp() * 1000) for t in made), default=0),
+        "lastFileCreationTime": max(made, default=0),
     }
 
 

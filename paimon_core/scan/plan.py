@@ -43,7 +43,7 @@ from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed
 from paimon_core.scan.pruning.by_global_index import rows_by_global_index
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
-from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry
+from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, created_millis
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
@@ -150,9 +150,9 @@ class _Levels:
     compacted: bool
 
 
-def _written_at(file: DataFileMeta) -> float:
-    """Epoch milliseconds of when a file was written, its wall clock being that of this process; 0: not known."""
-    return file.creation_time.replace(tzinfo=None).timestamp() * 1000 if file.creation_time else 0
+def _written_at(file: DataFileMeta) -> int:
+    """Epoch milliseconds of when a file was written; 0: not known."""
+    return created_millis(file) or 0
 
 
 def _entries(

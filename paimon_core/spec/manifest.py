@@ -24,6 +24,7 @@ from typing import Any
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.records import Column, Record, nullable
 from paimon_core.spec.stats import EMPTY_STATS, SIMPLE_STATS, SimpleStats
+from paimon_core.time_zones import wall_clock_millis
 
 ENTRY_VERSION = 2
 LIST_VERSION = 2
@@ -110,6 +111,12 @@ class ManifestFileMeta:
 def moment(millis: int) -> datetime:
     """The moment of epoch milliseconds."""
     return _EPOCH + timedelta(milliseconds=millis)
+
+
+def created_millis(file: DataFileMeta) -> int | None:
+    """Epoch milliseconds of when a file was made: the writer's wall clock, as if it were one of this process."""
+    created = file.creation_time
+    return None if created is None else wall_clock_millis(created.replace(tzinfo=None))
 
 
 def epoch_millis(moment: datetime) -> int:

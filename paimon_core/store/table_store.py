@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -77,7 +78,8 @@ class TableStore:
     whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
     seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
     store is for, `watcher` is told of changes, `iceberg_catalogs` of Iceberg metadata; pickled, it tells neither: tasks
-    commit nothing. `rights` are those of the catalog's user; None: there are no users.
+    commit nothing. `rights` are those of the catalog's user; None: there are no users. Instants turn local in `zone`,
+    the session's, if the type of a column has changed. None: the process's.
     """
 
     io: FileIO
@@ -92,6 +94,7 @@ class TableStore:
     turn: Turn | None = field(default=None, compare=False, repr=False)
     watcher: Watcher | None = field(default=None, compare=False, repr=False)
     rights: Rights | None = None
+    zone: tzinfo | None = None
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

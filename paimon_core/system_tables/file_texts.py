@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from typing import Any
 
@@ -39,11 +40,11 @@ FileTexts = tuple[str | None, str | None, str, str, str]  # least and largest ke
 _COLUMNS = 5
 
 
-def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta) -> FileTexts:
+def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta, zone: tzinfo | None) -> FileTexts:
     """The texts of one file. Raises `CorruptFileError` where its statistics do not decode."""
     stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
     by_id = {f.id: f for f in then.field_by_name.values()}
-    shown = [(f.name, partial(texts_now, f, by_id.get(f.id, f)), stats[f.name]) for f in now.fields]
+    shown = [(f.name, partial(texts_now, f, by_id.get(f.id, f), zone=zone), stats[f.name]) for f in now.fields]
     return (
         key_text(then.key_fields, file.min_key),
         key_text(then.key_fields, file.max_key),
@@ -65,23 +66,27 @@ def have_whole_stats(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bo
     return whole
 
 
-def file_texts(now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup]) -> list[pa.Array]:
-    """The texts of the files of groups in the order of their rows, a column each: see `FileTexts`."""
+def file_texts(
+    now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup], zone: tzinfo | None
+) -> list[pa.Array]:
+    """The texts of the files of groups in the order of their rows, a column each: see `FileTexts`.
+
+    Bounds of a column whose type has changed are local in `zone`."""
     rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
     for group in groups:
         whole = have_whole_stats(manifest, group)
         rest = group.rows[~whole]
-        one_by_one = [single_texts(now, group.schema, e.file) for e in manifest.entries(rest)]
+        one_by_one = [single_texts(now, group.schema, e.file, zone) for e in manifest.entries(rest)]
         rows.append(rest)
         parts.append([pa.array([texts[i] for texts in one_by_one], pa.string()) for i in range(_COLUMNS)])
         if whole.any():
             rows.append(group.rows[whole])
-            parts.append(column_texts(now, manifest, replace(group, rows=group.rows[whole])))
+            parts.append(column_texts(now, manifest, replace(group, rows=group.rows[whole]), zone))
     order = int64_array(np.argsort(np.concatenate(rows)))
     return [pa.concat_arrays([p[i] for p in parts]).take(order) for i in range(_COLUMNS)]
 
 
-def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) -> list[pa.Array]:
+def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup, zone: tzinfo | None) -> list[pa.Array]:
     """The texts of the files of a group, a column each."""
     names, taken = names_then(now, group.schema, same_type=False), int64_array(group.rows)
     covered = tuple(group.schema.field_by_name[name] for name in group.covered)
@@ -93,29 +98,32 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup) ->
     maps = [_maps({n: nulls.get(n, _NULL) for n in names}, len(rows))]
     for bounds in manifest.bounds("_VALUE_STATS"):
         rows_of = partial(_bound_texts, bounds.take(taken), covered)
-        texts = {n: rows_of(index, now.field_by_name[n]) for n, index in there.items() if n not in missing}
+        texts = {n: rows_of(index, now.field_by_name[n], zone) for n, index in there.items() if n not in missing}
         maps.append(_maps({n: texts.get(n, _NULL) for n in names}, len(rows)))
     keys = (_keys(k.take(taken), group.schema.key_fields) for k in manifest.key_bounds())
     return [*keys, *maps]
 
 
-def texts_now(now: DataField, then: DataField, values: Sequence[Any]) -> list[str]:
+def texts_now(now: DataField, then: DataField, values: Sequence[Any], zone: tzinfo | None) -> list[str]:
     """Values of a column as texts, in the type it has now; as they are where one cannot be cast."""
     same = now.type.with_nullable(True) == then.type.with_nullable(True)
     if not same and any(v is not None for v in values):
         try:
-            column, types = cast_column(values_array(then, values), then.type, now.type), [now.type]
+            column, types = cast_column(values_array(then, values), then.type, now.type, zone), [now.type]
             values, then = [decode_row(types, encode_row(types, [v]))[0] for v in column.to_pylist()], now
         except InvalidDataError:
             pass
     return [_NULL if v is None else internal_text(then.type, v) for v in values]
 
 
-def _bound_texts(rows: pa.Array, fields: Sequence[DataField], index: int, now: DataField) -> pa.Array:
+def _bound_texts(
+    rows: pa.Array, fields: Sequence[DataField], index: int, now: DataField, zone: tzinfo | None
+) -> pa.Array:
     if now.type.with_nullable(True) == fields[index].type.with_nullable(True):
         return field_texts(rows, fields, index)
     types = [f.type for f in fields]
-    return pa.array(texts_now(now, fields[index], [decode_row(types, r)[index] for r in rows.to_pylist()]), pa.string())
+    values = [decode_row(types, r)[index] for r in rows.to_pylist()]
+    return pa.array(texts_now(now, fields[index], values, zone), pa.string())
 
 
 def field_texts(rows: pa.Array, fields: Sequence[DataField], index: int) -> pa.Array:

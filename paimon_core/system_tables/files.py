@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import int64_array
 from paimon_core.formats.registry import format_name
@@ -26,6 +27,7 @@ from paimon_core.store.manifests import data_manifests, live_columns, live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.file_texts import file_texts
 from paimon_core.system_tables.text import partition_path, row_text
+from paimon_core.time_zones import wall_clock_elsewhere, wall_clocks_elsewhere
 
 Row = tuple[Any, ...]
 STRING, INT, BIGINT, TIME = pa.string(), pa.int32(), pa.int64(), pa.timestamp("ms")
@@ -117,7 +119,7 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     for partition, entries in _grouped(shown, lambda e: e.partition).items():
         name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], zone)
         newest = max(entries, key=lambda e: _created(e) or datetime.min)
-        counts, totals = _totals(entries), newest.total_buckets
+        counts, totals = _totals(entries, zone), newest.total_buckets
         rows.append((name, *counts, None, None, None, None, totals, False, deleted.get(partition, 0)))
     yield from sorted(rows, key=lambda r: str(r[0]))
 
@@ -125,7 +127,9 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 def buckets(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     found = live_files(store, snapshot_of_options(store, zone)).values()  # postponed rows are shown here only
     fields, groups = store.schema.partition_fields, _grouped(found, lambda e: (e.partition, e.bucket))
-    rows = ((row_text(fields, partition, zone), bucket, *_totals(es)) for (partition, bucket), es in groups.items())
+    rows = (
+        (row_text(fields, partition, zone), bucket, *_totals(es, zone)) for (partition, bucket), es in groups.items()
+    )
     yield from sorted(rows, key=lambda r: (r[0], r[1]))
 
 
@@ -149,7 +153,7 @@ def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
 
 def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows, zone: tzinfo | None) -> list[pa.Array]:
     """The columns of `FILES`, of rows of a manifest."""
-    taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows))
+    taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows), zone)
 
     def number(name: str, kind: pa.DataType = BIGINT) -> pa.Array:
         return manifest.file_numbers(name).take(taken).cast(kind)
@@ -172,7 +176,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows, zone: t
         *texts,
         number("_MIN_SEQUENCE_NUMBER"),
         number("_MAX_SEQUENCE_NUMBER"),
-        number("_CREATION_TIME", TIME),
+        _elsewhere(number("_CREATION_TIME"), zone),
         number("_DELETE_ROW_COUNT"),
         names.take(sources.indices),
         number("_FIRST_ROW_ID"),
@@ -198,11 +202,18 @@ def _deleted_rows(store: TableStore, snapshot: Snapshot | None) -> dict[bytes, i
     return found
 
 
-def _totals(entries: list[ManifestEntry]) -> tuple[int, int, int, datetime | None]:
+def _totals(entries: list[ManifestEntry], zone: tzinfo | None) -> tuple[int, int, int, datetime | None]:
     """Rows, bytes, files, and when the newest was made."""
     files = [e.file for e in entries]
-    times = [t for t in map(_created, entries) if t is not None]
-    return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), max(times, default=None)
+    last = max((t for t in map(_created, entries) if t is not None), default=None)
+    shown = None if last is None else wall_clock_elsewhere(last, zone)
+    return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), shown
+
+
+def _elsewhere(creation_times: pa.Array, zone: tzinfo | None) -> pa.Array:
+    """Wall clocks of this process as wall clocks of a zone."""
+    walls = wall_clocks_elsewhere(pc.fill_null(creation_times, 0).to_numpy(), zone)
+    return pc.if_else(creation_times.is_valid(), pa.array(walls, BIGINT), None).cast(TIME)
 
 
 def _created(entry: ManifestEntry) -> datetime | None:

@@ -15,6 +15,7 @@ from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import list_tags
 from paimon_core.system_tables.text import duration_text, in_hash_order, local_time
+from paimon_core.time_zones import wall_clock_elsewhere
 
 Row = tuple[Any, ...]
 STRING, BIGINT, TIME = pa.string(), pa.int64(), pa.timestamp("ms")
@@ -102,7 +103,8 @@ def options(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 def tags(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     for tag in list_tags(store):
         s = tag.snapshot
-        times = local_time(s.time_millis, zone), s.total_record_count, tag.created, duration_text(tag.retained)
+        made = None if tag.created is None else wall_clock_elsewhere(tag.created, zone)
+        times = local_time(s.time_millis, zone), s.total_record_count, made, duration_text(tag.retained)
         yield (tag.name, s.id, s.schema_id, *times)
 
 

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
+from paimon_core.table import Table
 from paimon_core.time_zones import time_zone
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -119,6 +120,10 @@ class SessionBridge:
     def time_zone(self) -> tzinfo:
         """The session's zone; the machine's where the session sets none."""
         return time_zone(str(self._conf.sessionLocalTimeZone()))
+
+    def in_zone(self, table: Table) -> Table:
+        """A table for this session, whose zone tasks take along."""
+        return table.in_zone(self.time_zone())
 
     def current_database(self) -> str:
         return current_namespace(self.session)

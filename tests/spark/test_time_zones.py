@@ -123,3 +123,23 @@ def test_a_partition_is_named_as_sql_names_it(spark: Any) -> None:
             }
             wrong |= {(machine, statement): d} if (d := {k: v for k, v in found.items() if v is not True}) else {}
     assert wrong == {}
+
+
+def test_a_column_that_is_no_longer_a_moment_is_local_in_the_session_s_zone(spark: Any) -> None:
+    """Older files are converted in tasks, whose machine may be elsewhere."""
+    spark.sql("CREATE TABLE a (k INT, s TIMESTAMP, n TIMESTAMP, i STRUCT<f: TIMESTAMP>)")
+    moment = "TIMESTAMP '2024-03-10 07:30:00.5 UTC'"
+    spark.sql(f"INSERT INTO a VALUES (1, {moment}, {moment}, named_struct('f', {moment}))")
+    for column, kind in (("s", "STRING"), ("n", "TIMESTAMP_NTZ"), ("i.f", "STRING")):
+        spark.sql(f"ALTER TABLE a ALTER COLUMN {column} TYPE {kind}")
+    with machine_zone(spark, "Asia/Tokyo"):
+        for zone, hour in (("America/New_York", "03"), ("+08:00", "15"), ("UTC", "07")):
+            spark.conf.set(SESSION_ZONE, zone)
+            text = f"2024-03-10 {hour}:30:00.5"
+            row = spark.sql("SELECT s, CAST(n AS STRING) AS n, i.f AS f FROM a WHERE k > 0").first()
+            assert [value.rstrip("0") for value in row] == [text, text, text]
+        spark.conf.set(SESSION_ZONE, "America/New_York")
+        spark.sql("UPDATE a SET k = 2 WHERE k = 1")
+        spark.sql("CALL sys.compact('a')")
+    spark.conf.set(SESSION_ZONE, "UTC")
+    assert spark.sql("SELECT s FROM a").first()[0].rstrip("0") == "2024-03-10 03:30:00.5"  # as it was rewritten

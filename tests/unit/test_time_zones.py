@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 
 from paimon_core.errors import InvalidOptionError
@@ -16,6 +17,8 @@ from paimon_core.time_zones import (
     parsed_moment,
     time_zone,
     wall_clock,
+    wall_clock_elsewhere,
+    wall_clocks_elsewhere,
 )
 
 SUMMER = datetime(2024, 7, 1, 12)
@@ -121,3 +124,19 @@ def test_a_zone_none_is_the_process_s(in_new_york: None) -> None:
 @pytest.mark.parametrize("millis", [-(2**62), -1, 0, 2**62])
 def test_wall_clocks_at_any_time(millis: int) -> None:
     assert wall_clock(millis, time_zone("+8")) == millis + 8 * 3_600_000
+
+
+def test_wall_clocks_of_this_process_elsewhere(in_new_york: None) -> None:
+    walls = [
+        datetime(2024, 3, 10, 1, 59),
+        datetime(2024, 3, 10, 3),
+        datetime(2024, 11, 3, 0, 59),
+        datetime(2024, 11, 3, 2),
+    ]
+    elsewhere = [wall_clock_elsewhere(w, UTC) for w in walls]
+    assert [w.hour for w in elsewhere] == [6, 7, 4, 7]
+    millis = np.array([int(w.replace(tzinfo=UTC).timestamp()) * 1000 for w in walls])
+    expected = [int(w.replace(tzinfo=UTC).timestamp()) * 1000 for w in elsewhere]
+    assert wall_clocks_elsewhere(millis, UTC).tolist() == expected
+    assert wall_clocks_elsewhere(np.zeros(0, np.int64), UTC).tolist() == []
+    assert len(wall_clocks_elsewhere(np.array([-(2**62), 2**62]), UTC)) == 2

@@ -177,7 +177,7 @@ class BucketFiles:
             yield from read(file_format, io, request)
             return
         then = with_stored_times(stored())
-        evolution = Evolution(then, self.fields, trims=file_format.extension == "orc", missing=missing)
+        evolution = Evolution(then, self.fields, file_format.extension == "orc", self.store.zone, missing)
         wanted = evolution.predicate_then(predicate)
         request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
         for batch in read(file_format, io, request):

@@ -9,7 +9,7 @@ from typing import Any
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.spec.json_object import member
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import ManifestEntry, created_millis
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
@@ -50,7 +50,7 @@ def _partitions(table: Table) -> dict[str, dict[str, Any]]:
 
 def _describe(spec: dict[str, str], entries: Sequence[ManifestEntry]) -> dict[str, Any]:
     files = [e.file for e in entries]
-    times = [int(f.creation_time.timestamp() * 1000) for f in files if f.creation_time is not None]
+    times = [made for f in files if (made := created_millis(f)) is not None]
     return {
         "spec": spec,
         "recordCount": sum(f.row_count for f in files),

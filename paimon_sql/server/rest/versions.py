@@ -38,6 +38,7 @@ from paimon_core.store.snapshots import (
 )
 from paimon_core.store.tags import read_tag, require_tag, tag_names
 from paimon_core.table import Table
+from paimon_core.time_zones import wall_clock_millis
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page, page_size
 from paimon_sql.server.rest.tables import table_id
@@ -199,7 +200,7 @@ def _retained(text: str | None) -> timedelta | None:
 
 
 def _times(tag: Tag) -> dict[str, Any]:
-    made = {} if tag.created is None else {"tagCreateTime": int(tag.created.timestamp() * 1000)}
+    made = {} if tag.created is None else {"tagCreateTime": wall_clock_millis(tag.created)}
     return made if tag.retained is None else {**made, "tagTimeRetained": f"{int(tag.retained.total_seconds())} s"}
 
 

@@ -121,7 +121,7 @@ def _table(registry: CatalogRegistry, found: Located, name: str, options: Mappin
         return None
     settings = without_version(catalog.session.table_options(catalog.catalog_name, identifier))
     settings.pop(BRANCH_OPTION, None)
-    return catalog.catalog.load_table(identifier).with_options(settings | dict(options))
+    return catalog.session.in_zone(catalog.catalog.load_table(identifier)).with_options(settings | dict(options))
 
 
 def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
@@ -154,7 +154,7 @@ def _rows(
         changes = schema_changes(table.store, rows.schema.toNullable(), bridge.known_as)
         if changes:
             catalog.catalog.alter_table(identifier, changes)
-            table = catalog.catalog.load_table(identifier)
+            table = bridge.in_zone(catalog.catalog.load_table(identifier))
         rows = with_null_fields(bridge, table, rows)
     rows = as_stored(registry.jvm, bridge, table, rows, rows.columns, by_name=True)
     rows = whole_rows(bridge, table, rows, rows.columns) or rows

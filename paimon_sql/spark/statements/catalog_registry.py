@@ -148,7 +148,7 @@ class CatalogRegistry:
         if found is None or found[1].system_table is not None:
             return None
         try:
-            return found[0].catalog.load_table(found[1])
+            return self.bridge.in_zone(found[0].catalog.load_table(found[1]))
         except PaimonError:
             return None
 

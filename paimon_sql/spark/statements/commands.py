@@ -96,7 +96,7 @@ class TableCommand(Command):
     def _load(self) -> Table:
         """The table as it is now: settings of the session that name a version are for queries."""
         options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
-        table = self.catalog.catalog.load_table(self.identifier)
+        table = self.session.in_zone(self.catalog.catalog.load_table(self.identifier))
         return table.with_options(options) if options else table
 
 

@@ -330,7 +330,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
         """The table of a statement with options."""
-        return self.catalog.load_table(identifier)
+        return self.session.in_zone(self.catalog.load_table(identifier))
 
     def _tables_of(self, namespace: Any) -> tuple[str, list[str]]:
         """A database, and the tables that it has."""
@@ -354,7 +354,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def _latest(self, identifier: Identifier) -> Any:
         """A table as it is now, whatever version the session's settings ask for."""
-        table = self.catalog.load_table(identifier)
+        table = self.session.in_zone(self.catalog.load_table(identifier))
         if _is_of_files(table):
             return self._of_files(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})

@@ -35,4 +35,4 @@ class SparkPathCatalog(SparkCatalog):
         raise UnsupportedFeatureError(f"The table at {self._identifier(source)} cannot be renamed: move its folder.")
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
-        return self.paths.with_options(options).load_table(identifier)
+        return self.session.in_zone(self.paths.with_options(options).load_table(identifier))

@@ -16,6 +16,7 @@ from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.types import DataType, DecimalType, Kind, parse_type
+from paimon_core.time_zones import time_zone
 from tests.support.strategies import KEY_TYPES
 
 MOMENT = datetime(2024, 1, 2, 3, 4, 5, 678900)
@@ -116,6 +117,35 @@ def test_instants_turn_local_in_the_zone_of_the_process(monkeypatch: pytest.Monk
     assert cast("DATE", LTZ, [date(2024, 1, 2)]).to_pylist() == [datetime(2024, 1, 1, 15, tzinfo=UTC)]
     assert cast(LTZ, "STRING", [noon]).to_pylist() == ["2024-01-02 21:00:00.000000"]
     assert cast(LTZ, "DATE", [noon.replace(hour=20)]).to_pylist() == [date(2024, 1, 3)]
+
+
+ZONES = [
+    "UTC",
+    "Asia/Shanghai",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "+08:00",
+    "-03:30:15",
+    "PST",
+]
+moments = st.datetimes(datetime(1901, 1, 2), datetime(2037, 12, 30)) | st.sampled_from(
+    [datetime(2024, 3, 10, h, m) for h in (1, 2, 3, 6, 7) for m in (0, 30)]
+    + [datetime(2024, 11, 3, h, m) for h in (0, 1, 2, 5, 6) for m in (0, 30)]
+    + [datetime(2024, 4, 6, 14, 30), datetime(2024, 4, 7, 1, 45), datetime(2024, 10, 6, 2, 15)]
+)
+
+
+@pytest.mark.parametrize("name", ZONES)
+@given(st.lists(moments, min_size=1))
+def test_instants_turn_local_in_the_zone_given(name: str, values: list[datetime]) -> None:
+    """What skips or repeats an hour is read as Python's `zoneinfo` and Java's `ZonedDateTime` read it."""
+    zone, there = time_zone(name), [v.replace(tzinfo=UTC) for v in values]
+    local, instant = parse_type("TIMESTAMP(6)"), parse_type(LTZ)
+    walls = cast_column(pa.array([*there, None], arrow_type(instant)), instant, local, zone)
+    assert walls.to_pylist() == [*(v.astimezone(zone).replace(tzinfo=None) for v in there), None]
+    instants = cast_column(pa.array([*values, None], arrow_type(local)), local, instant, zone)
+    assert instants.to_pylist() == [*(v.replace(tzinfo=zone).astimezone(UTC) for v in values), None]
 
 
 @pytest.mark.parametrize("source", KEY_TYPES, ids=str)

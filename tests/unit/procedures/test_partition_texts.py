@@ -127,3 +127,22 @@ def test_partitions_expire_by_the_moment_they_stand_for(warehouse: str, machine:
     _partitioned(warehouse, p=(LTZ, pa.timestamp("us", "UTC"), moments))
     gone = f"p={moments[0].astimezone(time_zone('+08:00')):%Y-%m-%d %H:%M:%S.%f}"
     assert _call(warehouse, "+08:00")("expire_partitions", table="t", expiration_time="1 d") == [(gone,)]
+
+
+def test_all_times_of_a_table_are_of_one_clock(warehouse: str, machine: str) -> None:
+    """Files and tags keep the wall clock of the machine, snapshots a moment: all are shown in the session's zone."""
+    table = _partitioned(warehouse, p=(LTZ, pa.timestamp("us", "UTC"), MOMENTS[:1]))
+    table.versions.create_tag("kept", table.latest_snapshot(), timedelta(days=1))
+    now = datetime.now(UTC)
+    for name in ZONES:
+        zone = time_zone(name)
+        shown = {
+            "snapshots": "commit_time",
+            "schemas": "update_time",
+            "tags": "create_time",
+            "files": "creation_time",
+            "partitions": "last_update_time",
+            "buckets": "last_update_time",
+        }
+        times = [table.system_table(t, zone).column(column)[0].as_py() for t, column in shown.items()]
+        assert all(abs(t.replace(tzinfo=zone) - now) < timedelta(minutes=10) for t in times), (name, times)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -75,4 +75,4 @@ def test_bounds_are_shown_in_the_type_that_a_column_has_now(
 ) -> None:
     old, new = DataField(id=0, name="x", type=then), DataField(id=0, name="y", type=now)
     values = [decode_row([then], encode_row([then], [v]))[0] for v in (value, None)]
-    assert texts_now(new, old, values) == [text, "null"]
+    assert texts_now(new, old, values, UTC) == [text, "null"]
