@@ -83,22 +83,40 @@ def test_merges_are_the_same(engines: Engines, first: str, table: str) -> None:
 
 @pytest.mark.parametrize("first", ENGINES)
 def test_nested_values_merge_the_same(engines: Engines, first: str) -> None:
-    functions = {"l": "collect", "m": "merge_map", "u": "nested_update"}
+    functions = {
+        "l": "collect",
+        "m": "merge_map",
+        "u": "nested_update",
+        "w": "nested_update",
+        "p": "nested_partial_update",
+    }
     spelled = ", ".join(f"'fields.{c}.aggregate-function' = '{f}'" for c, f in functions.items())
     engines.run(
         first,
-        "CREATE TABLE t (k INT NOT NULL, l ARRAY<STRING>, m MAP<STRING, INT>, u ARRAY<STRUCT<id: INT, v: STRING>>) "
+        "CREATE TABLE t (k INT NOT NULL, l ARRAY<STRING>, m MAP<STRING, INT>, u ARRAY<STRUCT<id: INT, v: STRING>>, "
+        "w ARRAY<STRUCT<a: STRING, b: DECIMAL(20,2), v: INT>>, p ARRAY<STRUCT<id: BIGINT, v: STRING, w: INT>>) "
         "TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true', 'merge-engine' = 'aggregation', "
-        f"'fields.u.nested-key' = 'id', {spelled})",
+        f"'fields.u.nested-key' = 'id', 'fields.w.nested-key' = 'a,b', 'fields.p.nested-key' = 'id', {spelled})",
     )
     rows = (
-        "SELECT 1, array('a', 'b'), map('x', 1), array(named_struct('id', 1, 'v', 'a'))",
-        "SELECT 1, array('b', NULL), map('x', NULL, 'y', 2), array(named_struct('id', 1, 'v', NULL))",
-        "SELECT 1, NULL, NULL, array(named_struct('id', 2, 'v', 'c'))",
+        "SELECT 1, array('a', 'b'), map('x', 1), array(named_struct('id', 1, 'v', 'a')), NULL, NULL",
+        "SELECT 1, array('b', NULL), map('x', NULL, 'y', 2), array(named_struct('id', 1, 'v', NULL)), NULL, NULL",
+        "SELECT 1, NULL, NULL, array(named_struct('id', 2, 'v', 'c')), NULL, NULL",
     )
     for number, statement in enumerate(rows):
         engines.run(first if number % 2 == 0 else other(first), f"INSERT INTO t {statement}")
-    query = "SELECT k, l, m, array_sort(u) FROM t"
+    for ids in (range(5), range(20), range(3, 40, 4)):  # the rows of a nested table are ordered by hashes of their keys
+        tables = (
+            ", ".join(row.format(i) for i in ids)
+            for row in (
+                "named_struct('id', {0}, 'v', 'v{0}')",
+                "named_struct('a', 'a text of key {0}', 'b', CAST({0} AS DECIMAL(20,2)), 'v', {0})",
+                "named_struct('id', {0}L, 'v', 'v{0}', 'w', CAST(NULL AS INT))",
+            )
+        )
+        columns = ", ".join(f"array({t})" for t in tables)
+        engines.run(first, f"INSERT INTO t SELECT 2, NULL, NULL, {columns}")
+    query = "SELECT k, l, m, u, w, p FROM t"
     engines.both(query)
     engines.run(other(first), f"CALL sys.compact(table => '{engines.database}.t')")
     engines.both(query)

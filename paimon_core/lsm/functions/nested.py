@@ -2,18 +2,20 @@
 `nested_partial_update`.
 
 They know elements by number and keys by code (`elements.py`); what they loop over are the groups that have several
-rows, and the elements of those.
+rows, and the elements of those. Nested rows of a key are in the order in which Java's HashMap has their keys, as every
+version of Paimon's Java leaves them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.arrow.binary_rows import hash_rows
 from paimon_core.arrow.columns import validity
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.functions.elements import (
@@ -27,8 +29,10 @@ from paimon_core.lsm.functions.elements import (
 )
 from paimon_core.lsm.functions.steps import ADD_OLDER, RETRACT, SET, Steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
+from paimon_core.spec.types import NESTED_KINDS, DataType
 
 Group = Iterator[tuple[int, Elements | None]]
+_FIRST_CAPACITY = 16  # of Java's HashMap, which doubles it if more than three quarters are in use
 MERGE_NULL_KEYS, _, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "error")
 
 
@@ -127,7 +131,16 @@ class NestedKey:
     """`nested-key` and its rules: fields of the rows by their index, what becomes of rows where one is NULL."""
 
     fields: tuple[int, ...]
+    types: tuple[DataType, ...]
     null_strategy: str = MERGE_NULL_KEYS
+
+    def hashes(self, rows: pa.Array) -> list[int]:
+        """What Java's HashMap spreads the keys by; shape (rows,)."""
+        if not len(rows) or any(t.kind in NESTED_KINDS for t in self.types):
+            return [0] * len(rows)  # keys that are nested stay in the order in which they came
+        hashes = hash_rows([rows.field(i) for i in self.fields], self.types).view(np.uint32)
+        spread: list[int] = (hashes ^ (hashes >> np.uint32(16))).tolist()
+        return spread
 
     def codes(self, rows: pa.Array) -> list[int | None]:
         """A number per row, equal where the keys are; None for rows to ignore."""
@@ -178,7 +191,7 @@ class NestedUpdate:
         if self.sequence_fields and len(rows):
             sequence = key_words([rows.field(i) for i in self.sequence_fields])
             order = fold(flatten(sequence, widths([sequence]))).tolist()
-        return _KeyedTable(key.codes(rows), order, self.limit)
+        return _KeyedTable(key.codes(rows), key.hashes(rows), order, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +205,16 @@ class NestedPartialUpdate:
 
     def _merged(self, span: Span, groups: Iterator[Group]) -> pa.Array:
         rows = span.values
-        codes, fields = self.key.codes(rows), range(rows.type.num_fields)
+        fields = range(rows.type.num_fields)
         known = np.stack([validity(rows.field(i)) for i in fields], axis=1).tolist() if len(rows) else []
-        return struct_column(span, [self._tables(group, codes, known) for group in groups])
+        coded, hashes = self.key.codes(rows), self.key.hashes(rows)
+        hash_of = {code: value for code, value in zip(coded, hashes, strict=True) if code is not None}
+        return struct_column(span, [self._tables(group, coded, hash_of, known) for group in groups])
 
     @staticmethod
-    def _tables(group: Group, codes: Sequence[int | None], known: Sequence[Sequence[bool]]) -> list[list[int]] | None:
+    def _tables(
+        group: Group, codes: Sequence[int | None], hash_of: Mapping[int, int], known: Sequence[Sequence[bool]]
+    ) -> list[list[int]] | None:
         """The rows that remain: of each field the element it is from."""
         result: dict[int, list[int]] | None = None
         for op, given in group:
@@ -211,6 +228,7 @@ class NestedPartialUpdate:
             for code, row in rows + old if op == ADD_OLDER else old + rows:
                 before = result.setdefault(code, row)
                 result[code] = [new if new >= 0 else b for new, b in zip(row, before, strict=True)]
+            result = {code: result[code] for code in _in_hash_order(list(result), hash_of, len(result))}
         return None if result is None else list(result.values())
 
 
@@ -235,9 +253,11 @@ class _PlainTable:
 
 @dataclass(frozen=True, slots=True)
 class _KeyedTable:
-    """Nested rows by key: `codes` None for rows without one, `order` which of two rows of a key is newer."""
+    """Nested rows by key: `codes` None for rows without one, `hashes` as `NestedKey.hashes`, `order` which of two rows
+    of a key is newer."""
 
     codes: Sequence[int | None]
+    hashes: Sequence[int]
     order: Sequence[int]
     limit: int
 
@@ -252,12 +272,20 @@ class _KeyedTable:
                 fits = limit is None or len(found) < limit
                 if fits if before is None else self.order[row] >= self.order[before]:
                     found[code] = row
-        return list(found.values())
+        return _in_hash_order(list(found.values()), self.hashes, len(found))
 
     def without(self, rows: Elements, removed: Elements) -> Elements:
-        codes = {self.codes[e] for e in removed}
-        kept = {self.codes[e]: e for e in rows if self.codes[e] not in codes}
-        return [e for code, e in kept.items() if code is not None]
+        codes, found = {self.codes[e] for e in removed}, {self.codes[e]: e for e in rows}
+        kept = [e for code, e in found.items() if code is not None and code not in codes]
+        return _in_hash_order(kept, self.hashes, len(found))
+
+
+def _in_hash_order(elements: Elements, hashes: Sequence[int] | Mapping[int, int], most: int) -> Elements:
+    """The elements as a HashMap that held `most` keys has them: by the low bits of their hashes, then as they came."""
+    capacity = _FIRST_CAPACITY
+    while most * 4 > capacity * 3:
+        capacity *= 2
+    return sorted(elements, key=lambda e: hashes[e] & (capacity - 1))
 
 
 def _without(rows: Elements, removed: Elements, codes: Sequence[int]) -> Elements:

@@ -151,12 +151,17 @@ def _nested_key(field: DataField, options: FieldOptions) -> nested.NestedKey | N
     names = _nested_names(field)
     indexes = tuple(_field_index(options, "nested-key", n, names) for n in options.columns("nested-key"))
     strategy = options.choice("nested-key-null-strategy", nested.NULL_STRATEGIES)
-    return nested.NestedKey(indexes, strategy) if indexes else None
+    types = [f.type for f in _nested_fields(field)]
+    return nested.NestedKey(indexes, tuple(types[i] for i in indexes), strategy) if indexes else None
 
 
 def _nested_names(field: DataField) -> list[str]:
+    return [f.name for f in _nested_fields(field)]
+
+
+def _nested_fields(field: DataField) -> tuple[DataField, ...]:
     assert isinstance(field.type, CollectionType)
-    return [f.name for f in _row(field.type.element).fields]
+    return _row(field.type.element).fields
 
 
 def _field_index(options: FieldOptions, suffix: str, name: str, names: list[str]) -> int:
