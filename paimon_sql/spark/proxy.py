@@ -7,7 +7,7 @@ came out of the JVM goes back as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar
@@ -25,11 +25,13 @@ from paimon_sql.spark.jvm.gateway import Jvm
 class Proxy:
     """A Java object implemented in Python: its public methods are Java's, and what they return crosses.
 
-    `CARRIERS` names, per method, the checked exception it declares, `CACHED` the methods without arguments whose
-    answers never change.
+    `CACHED` names the methods without arguments whose answers never change, `RAISING` the methods that let any error of
+    Spark's out, also if their interfaces do not declare it: `Jvm.fronted` puts an object in front that does both.
+    `ANALYZING` names the methods of `RAISING` whose own errors are those of Spark's analyzer.
     """
 
-    CARRIERS: ClassVar[Mapping[str, str]] = {}
+    ANALYZING: ClassVar[frozenset[str]] = frozenset()
+    RAISING: ClassVar[frozenset[str]] = frozenset()
     CACHED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, jvm: Jvm) -> None:
@@ -41,9 +43,11 @@ class Proxy:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls.ANALYZING = cls.ANALYZING.union(*(getattr(base, "ANALYZING", ()) for base in cls.__bases__))
+        cls.RAISING = cls.RAISING | cls.ANALYZING
         for name, member in list(vars(cls).items()):
             if isinstance(member, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, _crossing(member, cls.CARRIERS.get(name)))
+                setattr(cls, name, _crossing(member, analyzes=name in cls.ANALYZING))
 
     def toString(self) -> str:
         """What it is. Proxies that say the same are equal: an override names everything that makes a difference."""
@@ -57,20 +61,20 @@ class Proxy:
         return other is self or (isinstance(other, JavaObject) and str(other.toString()) == self.toString())
 
 
-def _crossing(method: Callable[..., Any], carrier: str | None) -> Callable[..., Any]:
+def _crossing(method: Callable[..., Any], *, analyzes: bool) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Proxy, *args: Any) -> Any:
         try:
-            return self.jvm.with_cached_answers(method(self, *args))
+            return self.jvm.fronted(method(self, *args))
         except PaimonError as e:
-            raise Py4JJavaError(str(e), java_exception(self.jvm, e, carrier)) from e
+            raise Py4JJavaError(str(e), java_exception(self.jvm, e, analyzes=analyzes)) from e
         except CapturedException as e:
             raise Py4JJavaError(str(e), e._origin) from e
         except Py4JError:
             raise
         except Exception as e:
             failure = InternalError.of(e)
-            raise Py4JJavaError(str(failure), java_exception(self.jvm, failure, carrier)) from e
+            raise Py4JJavaError(str(failure), java_exception(self.jvm, failure, analyzes=analyzes)) from e
 
     return call
 

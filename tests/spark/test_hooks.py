@@ -713,13 +713,13 @@ def test_constant_answers_are_asked_once(spark: Any) -> None:
             implements = ["java.util.concurrent.Callable"]
 
     jvm = Jvm(spark.sparkContext)
-    source = jvm.with_cached_answers(Source(jvm))
+    source = jvm.fronted(Source(jvm))
     with pytest.raises(IllegalArgumentException, match="not yet"):
         source.call()
     assert [source.call(), source.call(), source.toString()] == [None, None, "asked 2"]
-    jvm.with_cached_answers(Source(jvm)).call()
+    jvm.fronted(Source(jvm)).call()
     assert [str(source.toString()), asked] == ["asked 2", ["call"] * 3], "each has its own answers"
-    assert jvm.with_cached_answers("text") == "text"
+    assert jvm.fronted("text") == "text"
 
 
 # -- writes ---------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Errors of the library as the Java exceptions that Spark's users expect.
 
-Where the called interface declares an analysis exception, that one carries our message, so PySpark raises an
-`AnalysisException`; elsewhere only unchecked ones can cross: `IllegalArgumentException`,
-`UnsupportedOperationException` and `SparkRuntimeException`, whose Python classes share the root `PySparkException`.
+Methods that Spark calls while it analyzes or runs a command raise an `AnalysisException`: of the class that says that
+something exists, or does not, only for just that, since Spark treats these as answers. Elsewhere only unchecked
+exceptions can cross: `IllegalArgumentException`, `UnsupportedOperationException` and `SparkRuntimeException`. The
+Python classes of all share the root `PySparkException`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_core import errors
 from paimon_core.errors import (
     DatabaseExistsError,
-    DatabaseNotEmptyError,
     DatabaseNotFoundError,
     InternalError,
     InvalidDataError,
@@ -34,13 +34,13 @@ from paimon_core.errors import (
 from paimon_sql.preprocess import PreprocessError, Rewriting
 from paimon_sql.spark.errors.conditions import SPARKS, condition_of, install_conditions, parameters
 from paimon_sql.spark.jvm.classes import (
+    ANALYSIS_EXCEPTION,
     ILLEGAL_ARGUMENT,
     NAMESPACE_EXISTS,
     NO_SUCH_FUNCTION,
     NO_SUCH_NAMESPACE,
     NO_SUCH_TABLE,
     NO_SUCH_VIEW,
-    PARSE_EXCEPTION,
     RUNTIME,
     TABLE_EXISTS,
     VIEW_EXISTS,
@@ -66,27 +66,18 @@ _WORD = re.compile(r"'[^']*'|[\w$]+|.")
 _WORKER_ERROR = re.compile(r"^paimon_core\.errors\.(\w+): (.+)$", re.MULTILINE)
 OF_WORKER = "_said_by_worker"  # the attribute of an exception: the error of a worker that it was made of
 
-# the Java exception of a kind of error, where it is not the one that the called method declares
+# what Spark's analyzer calls a kind of error
 _OWN: Mapping[type[PaimonError], str] = {
     TableNotFoundError: NO_SUCH_TABLE,
     DatabaseNotFoundError: NO_SUCH_NAMESPACE,
     TableExistsError: TABLE_EXISTS,
     DatabaseExistsError: NAMESPACE_EXISTS,
-    DatabaseNotEmptyError: NO_SUCH_NAMESPACE,  # declared, too, and takes our message
 }
-# methods that declare the former do not declare the latter
-_UNDECLARED = frozenset(
-    (
-        (NO_SUCH_TABLE, NO_SUCH_NAMESPACE),
-        (NO_SUCH_NAMESPACE, TABLE_EXISTS),
-        *((NAMESPACE_EXISTS, other) for other in (NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS)),
-    )
-)
 _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError)
 
 
-def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str = "") -> Any:
-    """A Java exception for `error`; `carrier` is the checked exception that the called method declares, `trace` what
+def java_exception(jvm: Jvm, error: PaimonError, trace: str = "", *, analyzes: bool = False) -> Any:
+    """A Java exception for `error`; one of Spark's analyzer if `analyzes`, an unchecked one otherwise. `trace` is what
     its cause says, such as a stack trace of Python's."""
     install_conditions(jvm)
     trace = trace or "\n".join(getattr(error, "__notes__", ()))
@@ -94,9 +85,9 @@ def java_exception(jvm: Jvm, error: PaimonError, carrier: str | None, trace: str
     is_sparks = condition in SPARKS.values()
     shown = f"[{condition}] {error}" if is_sparks else str(error)
     text = ExceptionText(shown, condition, parameters(jvm, condition, str(error)), trace)
-    if carrier is not None and carrier != PARSE_EXCEPTION:  # a ParseException is about the text of a statement
-        own = next((name for known, name in _OWN.items() if issubclass(kind, known)), carrier)
-        return analysis_exception(jvm, carrier if (carrier, own) in _UNDECLARED else own, text)
+    if analyzes:
+        own = next((name for known, name in _OWN.items() if issubclass(kind, known)), ANALYSIS_EXCEPTION)
+        return analysis_exception(jvm, own, text)
     if issubclass(kind, SeveralMatchesError):
         return unchecked_exception(jvm, RUNTIME, text)
     if issubclass(kind, _BAD_ARGUMENT) or (is_sparks and not issubclass(kind, InternalError)):
@@ -155,19 +146,13 @@ def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
     return Py4JJavaError(message, unsupported_exception(jvm, ExceptionText(message, condition, named)))
 
 
-def declared(jvm: Jvm, error: CapturedException, carrier: str) -> Py4JJavaError:
-    """A Java exception that came out of the JVM, for a method that declares `carrier`: what is checked goes as that.
-
-    Of an error that a worker of ours raised, only its message is shown.
-    """
+def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
+    """A Java exception that came out of the JVM, for a method that may raise any: as it is, but of an error that a
+    worker of ours raised only the message."""
     said = of_worker(error)
     if isinstance(said, PaimonError):
-        return Py4JJavaError(str(said), java_exception(jvm, said, None))
-    origin, message = java_exception_of(error), first_line(error)
-    if is_unchecked(jvm, origin):
-        return Py4JJavaError(str(error), origin)
-    text = ExceptionText(message, error.getCondition(), error.getMessageParameters() or {})
-    return Py4JJavaError(message, analysis_exception(jvm, carrier, text))
+        return Py4JJavaError(str(said), java_exception(jvm, said))
+    return Py4JJavaError(str(error), java_exception_of(error))
 
 
 def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
@@ -176,7 +161,7 @@ def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaErr
     if is_unchecked(jvm, origin):
         return Py4JJavaError(str(error), origin)
     message = first_line(error) if isinstance(error, CapturedException) else str(origin.getMessage())
-    return Py4JJavaError(message, java_exception(jvm, PaimonError(message), None))
+    return Py4JJavaError(message, java_exception(jvm, PaimonError(message)))
 
 
 def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rewriting) -> Py4JJavaError:

@@ -58,7 +58,7 @@ def install_raised_errors() -> None:
 
 def raised(error: PaimonError, trace: str = "") -> CapturedException:
     """An error as PySpark raises it; `trace` is what its cause says."""
-    return as_pyspark_raises(java_exception(jvm_of(SparkContext._active_spark_context), error, None, trace))
+    return as_pyspark_raises(java_exception(jvm_of(SparkContext._active_spark_context), error, trace))
 
 
 def _of_worker(error: PythonException) -> CapturedException:

@@ -76,6 +76,7 @@ OPTIONAL: Mapping[str, str] = {
 }
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
+ANALYSIS_EXCEPTION = f"{_SQL}.AnalysisException"
 NAMESPACE_EXISTS = f"{_CATALYST}.analysis.NamespaceAlreadyExistsException"
 NO_SUCH_FUNCTION = f"{_CATALYST}.analysis.NoSuchFunctionException"
 NO_SUCH_NAMESPACE = f"{_CATALYST}.analysis.NoSuchNamespaceException"

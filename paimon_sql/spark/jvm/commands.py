@@ -25,7 +25,7 @@ _Rows = TypeVar("_Rows", bound=Rows)
 )
 def create_namespace(jvm: Jvm, catalog: Any, name: str) -> JavaObject:
     """The command that creates a namespace."""
-    resolved = jvm.java_class(classes.RESOLVED_NAMESPACE)(catalog, jvm.seq([name]), jvm.empty_map)
+    resolved = jvm.java_class(classes.RESOLVED_NAMESPACE)(jvm.fronted(catalog), jvm.seq([name]), jvm.empty_map)
     return jvm.java_class(classes.CREATE_NAMESPACE)(resolved, False, jvm.empty_map)
 
 
@@ -106,7 +106,8 @@ def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObje
     """A parsed CALL, or EXPLAIN of one, that calls a procedure in a catalog, which are one object."""
     if simple_name(parsed) == "ExplainCommand":
         return _with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
-    resolved = jvm.java_class(classes.RESOLVED_PROCEDURE)(procedure, connector.identifier(jvm, [], name), procedure)
+    called = jvm.fronted(procedure)
+    resolved = jvm.java_class(classes.RESOLVED_PROCEDURE)(called, connector.identifier(jvm, [], name), called)
     return _with_elements(jvm, parsed, procedure=resolved)
 
 

@@ -37,10 +37,13 @@ class ExceptionText:
 
 def analysis_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
     """A checked exception of Spark's analyzer."""
+    condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
+    if class_name == classes.ANALYSIS_EXCEPTION:
+        about = *(jvm.none, jvm.none), _cause(jvm, text), condition, parameters, jvm.array(classes.QUERY_CONTEXT, [])
+        return _analysis_exception(jvm, text.message, *about)
     # NamespaceAlreadyExistsException takes no cause
     cause = [] if class_name == classes.NAMESPACE_EXISTS else [_cause(jvm, text)]
-    parameters = jvm.scala_map(text.parameters)
-    return _constructed(jvm, class_name, text.message, *cause, jvm.option(text.condition), parameters)
+    return _constructed(jvm, class_name, text.message, *cause, condition, parameters)
 
 
 def unchecked_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
@@ -141,6 +144,15 @@ def add_conditions(jvm: Jvm, states: Mapping[str, str]) -> None:
 
 def _cause(jvm: Jvm, text: ExceptionText) -> JavaObject:
     return jvm.some(jvm.java_class(classes.RUNTIME_EXCEPTION)(text.cause)) if text.cause else jvm.none
+
+
+@hook(
+    "the constructor of `AnalysisException` that takes a message",
+    "messages of ours",
+    constructor(classes.ANALYSIS_EXCEPTION, 7, fits=True),
+)
+def _analysis_exception(jvm: Jvm, *arguments: Any) -> JavaObject:
+    return jvm.java_class(classes.ANALYSIS_EXCEPTION)(*jvm.fitted(classes.ANALYSIS_EXCEPTION, "", *arguments))
 
 
 @hook(

@@ -98,10 +98,14 @@ class Jvm:
         """The code of a class in `java/`, and of those in it, by name: for what Java itself looks up by name."""
         return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
 
-    def with_cached_answers(self, value: Any) -> Any:
-        """A Python proxy behind an object that caches its answers to the methods in `CACHED`; others as they are."""
-        cached = getattr(type(value), "CACHED", ())  # of its class: a Java object has members of every name
-        return self.compiled("CachedAnswers").before(value, self._set_of(cached)) if cached else value
+    def fronted(self, value: Any) -> Any:
+        """A Python proxy behind an object that caches its answers to the methods in `CACHED`, and lets any error out of
+        those in `RAISING`; other values as they are."""
+        kind = type(value)  # a Java object has members of every name
+        cached, raising = getattr(kind, "CACHED", ()), getattr(kind, "RAISING", ())
+        if not cached and not raising:
+            return value
+        return self.compiled("ProxyFronts").before(value, self._set_of(cached), self._set_of(raising))
 
     def weak_reference(self, value: JavaObject) -> JavaObject:
         """A reference, whose `get` gives the object, that does not keep it alive."""
@@ -262,7 +266,7 @@ class Jvm:
         out = self.gateway.new_array(self.java_class(class_name), len(items))
         for i, item in enumerate(items):
             if hasattr(item, "Java"):  # py4j assigns no proxies
-                self.java_class(classes.REFLECTED_ARRAY).set(out, i, self.with_cached_answers(item))
+                self.java_class(classes.REFLECTED_ARRAY).set(out, i, self.fronted(item))
             else:
                 out[i] = item
         return out

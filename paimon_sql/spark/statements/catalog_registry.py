@@ -97,7 +97,7 @@ class CatalogRegistry:
             self._put(SparkPathCatalog(self.jvm, self.bridge))
 
     def _put(self, catalog: SparkCatalog) -> None:
-        loaded_catalogs(self.session).put(catalog.catalog_name, self.jvm.with_cached_answers(catalog))
+        loaded_catalogs(self.session).put(catalog.catalog_name, self.jvm.fronted(catalog))
         self.catalogs[catalog.catalog_name] = catalog
 
     def _keep_session_catalog(self) -> None:

@@ -1,22 +1,21 @@
 """A parsed statement as a command of Spark that calls us once.
 
-Of the interfaces that commands call, that of CREATE NAMESPACE is one that lets an analysis exception out; that of a
-procedure does not. So a statement is a catalog in which Spark creates a namespace.
+CREATE NAMESPACE is the command that asks least of what it calls: a catalog in which Spark creates a namespace. So a
+statement is such a catalog.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
-from paimon_sql.spark.errors.java import declared
+from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import ParsedStatement
 from paimon_sql.spark.proxy import Proxy
@@ -27,7 +26,7 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 class Command(Proxy):
     """What Spark calls once; subclasses say in `_execute` what happens then."""
 
-    CARRIERS: ClassVar = {"createNamespace": NAMESPACE_EXISTS}
+    ANALYZING = frozenset(("createNamespace",))
 
     def _execute(self) -> None:
         """Do what the statement says."""
@@ -61,7 +60,7 @@ class Command(Proxy):
         try:
             self._execute()
         except CapturedException as e:
-            raise declared(self.jvm, e, NAMESPACE_EXISTS) from e
+            raise of_statement(self.jvm, e) from e
 
     class Java:
         implements = [classes.SUPPORTS_NAMESPACES]

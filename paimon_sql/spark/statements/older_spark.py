@@ -17,7 +17,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.preprocess import CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
-from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
+from paimon_sql.spark.jvm.classes import ANALYSIS_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.named_arguments import exact_names, with_exact_names
@@ -75,8 +75,8 @@ class OlderSpark:
         return create_namespace(self.jvm, command, identifier.name)
 
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
-        """An analysis exception, of the class that commands may raise."""
-        return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
+        """An analysis exception of a message that is made already."""
+        return Py4JJavaError(text.message, analysis_exception(self.jvm, ANALYSIS_EXCEPTION, text))
 
     def _create_like(self, catalog: SparkCatalog, identifier: Identifier, statement: CreateLike) -> None:
         if statement.lenient and catalog.catalog.table_exists(identifier):

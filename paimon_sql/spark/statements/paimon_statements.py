@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, assert_never
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -34,7 +33,7 @@ from paimon_sql.preprocess.statements import (
     TableStatement,
 )
 from paimon_sql.procedures.registry import load_table
-from paimon_sql.spark.errors.java import unchecked
+from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.commands import calling
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -143,6 +142,8 @@ def _parts(identifier: Identifier) -> tuple[str, ...]:
 class StatementCall(Proxy):
     """A procedure without a name and without arguments, in a catalog that has no other."""
 
+    RAISING = frozenset(("call",))
+
     def __init__(self, session: SessionBridge, title: str, columns: Columns, run: Callable[[], Rows]) -> None:
         super().__init__(session.jvm)
         self.session, self.title, self.columns, self.run = session, title, columns, run
@@ -166,8 +167,8 @@ class StatementCall(Proxy):
         """Run the statement: a Java iterator of scans of its result."""
         try:
             rows = self.run()
-        except (CapturedException, Py4JJavaError) as e:
-            raise unchecked(self.jvm, e) from e
+        except CapturedException as e:
+            raise of_statement(self.jvm, e) from e
         return result_scans(self.session, self.title, self.columns, rows)
 
     def initialize(self, name: str, options: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from py4j.java_gateway import JavaObject
@@ -28,7 +28,6 @@ from paimon_sql.preprocess.quoting import with_quoted_system_tables
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.classes import PARSE_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.syntax import syntax_of
@@ -63,8 +62,6 @@ _PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
 
 class PaimonParser(Proxy):
     """Spark's parser with the preprocessor in front."""
-
-    CARRIERS: ClassVar = dict.fromkeys(("parsePlan", "parsePlanWithParameters", "parseQuery"), PARSE_EXCEPTION)
 
     def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
         super().__init__(jvm)

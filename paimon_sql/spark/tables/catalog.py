@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
@@ -36,7 +36,6 @@ from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS, NO_SUCH_NAMESPACE, NO_SUCH_TABLE, TABLE_EXISTS
 from paimon_sql.spark.jvm.collections import identifier_parts, option_map, python_map
 from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
@@ -83,24 +82,26 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     """One configured catalog in one Spark session."""
 
     CACHED = frozenset(("name", "defaultNamespace", "tableStateOptionKeys"))
-    CARRIERS: ClassVar[Mapping[str, str]] = {
-        "alterNamespace": NO_SUCH_NAMESPACE,
-        "alterTable": NO_SUCH_TABLE,
-        "createNamespace": NAMESPACE_EXISTS,
-        "createTable": TABLE_EXISTS,
-        "createTableLike": TABLE_EXISTS,
-        "dropNamespace": NO_SUCH_NAMESPACE,
-        "listNamespaces": NO_SUCH_NAMESPACE,
-        "listRelationSummaries": NO_SUCH_NAMESPACE,
-        "listTableSummaries": NO_SUCH_NAMESPACE,
-        "listTables": NO_SUCH_NAMESPACE,
-        "loadChangelog": NO_SUCH_TABLE,
-        "loadNamespaceMetadata": NO_SUCH_NAMESPACE,
-        "renameTable": NO_SUCH_TABLE,
-        "stageCreate": TABLE_EXISTS,
-        "stageCreateOrReplace": NO_SUCH_NAMESPACE,
-        "stageReplace": NO_SUCH_NAMESPACE,  # the other one that it declares says that the table is missing
-    }
+    ANALYZING = frozenset(
+        (
+            "alterNamespace",
+            "alterTable",
+            "createNamespace",
+            "createTable",
+            "createTableLike",
+            "dropNamespace",
+            "listNamespaces",
+            "listRelationSummaries",
+            "listTableSummaries",
+            "listTables",
+            "loadChangelog",
+            "loadNamespaceMetadata",
+            "renameTable",
+            "stageCreate",
+            "stageCreateOrReplace",
+            "stageReplace",
+        )
+    )
 
     # -- CatalogPlugin ------------------------------------------------------------------------------------------------
     def initialize(self, name: str, options: Any) -> None:

@@ -65,5 +65,5 @@ def named_relation(
 
 def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
     """A table as a relation of a plan, which Spark need not look up."""
-    found = catalog.jvm.with_cached_answers(table)
+    found = catalog.jvm.fronted(table)
     return commands.relation(catalog.jvm, catalog, name.database, name.name, found, options)

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog, SupportsDatabases, with_databases
 from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
-from paimon_sql.spark.errors.java import unchecked
+from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
@@ -27,6 +27,8 @@ _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), 
 
 class SparkProcedure(Proxy):
     """`CALL sys.name(…)`."""
+
+    RAISING = frozenset(("call",))
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, name: str, procedure: Procedure) -> None:
         super().__init__(jvm)
@@ -69,8 +71,8 @@ class SparkProcedure(Proxy):
         )
         try:
             rows = self.procedure.call(context, given)
-        except (CapturedException, Py4JJavaError) as e:
-            raise unchecked(self.jvm, e) from e
+        except CapturedException as e:
+            raise of_statement(self.jvm, e) from e
         if isinstance(table := given.get("table"), str) and session.has_cached():
             named = self._named(table)
             session.refresh_cached(*(self.catalog_name, context.database)[: max(0, 3 - len(named))], *named)

@@ -19,7 +19,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SupportsViews, check_is_view_name
 from paimon_sql.catalog.view import View
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.classes import NAMESPACE_EXISTS
+from paimon_sql.spark.jvm.classes import ANALYSIS_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
 from paimon_sql.spark.jvm.older.session_views import prepared_view
@@ -210,8 +210,8 @@ class OlderViews:
         raise self._refusal(ExceptionText(message, condition, named))
 
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
-        """An analysis exception, of the class that commands may raise."""
-        return Py4JJavaError(text.message, analysis_exception(self.jvm, NAMESPACE_EXISTS, text))
+        """An analysis exception of a message that is made already."""
+        return Py4JJavaError(text.message, analysis_exception(self.jvm, ANALYSIS_EXCEPTION, text))
 
 
 def _nothing() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from paimon_core.errors import DatabaseNotFoundError, FunctionNotFoundError, InvalidNameError
 from paimon_core.spec.identifier import Identifier
@@ -11,7 +10,6 @@ from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsFunctions
 from paimon_sql.catalog.function import Function
 from paimon_sql.spark.errors.java import no_such_function, not_called_so
 from paimon_sql.spark.jvm import connector
-from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.jvm.older.named_functions import expression_function
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
@@ -23,7 +21,7 @@ from paimon_sql.spark.tables.user_functions.definitions import is_table_function
 class SparkFunctions(NamedCatalog):
     """The part of a catalog that has functions; another part knows its name, and the identifiers of Spark's."""
 
-    CARRIERS: ClassVar[Mapping[str, str]] = {"listFunctions": NO_SUCH_NAMESPACE}
+    ANALYZING = frozenset(("listFunctions",))
 
     def listFunctions(self, namespace: Any) -> Any:
         if list(namespace) == [SYSTEM_DATABASE]:

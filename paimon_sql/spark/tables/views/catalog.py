@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from paimon_core.errors import (
     CorruptFileError,
@@ -18,7 +17,6 @@ from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, SupportsViews
 from paimon_sql.catalog.view import View
 from paimon_sql.spark.errors.java import no_such_view, view_already_exists, view_misused
 from paimon_sql.spark.jvm import connector
-from paimon_sql.spark.jvm.classes import NO_SUCH_NAMESPACE
 from paimon_sql.spark.jvm.older.session_views import session_view
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.views import ViewDefinition, java_view, read_view
@@ -30,11 +28,7 @@ from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, s
 class SparkViews(NamedCatalog):
     """The part of a catalog that has views; another part knows its name, and the identifiers of Spark's."""
 
-    CARRIERS: ClassVar[Mapping[str, str]] = {
-        "listViews": NO_SUCH_NAMESPACE,
-        "createView": NO_SUCH_NAMESPACE,
-        "createOrReplaceView": NO_SUCH_NAMESPACE,
-    }
+    ANALYZING = frozenset(("listViews", "createView", "createOrReplaceView"))
 
     def listViews(self, namespace: Any) -> Any:
         return connector.identifiers(self.jvm, single(namespace), views_of(self.catalog, namespace))

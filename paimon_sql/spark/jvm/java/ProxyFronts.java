@@ -1,0 +1,79 @@
+import java.lang.reflect.*;
+import java.util.*;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.util.Utils;
+import org.codehaus.janino.SimpleCompiler;
+
+/**
+ * Puts an object in front of a Python proxy. It answers methods whose answers never change without a second call to
+ * Python, and lets errors out that the interfaces of the proxy do not declare.
+ *
+ * Spark asks catalogs, tables and scans for their names dozens of times in a query, and each question to Python takes as
+ * long as much of its work.
+ *
+ * A dynamic proxy replaces a checked exception that its interface does not declare. Spark treats the few that are declared
+ * as messages of their own: to `createTable`, "the table exists already" is a success of IF NOT EXISTS.
+ */
+public class ProxyFronts {
+  private static final Object NOTHING = new Object();
+  private final Map raising = new ConcurrentHashMap();  // interfaces by the ones they extend, and the methods that raise
+
+  public static class Front implements InvocationHandler {
+    private final InvocationHandler asked;
+    private final Set names;
+    private final Map answers = new ConcurrentHashMap();
+    Front(InvocationHandler asked, Set names) { this.asked = asked; this.names = names; }
+
+    public Object invoke(Object self, Method method, Object[] arguments) throws Throwable {
+      // equal is what says the same of itself, see `Proxy`
+      if (method.getName().equals("equals") && names.contains("toString"))
+        return self == arguments[0] || (arguments[0] != null && self.toString().equals(arguments[0].toString()));
+      boolean caches = arguments == null && names.contains(method.getName());
+      Object known = caches ? answers.get(method.getName()) : null;
+      if (known != null) return known == NOTHING ? null : known;
+      Object answer = asked.invoke(self, method, arguments);
+      if (caches) answers.put(method.getName(), answer == null ? NOTHING : answer);
+      return answer;
+    }
+  }
+
+  /** An interface that extends others, and whose methods of some names may raise anything. The language has no such
+   * interface, the machine has. */
+  private static Class raising(Class[] extended, Set names) throws Exception {
+    StringBuilder text = new StringBuilder("public interface RaisingAnything extends ");
+    for (int i = 0; i < extended.length; i++) text.append(i == 0 ? "" : ", ").append(extended[i].getCanonicalName());
+    text.append(" {\n");
+    Set declared = new HashSet();
+    for (int i = 0; i < extended.length; i++) {
+      Method[] methods = extended[i].getMethods();
+      for (int j = 0; j < methods.length; j++) {
+        Method method = methods[j];
+        if (!names.contains(method.getName()) || method.isBridge() || Modifier.isStatic(method.getModifiers())) continue;
+        StringBuilder line = new StringBuilder(method.getName()).append("(");
+        Class[] types = method.getParameterTypes();
+        for (int k = 0; k < types.length; k++)
+          line.append(k == 0 ? "" : ", ").append(types[k].getCanonicalName()).append(" p").append(k);
+        if (!declared.add(line.toString())) continue;
+        text.append(method.getReturnType().getCanonicalName()).append(" ").append(line).append(") throws Throwable;\n");
+      }
+    }
+    SimpleCompiler compiler = new SimpleCompiler();
+    compiler.setParentClassLoader(Utils.getContextOrSparkClassLoader());
+    compiler.cook(text.append("}").toString());
+    return compiler.getClassLoader().loadClass("RaisingAnything");
+  }
+
+  /** `cached` names methods without arguments whose answers never change, `raises` those that may raise anything. */
+  public Object before(Object asked, Set cached, Set raises) throws Exception {
+    Class made = asked.getClass();
+    InvocationHandler front = new Front(Proxy.getInvocationHandler(asked), cached);
+    if (raises.isEmpty()) return Proxy.newProxyInstance(made.getClassLoader(), made.getInterfaces(), front);
+    Object key = Arrays.asList(new Object[] {Arrays.asList(made.getInterfaces()), raises});
+    Class shown = (Class) raising.get(key);
+    if (shown == null) {
+      shown = raising(made.getInterfaces(), raises);
+      raising.put(key, shown);
+    }
+    return Proxy.newProxyInstance(shown.getClassLoader(), new Class[] {shown}, front);
+  }
+}
