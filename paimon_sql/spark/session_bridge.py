@@ -28,6 +28,9 @@ from paimon_sql.spark.jvm.sessions import (
     name_parts,
     python_session,
     refresh_cached,
+    setting_entry,
+    setting_text,
+    setting_value,
     settings_of,
 )
 
@@ -52,6 +55,7 @@ class SessionBridge:
 
     def __init__(self, jvm: Jvm, session: JavaObject) -> None:
         self.jvm, self._reference = jvm, jvm.weak_reference(session)
+        self._entries: dict[str, JavaObject] = {}  # how Spark defines the settings that were looked up
 
     @property
     def session(self) -> JavaObject:
@@ -71,8 +75,15 @@ class SessionBridge:
     def _all_settings(self) -> Any:
         return self._conf.settings()
 
-    def conf(self, key: str, default: str) -> str:
-        return str(self._conf.getConfString(key, default))
+    def setting(self, key: str) -> bool | int | float | str:
+        """A setting of Spark's, as Spark itself reads it. No module compares texts of settings."""
+        if key not in self._entries:
+            self._entries[key] = setting_entry(self.jvm, key)
+        return setting_value(self._conf, self._entries[key])
+
+    def own_setting(self, key: str) -> str | None:
+        """A setting below `spark.paimon.` or `spark.sql.catalog.`, which Spark does not define; None if not set."""
+        return setting_text(self._conf, key)
 
     def settings_text(self) -> str:
         """All that is set, as one text: one crossing shows whether there is anything of a kind, mostly not."""
@@ -87,7 +98,7 @@ class SessionBridge:
 
     def catalog_options(self, name: str) -> dict[str, str] | None:
         """The options of a catalog of ours that is configured in this session, None where there is none."""
-        if self.conf(f"{CATALOG_PREFIX}{name}", "") not in CATALOG_CLASSES:
+        if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
         return self.settings(f"{CATALOG_PREFIX}{name}.")
 
@@ -106,11 +117,11 @@ class SessionBridge:
 
     def overwrites_partitions(self) -> bool:
         """Whether an overwrite replaces only the partitions of its rows."""
-        return self.conf("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
+        return self.setting("spark.sql.sources.partitionOverwriteMode") == "DYNAMIC"
 
     def is_case_sensitive(self) -> bool:
         """Whether `id` and `ID` are two columns."""
-        return bool(self._conf.caseSensitiveAnalysis())
+        return bool(self.setting("spark.sql.caseSensitive"))
 
     @property
     def known_as(self) -> Callable[[str], str]:
@@ -146,7 +157,7 @@ class SessionBridge:
         return text.split(".") if _PLAIN_NAME.fullmatch(text) else name_parts(self.session, text)
 
     def default_source(self) -> str:
-        return self.conf("spark.sql.sources.default", "parquet").lower()
+        return str(self.setting("spark.sql.sources.default")).lower()
 
     def bound_batches_by_rows(self) -> None:
         """Until `bound_batches_by_bytes`, jobs of this thread hand rows to Python in batches of so many rows.

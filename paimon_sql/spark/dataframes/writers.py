@@ -156,7 +156,7 @@ def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObje
     if not isinstance(command, FrameWrite):
         return False
     given = {k: v for k, v in command.options.items() if k in _OPTIONS and v}
-    settings = {k: v for k in _OPTIONS if (v := registry.bridge.conf(OPTION_PREFIX + k, ""))}
+    settings = {k: v for k in _OPTIONS if (v := registry.bridge.own_setting(OPTION_PREFIX + k))}
     asked = TableOptions(settings | given)
     evolves = command.by_name and asked[MERGE_SCHEMA]
     rows = writer._df

@@ -179,6 +179,7 @@ SCHEMA_MODES = {mode: f"{_CATALYST}.analysis.Schema{mode.title()}" for mode in (
 SESSION = f"{_SQL}.classic.SparkSession"
 SESSION_CATALOG = f"{_CATALYST}.catalog.SessionCatalog"
 SESSION_STATE = f"{_SQL}.internal.SessionState"
+SQL_CONF = f"{_SQL}.internal.SQLConf"
 SPARK_SQL_PARSER = f"{_SQL}.execution.SparkSqlParser"
 SQL_QUERY_CONTEXT = f"{_CATALYST}.trees.SQLQueryContext"
 SUBQUERY_ALIAS = f"{_CATALYST}.plans.logical.SubqueryAlias"

@@ -58,6 +58,29 @@ def settings_of(session: JavaObject) -> JavaObject:
 
 
 @hook(
+    "`SQLConf.getConfigEntry`, `SQLConf.getConf`",
+    "every setting of Spark's that we go by",
+    method(f"{classes.SQL_CONF}$", "getConfigEntry", 1),
+    method(classes.SQL_CONF, "getConf", 1),
+)
+def setting_entry(jvm: Jvm, key: str) -> JavaObject:
+    """The definition of a setting of Spark's, for `setting_value`."""
+    return jvm.scala_object(classes.SQL_CONF).getConfigEntry(key)
+
+
+def setting_value(settings: JavaObject, entry: JavaObject) -> bool | int | float | str:
+    """A setting as Spark reads it: with the default of this Spark, what the environment says, and in any spelling."""
+    value = settings.getConf(entry)
+    return str(value.toString()) if isinstance(value, JavaObject) else value
+
+
+def setting_text(settings: JavaObject, key: str) -> str | None:
+    """What a session says to a key that Spark does not define, None where it says nothing."""
+    found = settings.getConfString(key, None)
+    return None if found is None else str(found)
+
+
+@hook(
     "`SparkContext.conf`: `getConf` gives copies",
     "redaction of secrets, and the process that workers are forked from",
     method(classes.SPARK_CONTEXT, "conf", 0),

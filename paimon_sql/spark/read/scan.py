@@ -70,7 +70,7 @@ class PaimonScan(WithoutMetrics):
     def bucket_key(self) -> tuple[str, int] | None:
         """What Spark may join by, see `bucket_key`."""
         found = bucket_key(self.table.store, self.planned, self.required.names)
-        return found if found is not None and self.session.conf(_JOINS_BUCKETS, "true").lower() == "true" else None
+        return found if found is not None and self.session.setting(_JOINS_BUCKETS) else None
 
     def outputPartitioning(self) -> Any:
         return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))

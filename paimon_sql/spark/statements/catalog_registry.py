@@ -88,7 +88,7 @@ class CatalogRegistry:
         if configured != self._configured:
             self._configured = configured
             redact(self.jvm, self.session, configured)
-            if self.bridge.conf(CATALOG_PREFIX + SESSION_CATALOG, "") in GENERIC_CLASSES:
+            if self.bridge.own_setting(CATALOG_PREFIX + SESSION_CATALOG) in GENERIC_CLASSES:
                 self._keep_session_catalog()
             for name in sorted(set(_CONFIGURED.findall(text))):
                 load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))

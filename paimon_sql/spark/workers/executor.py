@@ -89,7 +89,7 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(description)
         try:
-            return orphan_frames.find_orphans(self.session.python_session, search, parallelism)
+            return orphan_frames.find_orphans(self.session, search, parallelism)
         except CapturedException as error:
             raise of_worker(error) from error
         finally:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_sql.spark.errors.java import of_worker
 from paimon_sql.spark.jvm.workers import map_batches
+from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.worker import delete_function, found_function, needed_function
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
@@ -39,9 +40,10 @@ class FoundFrame:
             context.setJobDescription(None)
 
 
-def find_orphans(spark: SparkSession, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
+def find_orphans(session: SessionBridge, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
     """The files that a search finds and no version needs."""
-    tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLE) or 1))
+    spark = session.python_session
+    tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(session.setting(_SHUFFLE)))
     needed = map_batches(_texts(spark, map(SOURCE.encode, search.sources()), tasks), needed_function(search), _NEEDED)
     weighed = needed.groupBy("chain", "name").agg(F.sum("weight").alias("weight")).where("weight > 0")
     found = map_batches(_texts(spark, map(FOLDER.encode, search.folders()), tasks), found_function(search), _FOUND)

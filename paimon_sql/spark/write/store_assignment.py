@@ -143,7 +143,7 @@ def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequen
 
 
 def _casts(session: SessionBridge) -> bool:
-    return session.conf(_POLICY, "ANSI").upper() == "ANSI"
+    return session.setting(_POLICY) == "ANSI"
 
 
 def needs_cast(jvm: Jvm, session: SessionBridge, source: DataType, target: DataType) -> bool:
@@ -159,4 +159,4 @@ def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataT
 
 
 def _is_ansi(session: SessionBridge) -> bool:
-    return session.conf("spark.sql.ansi.enabled", "true") == "true"
+    return bool(session.setting("spark.sql.ansi.enabled"))

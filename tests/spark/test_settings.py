@@ -1,0 +1,65 @@
+"""Settings of Spark's and of ours mean the same in each spelling, and wherever they come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
+
+from paimon_sql.spark.statements.parser import registry_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def table(spark: Any) -> Any:
+    spark.sql("CREATE TABLE t (k INT, v INT, p INT) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)")
+    return spark
+
+
+def rows(spark: Any) -> list[Any]:
+    return sorted(tuple(r) for r in spark.sql("SELECT * FROM t").collect())
+
+
+@pytest.mark.parametrize("spelled", ["TRUE", "True", " true "])
+def test_ansi_mode_refuses_malformed_values_however_it_is_spelled(table: Any, spelled: str) -> None:
+    table.conf.set("spark.sql.ansi.enabled", spelled)
+    before = rows(table)
+    for statement in (
+        "INSERT INTO t SELECT 3, s, 3 FROM VALUES ('no number') AS n(s)",
+        "UPDATE t SET v = 'no number' WHERE k = 1",
+        "MERGE INTO t USING (SELECT 1 AS k, 'no number' AS s) n ON t.k = n.k WHEN MATCHED THEN UPDATE SET v = n.s",
+    ):
+        with pytest.raises(PySparkException):
+            table.sql(statement)
+        assert rows(table) == before, statement
+
+
+def test_settings_are_values(table: Any) -> None:
+    bridge = registry_of(table).bridge
+    table.conf.set("spark.sql.sources.partitionOverwriteMode", "Dynamic")
+    table.conf.set("spark.sql.caseSensitive", "TRUE")
+    table.conf.set("spark.sql.storeAssignmentPolicy", "ansi")
+    table.conf.set("spark.sql.sources.v2.bucketing.enabled", "FALSE")
+    assert bridge.overwrites_partitions() and bridge.is_case_sensitive()
+    assert bridge.setting("spark.sql.storeAssignmentPolicy") == "ANSI"
+    assert bridge.setting("spark.sql.sources.v2.bucketing.enabled") is False
+    for name in ("spark.sql.sources.partitionOverwriteMode", "spark.sql.caseSensitive"):
+        table.conf.unset(name)
+    assert not bridge.overwrites_partitions() and not bridge.is_case_sensitive()
+    assert bridge.own_setting("spark.paimon.nope") is None
+    table.sql("INSERT OVERWRITE t VALUES (3, 3, 3)")
+    assert rows(table) == [(3, 3, 3)]
+
+
+@pytest.mark.parametrize("spelled", ["TRUE", "True"])
+def test_settings_of_ours_take_any_case(table: Any, spelled: str) -> None:
+    table.conf.set("spark.paimon.write.merge-schema", spelled)
+    table.sql("INSERT INTO t BY NAME SELECT 3 AS k, 3 AS v, 3 AS p, 'x' AS more")
+    assert table.table("t").columns == ["k", "v", "p", "more"]
+    table.conf.set("spark.paimon.write.merge-schema", {"TRUE": "FALSE", "True": "False"}[spelled])
+    with pytest.raises(AnalysisException):
+        table.sql("INSERT INTO t BY NAME SELECT 3 AS k, 3 AS v, 3 AS p, 'x' AS more, 1 AS most")
