@@ -14,8 +14,11 @@ This folder may import `paimon_core` and sqlglot, and nothing of Spark.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.cursor import Cursor
-from paimon_sql.preprocess.edits import Rewriting
+from paimon_sql.preprocess.edits import Edit, Rewriting
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import Tokens, tokenize
 from paimon_sql.preprocess.rules import EDITS, VALUES
@@ -24,8 +27,16 @@ from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
 from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
-from paimon_sql.preprocess.statements import CatalogStatement, CreateLike, CreatePythonFunction, PaimonStatement
+from paimon_sql.preprocess.statements import (
+    CatalogStatement,
+    CreateLike,
+    CreatePythonFunction,
+    Name,
+    PaimonStatement,
+    Script,
+)
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
+from paimon_sql.preprocess.targets import TARGETED, target_of
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
@@ -36,6 +47,7 @@ __all__ = [
     "PaimonStatement",
     "PreprocessError",
     "Rewriting",
+    "Script",
     "ScriptStatement",
     "Syntax",
     "create_like",
@@ -46,21 +58,35 @@ __all__ = [
 ]
 
 
-def preprocess(text: str, syntax: Syntax = NEWEST) -> Rewriting | PaimonStatement:
-    """What becomes of a statement: a value where it is one that only Paimon has, else a text that Spark parses;
-    `syntax` says what that takes.
+def _nowhere_else(name: Name) -> bool:
+    return False
+
+
+def preprocess(
+    text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = _nowhere_else
+) -> Rewriting | PaimonStatement | Script:
+    """What becomes of a statement: a value where it is one that only Paimon has, a `Script` of several statements, else
+    a text that Spark parses; `syntax` says what that takes. What creates or changes a table that `is_elsewhere`, in
+    another catalog than Paimon's, stays as it is: Spark, or another extension of its parser, may have it.
 
     Raises PreprocessError where a statement in Flink's style contradicts itself, or a value is not whole. A text that
     cannot be tokenized stays as it is: Spark reports what is wrong with it.
     """
     lower = without_comments(text.lower())
     first = first_word(lower)
-    if first == "create" and "python" in lower and (function := python_function(text)) is not None:
+    is_python = first == "create" and "python" in lower
+    if is_python and is_elsewhere(target_of(text)):
+        return Rewriting(text, is_elsewhere=True)
+    if is_python and (function := python_function(text)) is not None:
         return PaimonStatement(function)
+    if first == "begin":
+        return _script(text, syntax, is_elsewhere)
     values = [rule for rule in VALUES if rule.may_apply(first, lower)]
     spellings = [rule for rule in EDITS if rule.may_apply(first, lower)]
     if not (values or spellings) or (tokens := tokenize(text)) is None:
         return Rewriting(text)
+    if first in TARGETED and is_elsewhere(target_of(text)):
+        return Rewriting(text, is_elsewhere=True)
     for rule in values:
         cursor = Cursor(tokens)
         value = rule.read(cursor)
@@ -79,7 +105,31 @@ def create_like(text: str) -> CreateLike | None:
 def rewrite(text: str) -> str:
     """The statement as Spark parses it, see `preprocess`; one that becomes a value as it is."""
     found = preprocess(text)
-    return found.text if isinstance(found, Rewriting) else text
+    return text if isinstance(found, PaimonStatement) else found.text
+
+
+def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> Script:
+    """A text that is one `BEGIN … END`: each statement and condition in it is preprocessed as if it stood alone."""
+    tokens = tokenize(text)
+    block = None if tokens is None else read_block(tokens)
+    if tokens is None or block is None or not block.is_whole:
+        return Script(Rewriting(text))
+    edits: list[Edit] = []
+    statements: list[PaimonStatement] = []
+    for first, end in block.parts:
+        start = tokens.start(first)
+        part = text[start : tokens.end(end - 1)]
+        try:
+            found = preprocess(part, syntax, is_elsewhere)
+        except PreprocessError as e:
+            raise e.moved(text, start) from None
+        if isinstance(found, PaimonStatement):
+            call = f"{found.explain} CALL {Script.placeholder(len(statements))}".lstrip()
+            statements.append(found)
+            edits.append(Edit(start, start + len(part), call))
+        elif isinstance(found, Rewriting):
+            edits += [Edit(start + e.start, start + e.end, e.text) for e in found.edits]
+    return Script(Rewriting(text, edits), tuple(statements))
 
 
 def _explain(tokens: Tokens) -> str:

@@ -83,10 +83,12 @@ def _lost_lines(text: str, edit: Edit) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A statement and the edits to it."""
+    """A statement and the edits to it. `is_elsewhere` says that it has none because it is on a table of another
+    catalog."""
 
     written: str
     edits: Sequence[Edit] = ()
+    is_elsewhere: bool = False
 
     @property
     def text(self) -> str:

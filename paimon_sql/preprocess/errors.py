@@ -18,3 +18,9 @@ class PreprocessError(PaimonError, ValueError):
         """The error at the first character of a token."""
         before = token.source[: token.start]
         return cls(message, before.count("\n") + 1, token.start - before.rfind("\n"))
+
+    def moved(self, text: str, start: int) -> PreprocessError:
+        """The error about a part of a text that starts at an offset, as one about the whole text."""
+        before = text[:start]
+        column = self.column + (start - before.rfind("\n") - 1 if self.line == 1 else 0)
+        return PreprocessError(self.message, self.line + before.count("\n"), column)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from paimon_sql.preprocess.blocks import spans_of_statements
 from paimon_sql.preprocess.lexing import scan
 
 
@@ -32,20 +33,21 @@ def split_statements(text: str) -> list[ScriptStatement]:
 def is_terminated(text: str) -> bool:
     """Whether the last statement of the text ends with `;`, so that nothing more is to come."""
     tokens, is_whole = scan(text)
-    return is_whole and tokens.symbols[-1:] == [";"]
+    if not is_whole or tokens.symbols[-1:] != [";"]:
+        return False
+    return all(is_closed for _, _, is_closed in spans_of_statements(tokens))
 
 
 def _bounds(text: str) -> Iterator[tuple[int, int]]:
     """First character and end of each statement."""
     tokens, is_whole = scan(text)
     first = 0
-    for end in tokens.indexes(";"):
-        if first < end:
-            yield tokens[first].start, tokens[end - 1].end + 1
+    for first, end, _ in spans_of_statements(tokens):
+        if not is_whole and end == len(tokens):
+            break  # what follows the last token is text too: it holds the quote that is never closed
+        yield tokens.start(first), tokens.end(end - 1)
         first = end + 1
-    if is_whole and first < len(tokens):
-        yield tokens[first].start, tokens[-1].end + 1
-    elif not is_whole:  # what follows the last token is text too: it holds the quote that is never closed
+    if not is_whole:
         behind = tokens[first].start if first < len(tokens) else tokens[-1].end + 1 if tokens else 0
         yield len(text) - len(text[behind:].lstrip()), len(text.rstrip())
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+from paimon_sql.preprocess.edits import Rewriting
 
 Name = tuple[str, ...]  # the parts of a table's name
 TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
@@ -186,3 +188,23 @@ class PaimonStatement:
 
     value: Value
     explain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A `BEGIN … END`. In its text a call of a placeholder stands for each of the `statements` that only Paimon has."""
+
+    rewriting: Rewriting
+    statements: tuple[PaimonStatement, ...] = ()
+
+    PLACEHOLDER: ClassVar = "statement of Paimon "
+
+    @property
+    def text(self) -> str:
+        """What Spark parses."""
+        return self.rewriting.text
+
+    @classmethod
+    def placeholder(cls, number: int) -> str:
+        """The call that stands for a statement."""
+        return f"`{cls.PLACEHOLDER}{number}`()"

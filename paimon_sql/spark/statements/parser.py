@@ -16,20 +16,24 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
+from paimon_core.errors import InvalidNameError
 from paimon_sql.preprocess import (
     CatalogStatement,
     CreatePythonFunction,
     PaimonStatement,
     PreprocessError,
     Rewriting,
+    Script,
     preprocess,
 )
 from paimon_sql.preprocess.quoting import with_quoted_system_tables
+from paimon_sql.preprocess.statements import Name
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.nested import called_procedure, with_statements
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
@@ -88,12 +92,29 @@ class PaimonParser(Proxy):
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
         text = with_variables(self.jvm, text)
-        statement = self._preprocessed(text)
+        statement = self._preprocessed(text, self._is_elsewhere)
+        if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
+            statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
+        if isinstance(statement, Script):
+            plan = self._parsed(statement.rewriting, parse, *context)
+            script = with_statements(self.jvm, plan, partial(self._in_script, statement, text))
+            return plan if script is None else script
         if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
             return command
-        plan = self.functions.planned(self._parsed(statement, parse, *context), text)
+        return self._finished(self._parsed(statement, parse, *context), text, self.rewriter.rewritten)
+
+    def _in_script(self, script: Script, text: str, plan: JavaObject) -> JavaObject:
+        """A parsed statement, condition or query of a script."""
+        called = called_procedure(plan)
+        if len(called) == 1 and called[0].startswith(Script.PLACEHOLDER):
+            return self._of_paimon(script.statements[int(called[0].removeprefix(Script.PLACEHOLDER))])
+        return self._finished(plan, text, self.rewriter.deferred)
+
+    def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
+        """What Spark goes on with instead of a parsed statement; `text` is what was written."""
+        plan = self.functions.planned(plan, text)
         plan = self.older.planned(plan, text)
         if EXTENDED.search(text):
             plan = with_views(self.registry, plan)
@@ -102,7 +123,7 @@ class PaimonParser(Proxy):
             if view is not None:
                 self.registry.register(view)
                 return self.delegate.parsePlan(view)
-        return self.rewriter.rewritten(plan) if _OURS.search(text.lower()) else plan
+        return rewritten(plan) if _OURS.search(text.lower()) else plan
 
     def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
         value = statement.value
@@ -128,9 +149,26 @@ class PaimonParser(Proxy):
         if reason := refused(text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed):
             raise Py4JJavaError(reason, contradiction(self.jvm, PreprocessError(reason, 1, 1), text))
 
-    def _preprocessed(self, text: str) -> Rewriting | PaimonStatement:
+    def _is_elsewhere(self, name: Name) -> bool:
+        """Whether a name is that of something in a catalog that is not ours."""
         try:
-            return preprocess(text, self.syntax)
+            return bool(name) and self.registry.find_table(name) is None
+        except InvalidNameError:
+            return False
+
+    def _parses(self, text: str) -> bool:
+        """Whether Spark, or another extension of its parser, takes a statement as it is."""
+        try:
+            self.delegate.parsePlan(text)
+        except (CapturedException, Py4JJavaError):
+            return False
+        return True
+
+    def _preprocessed(
+        self, text: str, is_elsewhere: Callable[[Name], bool] = lambda name: False
+    ) -> Rewriting | PaimonStatement | Script:
+        try:
+            return preprocess(text, self.syntax, is_elsewhere)
         except PreprocessError as e:
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 

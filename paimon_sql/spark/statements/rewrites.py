@@ -16,7 +16,8 @@ from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import plans
 from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining, with_query, with_target
-from paimon_sql.spark.jvm.frames import analyzed, frame
+from paimon_sql.spark.jvm.frames import analyzed, frame, run
+from paimon_sql.spark.jvm.nested import behind_with, with_inserts, with_queries
 from paimon_sql.spark.jvm.plans import (
     Explain,
     FrameWrite,
@@ -30,7 +31,7 @@ from paimon_sql.spark.jvm.plans import (
 from paimon_sql.spark.jvm.sessions import is_temporary_view
 from paimon_sql.spark.statements.analyze import AnalyzeStatement
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
-from paimon_sql.spark.statements.commands import TableCommand
+from paimon_sql.spark.statements.commands import FunctionCommand, TableCommand
 from paimon_sql.spark.statements.drop_partitions import DropPartitionsStatement
 from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
 from paimon_sql.spark.statements.upsert import upsert, upserts
@@ -58,14 +59,28 @@ class StatementRewriter:
 
     def rewritten(self, plan: JavaObject) -> JavaObject:
         """A parsed statement as what Spark goes on with; the same where it is not on a table of ours."""
-        head = read_head(plan)
+        head = self._head(plan)
         explain = read_statement(head) if head is not None and head.kind is Explain else None
         if isinstance(explain, Explain):
             return explaining(self.jvm, explain, self._explained(explain.explained))
         done = self._rewritten(head)
         if isinstance(done, TableCommand):
             return create_namespace(self.jvm, done, done.plan.name)
-        return plan if done is None else done.node
+        if done is not None:
+            return done.node
+        inserts = with_inserts(self.jvm, plan, self.rewritten) if head is None else None
+        return plan if inserts is None else inserts
+
+    def deferred(self, plan: JavaObject) -> JavaObject:
+        """A parsed statement of a script, which is rewritten each time that it runs: the statements before it may have
+        created its table, or set the variables that it reads."""
+        head = self._head(plan)
+        if head is None or (head.kind is not Insert and head.kind not in _COMMANDS) or self._is_elsewhere(head):
+            return self.rewritten(plan)
+        command = FunctionCommand(
+            self.jvm, head.name, lambda: run(self.jvm, self.registry.session, self.rewritten(plan))
+        )
+        return create_namespace(self.jvm, command, head.name)
 
     def command(self, plan: JavaObject) -> TableCommand | None:
         """What runs a parsed statement on a table of ours, None for others."""
@@ -104,9 +119,28 @@ class StatementRewriter:
         target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), given_options)
         return with_target(self.jvm, write, target, analyzed(query))
 
+    def _head(self, plan: JavaObject) -> StatementHead | None:
+        """Which of the statements that may become ours a plan is; of one behind WITH, its queries have the WITH."""
+        head = read_head(plan)
+        if head is not None or (found := behind_with(plan)) is None:
+            return head
+        statement, names = found
+        inner = read_head(statement)
+        if inner is None or inner.table is None or inner.kind is Explain:
+            return None
+        is_child = inner.kind not in (Insert, FrameWrite)
+        if is_child and len(inner.table.parts) == 1 and inner.table.parts[0] in names:
+            return None  # the statement is on what WITH defines: Spark says what is wrong
+        return read_head(with_queries(self.jvm, plan, is_target_child=is_child))
+
+    def _is_elsewhere(self, head: StatementHead) -> bool:
+        """Whether a statement is on a table of a catalog that it names and that is not ours."""
+        parts = () if head.table is None else head.table.parts
+        return len(parts) > 2 and parts[0] not in self.registry.catalogs
+
     def _explained(self, plan: JavaObject) -> JavaObject:
         """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
-        done = self._rewritten(read_head(plan))
+        done = self._rewritten(self._head(plan))
         if isinstance(done, RowLevelStatement):
             return done.explained()
         return done.node if isinstance(done, ParsedStatement) else plan

@@ -1,0 +1,160 @@
+"""The statements and conditions inside of `BEGIN … END`, found in its tokens by the grammar of Spark's SQL scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_sql.preprocess.lexing import NO_NAMES, Tokens
+
+_LABELLED = frozenset({"BEGIN", "WHILE", "REPEAT", "LOOP", "FOR"})
+_NESTED = frozenset({"BEGIN", "IF", "CASE", "WHILE", "REPEAT", "LOOP", "FOR"})
+_CONDITIONS = {"IF": "THEN", "ELSEIF": "THEN", "WHEN": "THEN", "WHILE": "DO", "FOR": "DO", "UNTIL": "END"}
+_QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_ENDS = frozenset({";", "", *_NESTED})
+
+Span = tuple[int, int]  # the index of the first token, and the index behind the last one
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A `BEGIN … END`: the index behind its END, and the spans of the statements and conditions in it, in order.
+    `is_whole` is False if its END is missing."""
+
+    end: int
+    parts: tuple[Span, ...]
+    is_whole: bool = True
+
+
+def read_block(tokens: Tokens, first: int = 0) -> Block | None:
+    """The block that begins at a token; None if none begins there."""
+    symbols = tokens.symbols
+    if first >= len(symbols) or symbols[first] != "BEGIN" or symbols[first + 1 : first + 2] in ([";"], []):
+        return None
+    return _Reader(tokens, first).read()
+
+
+class _Reader:
+    """Reads one block; `opened` counts what is not closed yet."""
+
+    def __init__(self, tokens: Tokens, first: int) -> None:
+        self.tokens, self.symbols, self.index, self.opened = tokens, tokens.symbols, first, 0
+        self.parts: list[Span] = []
+
+    def read(self) -> Block:
+        while self.index < len(self.symbols):
+            self._step()
+            if not self.opened:
+                return Block(self.index, tuple(self.parts))
+        return Block(self.index, tuple(self.parts), is_whole=False)
+
+    def _symbol(self, ahead: int = 0) -> str:
+        index = self.index + ahead
+        return self.symbols[index] if index < len(self.symbols) else ""
+
+    def _step(self) -> None:
+        """Reads what may stand where a statement begins: a statement, or a word that opens, divides or closes."""
+        symbol = self._symbol()
+        if symbol not in NO_NAMES and self._symbol(1) == ":" and self._symbol(2) in _LABELLED:
+            self.index += 2
+            symbol = self._symbol()
+        if symbol == "END":
+            self._close()
+        elif symbol == "DECLARE" and self._symbol(2) == "HANDLER":
+            self._handler()
+        elif symbol in _NESTED or symbol in _CONDITIONS or symbol in ("ELSE", ";"):
+            self._open(symbol)
+        else:
+            self._statement()
+
+    def _open(self, symbol: str) -> None:
+        self.opened += symbol in _NESTED
+        self.index += 1
+        if symbol == "BEGIN":
+            self.index += 2 if self._symbol() == "NOT" else int(self._symbol() == "ATOMIC")
+        elif symbol == "CASE" and self._symbol() != "WHEN":
+            self._part(self._until("WHEN"))
+        elif symbol in _CONDITIONS:
+            self.index += self._loop_variable() if symbol == "FOR" else 0
+            end = _CONDITIONS[symbol]
+            self._part(self._until(end))
+            self.index += end != "END"  # which closes the REPEAT
+
+    def _close(self) -> None:
+        self.opened -= 1
+        self.index += 2 if self._symbol(1) in _NESTED else 1
+        if self.opened and self._symbol() not in NO_NAMES:
+            self.index += 1  # a label
+        if self.opened and self._symbol() == ";":
+            self.index += 1
+
+    def _loop_variable(self) -> int:
+        """How many tokens `x AS` takes, in front of the query of a FOR."""
+        count = 0
+        while self._symbol(count) not in NO_NAMES and self._symbol(count) not in _QUERIES:
+            if self._symbol(count + 1) == "AS":
+                return count + 2
+            if self._symbol(count + 1) != ".":
+                break
+            count += 2
+        return 0
+
+    def _handler(self) -> None:
+        """Reads `DECLARE … HANDLER FOR` and its conditions, up to the statement or block that handles them."""
+        self.index += 4
+        while True:
+            words = {"SQLSTATE": 3 if self._symbol(1) == "VALUE" else 2, "NOT": 2}
+            self.index += words.get(self._symbol(), 1)
+            while self._symbol() == ".":
+                self.index += 2
+            if self._symbol() != ",":
+                return
+            self.index += 1
+
+    def _statement(self) -> None:
+        """Reads an ordinary statement with its `;`, which Spark asks for, or up to an END that closes the block."""
+        first, depth = self.index, 0
+        while self.index < len(self.symbols) and self.symbols[self.index] != ";":
+            symbol = self.symbols[self.index]
+            if symbol == "END" and not depth and self._symbol(1) in _ENDS:
+                break
+            depth += (symbol == "CASE") - (symbol == "END" and depth > 0)
+            self.index += 1
+        if first < self.index:
+            self.parts.append((first, self.index))
+        self.index += self._symbol() == ";"
+
+    def _part(self, end: int) -> None:
+        if self.index < end:
+            self.parts.append((self.index, end))
+        self.index = end
+
+    def _until(self, word: str) -> int:
+        """The index of a word outside of parentheses and of CASE … END, or the end."""
+        index, depth = self.index, 0
+        while index < len(self.symbols):
+            symbol = self.symbols[index]
+            if symbol == word and not depth:
+                break
+            depth += (symbol == "CASE") - (symbol == "END" and depth > 0)
+            index = self.tokens.closings.get(index, index) + 1 if symbol == "(" else index + 1
+        return index
+
+
+def spans_of_statements(tokens: Tokens) -> Sequence[tuple[int, int, bool]]:
+    """The first token and the token behind the last one of each statement of a text, without its `;`, and whether the
+    `;`, or the END of a block, is there."""
+    found: list[tuple[int, int, bool]] = []
+    first, symbols = 0, tokens.symbols
+    semicolons = iter(tokens.indexes(";"))
+    end = next(semicolons, len(symbols))
+    while first < len(symbols):
+        block = read_block(tokens, first)
+        behind = first if block is None else block.end
+        while end < behind:
+            end = next(semicolons, len(symbols))
+        if first < end:
+            is_closed = end < len(symbols) and (block is None or block.is_whole)
+            found.append((first, end, is_closed))
+        first, end = end + 1, next(semicolons, len(symbols))
+    return found

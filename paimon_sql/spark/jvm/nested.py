@@ -1,0 +1,80 @@
+"""Statements inside of parsed plans: those of a script, and the one behind WITH."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.collections import items, texts
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import hook, java_type, method
+
+
+@hook(
+    "`CompoundPlanStatement`, `SingleStatement.parsedPlan`",
+    "statements of ours in SQL scripts",
+    java_type(f"{classes.PLANS_PACKAGE}.CompoundPlanStatement"),
+    method(f"{classes.PLANS_PACKAGE}.SingleStatement", "parsedPlan", 0),
+)
+def with_statements(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject | None:
+    """A parsed script, each statement, condition and query in it changed; None for a plan that is not a script."""
+    if simple_name(plan) != "CompoundBody":
+        return None
+    nested = jvm.compiled("NestedStatements")
+    return nested.withStatements(plan, jvm.array_list([change(found) for found in nested.statements(plan)]))
+
+
+@hook(
+    "`UnresolvedProcedure.nameParts`",
+    "statements that only Paimon has in SQL scripts",
+    method(classes.UNRESOLVED_PROCEDURE, "nameParts", 0),
+)
+def called_procedure(plan: JavaObject) -> tuple[str, ...]:
+    """The name of the procedure that a parsed CALL, or EXPLAIN of one, calls; none for another statement."""
+    if simple_name(plan) == "ExplainCommand":
+        return called_procedure(plan.logicalPlan())
+    if simple_name(plan) != "Call" or simple_name(plan.procedure()) != "UnresolvedProcedure":
+        return ()
+    return texts(plan.procedure().nameParts())
+
+
+@hook(
+    "`UnresolvedWith.child`, `cteRelations`",
+    "INSERT, DELETE, UPDATE and MERGE INTO behind WITH",
+    method(classes.UNRESOLVED_WITH, "child", 0),
+    method(classes.UNRESOLVED_WITH, "cteRelations", 0),
+)
+def behind_with(plan: JavaObject) -> tuple[JavaObject, frozenset[str]] | None:
+    """The statement behind WITH, and the names that the WITH defines; None for a plan without WITH."""
+    if simple_name(plan) != "UnresolvedWith":
+        return None
+    relations = plan.cteRelations()
+    names = frozenset(str(relations.apply(i).productElement(0)) for i in range(relations.size()))
+    return plan.child(), names
+
+
+@hook(
+    "`SubqueryExpression.withNewPlan`, `QueryPlan.transformExpressions`",
+    "INSERT, DELETE, UPDATE and MERGE INTO behind WITH",
+    method(classes.SUBQUERY_EXPRESSION, "withNewPlan", 1),
+    method(classes.LOGICAL_PLAN, "transformExpressions", 1),
+)
+def with_queries(jvm: Jvm, plan: JavaObject, *, is_target_child: bool) -> JavaObject:
+    """The statement behind WITH, in which each query has the WITH instead; `is_target_child` says that the first child
+    of its node is the table that it changes."""
+    return jvm.compiled("NestedStatements").withQueries(plan, int(is_target_child))
+
+
+@hook(
+    "`Union` of `InsertIntoStatement`", "FROM t INSERT … INSERT …", java_type(classes.UNION), java_type(classes.INSERT)
+)
+def with_inserts(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject | None:
+    """A parsed `FROM t INSERT … INSERT …`, each INSERT changed; None for another plan."""
+    if simple_name(plan) != "Union":
+        return None
+    inserts = items(plan.children())
+    if {simple_name(found) for found in inserts} != {"InsertIntoStatement"}:
+        return None
+    return plan.withNewChildren(jvm.seq([change(found) for found in inserts]))
