@@ -18,6 +18,11 @@ from typing import Any
 
 _MODULE = "pyspark.sql.session"
 _INSTALLED = "_is_installed_by_paimon_sql"
+_NO_CATALOG = (
+    "paimon-sql run: the settings of this session name no Paimon catalog. Give one in front of the program, as -c "
+    "spark.sql.catalog.paimon=paimon_sql.SparkCatalog -c spark.sql.catalog.paimon.warehouse=DIR, in "
+    "spark-defaults.conf, or in the program.\n"
+)
 
 
 class _Finder(MetaPathFinder):
@@ -53,7 +58,10 @@ def _install_in(builder: Any) -> None:
         session = original(self)
         if getattr(session, "_sc", None) is not None and not hasattr(session, _INSTALLED):
             setattr(session, _INSTALLED, True)
-            importlib.import_module("paimon_sql").install(session)
+            paimon_sql = importlib.import_module("paimon_sql")
+            paimon_sql.install(session)
+            if not paimon_sql.configured_catalogs(session):
+                sys.stderr.write(_NO_CATALOG)
         return session
 
     builder.getOrCreate = get_or_create

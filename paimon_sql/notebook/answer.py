@@ -80,6 +80,13 @@ class SqlError(Exception):
         return [f"SQL error in line {self.line} of the cell:", f"    {visible(self.text.strip())}", visible(str(self))]
 
 
+class Cancelled(KeyboardInterrupt):
+    """A cell that the user interrupted. IPython shows one line, and not where in our code that was."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["Cancelled: the jobs of the cell were stopped, and the session goes on."]
+
+
 def _cell(value: Any, text: str, right: bool) -> str:
     cut = text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
     faded = ";opacity:0.5" if value is None else ""

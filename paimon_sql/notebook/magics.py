@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from paimon_core.time_zones import time_zone
-from paimon_sql.notebook.answer import Answer, Done, SqlError
+from paimon_sql.notebook.answer import Answer, Cancelled, Done, SqlError
 from paimon_sql.notebook.parameters import bound
 from paimon_sql.notebook.progress import progress_of
 from paimon_sql.preprocess import ScriptStatement, split_statements
@@ -26,6 +27,7 @@ from paimon_sql.shell.render import Result
 
 _LIMIT = 20  # rows shown
 _HEAD = re.compile(r"\s*(?:--limit[ =](?P<limit>\d+)\s*)?(?:(?P<name>[^\W\d]\w*)\s*<<)?\s*")
+_OPTION = re.compile(r"--\w")
 _TAG = "paimon-sql-cell"
 
 
@@ -45,6 +47,10 @@ def read_cell(line: str, body: str | None) -> Cell:
     assert head is not None, "all of it is optional"
     limit = _LIMIT if head["limit"] is None else int(head["limit"])
     rest = line[head.end() :]
+    if _OPTION.match(rest):
+        raise UsageError(
+            f"%%sql has no option {rest.split()[0]}: it takes --limit N, then name <<. A comment is -- with a blank."
+        )
     if body is None:
         return Cell(rest, limit, head["name"])
     if rest.strip():
@@ -75,13 +81,13 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
             answer = frame if only_named else _answer(frame, cell.limit, started, session)
     except Exception as error:
         if cancelled.is_set():
-            raise KeyboardInterrupt from error
+            raise Cancelled from error
         line = statement.line + line_in_statement(error) - 1
         raise SqlError(describe(error), line + cell.lines_above, cell.sql.splitlines()[line - 1]) from error
     finally:
         context.removeJobTag(_TAG)
     if cancelled.is_set():
-        raise KeyboardInterrupt
+        raise Cancelled
     return answer
 
 

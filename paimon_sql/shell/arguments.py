@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import textwrap
 from collections.abc import MutableMapping, Sequence
 
 from paimon_core.errors import InvalidOptionError
@@ -20,20 +21,36 @@ SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # what PySpark hands to spark-submit, which
 _GATEWAY = "PYSPARK_GATEWAY_PORT"  # set where spark-submit has started the JVM and this process
 
 
+_SCRIPT = "run this script; - is standard input"
+
+
+class WholeWords(argparse.HelpFormatter):
+    """Help whose lines do not break inside of a word: argparse breaks `--driver-memory` behind a hyphen."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = self._split_lines(text, width - len(indent))
+        return "\n".join(indent + line for line in lines)
+
+
 def parser() -> argparse.ArgumentParser:
     """Of the shell; `warehouse`, `catalog`, `metastore` and `uri` are None where they are not given."""
     made = argparse.ArgumentParser(
         prog="paimon-sql",
         description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
-        epilog="paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes. "
+        epilog="paimon-sql quickstart: a script that shows what tables can. "
+        "paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes. "
         "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: what this Spark can.",
         allow_abbrev=False,
+        formatter_class=WholeWords,
     )
     add = made.add_argument
     add_catalog_options(made)
     add("--database", metavar="NAME", help="current database at the start")
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
-    add("-f", "--file", metavar="FILE", help="run this script; - is standard input")
+    add("-f", "--file", metavar="FILE", action="append", default=[], help=f"{_SCRIPT}; may be repeated")
     add("-i", "--init", metavar="FILE", action="append", default=[], help="a script to run first; may be repeated")
     add("--interactive", action="store_true", help="a prompt after -e and -f")
     add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
@@ -42,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     add("-v", "--verbose", action="store_true", help="print the statements of -e, too")
     add("--debug", action="store_true", help="whole stack traces, and Spark's log")
     variable = "a variable, which statements name as ${KEY}; may be repeated"
-    add("-d", "--define", "--hivevar", metavar="KEY=VALUE", action="append", default=[], type=setting, help=variable)
+    names = ("-d", "-D", "--define", "--hivevar")  # Hive has -d, Spark --define, and Java's users type -D
+    add(*names, metavar="KEY=VALUE", action="append", default=[], type=setting, help=variable)
     add("--hiveconf", metavar="KEY=VALUE", action="append", default=[], type=setting, help="a setting of the session")
     add_submit_options(made)
     return made

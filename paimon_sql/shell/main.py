@@ -18,10 +18,11 @@ from paimon_sql.shell.arguments import hand_to_spark_submit, parser
 from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
-from paimon_sql.shell.runner import FOR_PEOPLE, Options, Shell
+from paimon_sql.shell.runner import BYTE_ORDER_MARK, FOR_PEOPLE, Options, Shell, read_script
 from paimon_sql.shell.serving import run_server
 from paimon_sql.shell.startup import quiet_start
 
+QUICKSTART = Path(__file__).with_name("quickstart.sql")
 _INTERRUPTED = 130
 
 
@@ -39,7 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_server(words[1:])
     if words == ["doctor"]:
         return _doctor()
-    arguments = parser().parse_args(words)
+    quickstart = words[:1] == ["quickstart"]
+    arguments = parser().parse_args(words[1:] if quickstart else words)
+    if quickstart:
+        arguments.file.insert(0, str(QUICKSTART))
     shell = Shell(None, sys.stdout, sys.stderr, _options(arguments))
     try:
         first = [_script(path) for path in arguments.init]
@@ -89,15 +93,17 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def _scripts(arguments: argparse.Namespace) -> list[Script]:
     scripts = [Script(text, "") for text in arguments.execute]
-    if arguments.file and arguments.file != "-":
-        scripts.append(_script(arguments.file))
-    elif arguments.file or not (scripts or arguments.interactive or sys.stdin.isatty()):
-        scripts.append(Script(sys.stdin.read(), "stdin"))
+    scripts += map(_script, arguments.file)
+    if not (scripts or arguments.interactive or sys.stdin.isatty()):
+        scripts.append(_script("-"))
     return scripts
 
 
 def _script(path: str) -> Script:
-    return Script(Path(path).read_text(encoding="utf-8"), path)
+    """A script by its path; `-` is standard input."""
+    if path == "-":
+        return Script(sys.stdin.read().removeprefix(BYTE_ORDER_MARK), "stdin")
+    return Script(read_script(path), path)
 
 
 def _connect(arguments: argparse.Namespace) -> Any:

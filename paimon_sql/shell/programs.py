@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.shell.arguments import add_submit_options, hand_to_spark_submit
+from paimon_sql.shell.arguments import WholeWords, add_submit_options, hand_to_spark_submit
 
 AUTOLOAD = Path(__file__).parents[1] / "autoload"
 
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="paimon-sql run",
         description="Runs a program in whose Spark sessions the catalogs of Spark's settings work.",
         allow_abbrev=False,
+        formatter_class=WholeWords,
     )
     add_submit_options(made)
     made.add_argument("program", nargs=argparse.REMAINDER, help="JOB.py or a command, and its arguments")

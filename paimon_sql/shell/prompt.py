@@ -27,10 +27,12 @@ HELP = """Statements run when they end with ;  and may span several lines.
   SELECT * FROM t VERSION AS OF 1;     an earlier state
   CALL sys.compact('t');               maintenance
   EXPLAIN SELECT ...;                  how a query is executed
+  \\x                                   rows as lines of their columns, or as a table again
 
   Tab completes keywords and table names, Ctrl-C drops the line or stops the statement, Ctrl-D or \\q leaves.
 """
 _LEAVE = re.compile(r"\s*(?:\\q|quit|exit)\s*;?\s*", re.I)
+_VERTICAL = re.compile(r"\s*\\x\s*;?\s*", re.I)
 _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 
@@ -54,7 +56,7 @@ class PlainReader:
 
 def is_complete(text: str) -> bool:
     """Whether the input is to be run as it is: a terminated statement, a command of the prompt, or nothing."""
-    return not text.strip() or bool(_LEAVE.fullmatch(text) or _HELP.fullmatch(text)) or is_terminated(text)
+    return not text.strip() or any(p.fullmatch(text) for p in (_LEAVE, _HELP, _VERTICAL)) or is_terminated(text)
 
 
 def make_reader(session: Any) -> Reader:
@@ -78,6 +80,9 @@ def run_prompt(shell: Shell, reader: Reader) -> int:
             return 0
         if _HELP.fullmatch(text):
             shell.out.write(HELP)
+            continue
+        if _VERTICAL.fullmatch(text):
+            shell.toggle_vertical()
             continue
         try:
             shell.run_script(text)

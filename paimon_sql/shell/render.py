@@ -49,6 +49,17 @@ def table(result: Result) -> str:
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
+def vertical(result: Result) -> str:
+    """Each row as lines of a column's name and its value, which is not cut: for rows wider than the screen."""
+    names = [_one_line(name) for name in result.columns]
+    width = max(map(_width, names), default=0)
+    lines: list[str] = []
+    for number, texts in enumerate(result.texts(), 1):
+        lines.append(f"-[ row {number} ]".ljust(width + 3, "-"))
+        lines += [f"{_pad(name, width, False)} | {_one_line(text)}" for name, text in zip(names, texts, strict=True)]
+    return "".join(line + "\n" for line in lines)
+
+
 def markdown(result: Result) -> str:
     rows = [[_one_line(text).replace("|", "\\|") for text in row] for row in [list(result.columns), *result.texts()]]
     rows.insert(1, ["---:" if is_number(kind) else "---" for kind in result.kinds])
@@ -76,6 +87,7 @@ def json_lines(result: Result) -> str:
 
 FORMATS: dict[str, Callable[[Result], str]] = {
     "table": table,
+    "vertical": vertical,
     "csv": csv_text,
     "json": json_lines,
     "markdown": markdown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,7 +20,8 @@ from paimon_sql.shell.render import FORMATS, Result
 
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
 _SOURCE_DEPTH = 20
-FOR_PEOPLE = ("table", "markdown")  # formats that come with statements, counts and times
+BYTE_ORDER_MARK = "\ufeff"  # which editors of Windows put before a text
+FOR_PEOPLE = ("table", "vertical", "markdown")  # formats that come with statements, counts and times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,19 +71,33 @@ class Shell:
                 self._execute(statement.text, started)
         except Exception as error:
             if cancelled.is_set():
+                self._clear_progress()
                 raise KeyboardInterrupt from error
             self.report(error, f"{name}:{statement.line + line_in_statement(error) - 1}: " if name else "")
             return False
         if cancelled.is_set():
+            self._clear_progress()
             raise KeyboardInterrupt
         return True
+
+    def toggle_vertical(self) -> None:
+        """Print rows as lines of their columns from now on, or as a table again."""
+        output = "table" if self.options.output == "vertical" else "vertical"
+        self.options = replace(self.options, output=output)
+        self._print(f"Rows are printed as {'a table' if output == 'table' else 'lines of their columns'}.\n")
+
+    def _clear_progress(self) -> None:
+        """Take away the bar that Spark has drawn for the jobs of a statement that was cancelled."""
+        if self.err.isatty():
+            self.err.write("\r\x1b[K")
+            self.err.flush()
 
     def _run_file(self, path: str, where: str) -> bool:
         """`SOURCE path`, as in spark-sql: the statements of another script."""
         try:
             if len(self._sources) == _SOURCE_DEPTH:
                 raise InvalidDataError(f"SOURCE {path}: {_SOURCE_DEPTH} scripts run one another already.")
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_script(path)
         except (OSError, UnicodeDecodeError, InvalidDataError) as error:
             self.report(error, f"{where}: " if where else "")
             return False
@@ -125,6 +140,11 @@ class Shell:
     def _print(self, text: str) -> None:
         self.out.write(visible(text) if self.out.isatty() else text)
         self.out.flush()
+
+
+def read_script(path: str) -> str:
+    """The text of a script, without a byte order mark. Raises OSError and UnicodeDecodeError."""
+    return Path(path).read_text(encoding="utf-8").removeprefix(BYTE_ORDER_MARK)
 
 
 def _footer(count: int, more: bool, started: float) -> str:

@@ -24,7 +24,7 @@ from paimon_sql.server.rest.door import open_door, wait
 from paimon_sql.server.rest.users import add_token
 from paimon_sql.server.serve import serve
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
-from paimon_sql.shell.arguments import add_catalog_options, add_submit_options, hand_to_spark_submit
+from paimon_sql.shell.arguments import WholeWords, add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
 
@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="paimon-sql serve",
         description="Serves Paimon's catalogs to clients: JDBC and ODBC (HiveServer2), Spark Connect, REST.",
         allow_abbrev=False,
+        formatter_class=WholeWords,
     )
     add = made.add_argument
     add("--thrift", metavar="PORT", type=_port, help="HiveServer2, for beeline, PyHive, DBeaver, Superset, Tableau")

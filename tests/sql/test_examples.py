@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from paimon_sql.shell.main import QUICKSTART
 from paimon_sql.shell.runner import Options, Shell
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted((ROOT / "sql-examples").glob("*.sql"))
+EXAMPLES = [*sorted((ROOT / "sql-examples").glob("*.sql")), QUICKSTART]
 NOTEBOOKS = [ROOT / "examples" / "streams.ipynb"]  # of Python alone
 FLIGHTS_FILE = "build/flights.parquet"
 

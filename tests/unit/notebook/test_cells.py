@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("IPython")
 
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 
 from paimon_core.escapes import visible  # noqa: E402
@@ -111,8 +112,10 @@ def test_an_interrupt_cancels_the_jobs_of_the_cell() -> None:
         raise AssertionError("nothing was interrupted")
 
     session.sql = slow  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as interrupted:
         run_cell(Cell("SELECT 1"), session, str)
+    shown = interrupted.value._render_traceback_()  # what IPython prints
+    assert len(shown) == 1 and shown[0].startswith("Cancelled")
     assert session.interrupted[0] == "paimon-sql-cell" and session.tags == []
 
 
@@ -170,3 +173,10 @@ def test_names_and_values_are_no_elements(extra: str) -> None:
         assert not text or [
             t for t in tags.texts if t == (shown if len(shown) <= MAX_CELL else f"{shown[:MAX_CELL]}…")
         ], name
+
+
+@pytest.mark.parametrize("line", ["--nope", "--nope x <<", "--limit=x", "--limit", "--limit 3 --more"])
+def test_an_option_that_there_is_not_is_refused(line: str) -> None:
+    with pytest.raises(UsageError, match="--limit N"):
+        read_cell(line, "SELECT 1")
+    assert read_cell("-- nope", "SELECT 1").sql == "-- nope\nSELECT 1"

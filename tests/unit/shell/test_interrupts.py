@@ -8,7 +8,7 @@ import time
 import pytest
 
 from paimon_sql.shell.interrupts import cancelling
-from tests.unit.shell.fakes import FakeFrame, FakeSession, shell_on
+from tests.unit.shell.fakes import FakeFrame, FakeSession, Output, shell_on
 
 
 def interrupt() -> None:
@@ -53,3 +53,17 @@ def test_a_cancelled_statement_interrupts_the_script():
         shell.run_script("SELECT 1; SELECT 2;")
     assert session.ran == ["SELECT 1"]
     assert shell.err.getvalue() == ""
+
+
+def test_the_progress_bar_of_a_cancelled_statement_is_taken_away():
+    class Interrupted(FakeFrame):
+        def limit(self, count):
+            interrupt()
+            raise RuntimeError("job cancelled")
+
+    shell = shell_on(FakeSession({"SELECT 1": Interrupted({"n": "long"})}))
+    shell.err = Output(is_terminal=True)
+    shell.err.write("[Stage 0:>   (0 + 2) / 2]")
+    with pytest.raises(KeyboardInterrupt):
+        shell.run_script("SELECT 1")
+    assert shell.err.getvalue().endswith("2]\r\x1b[K")

@@ -23,7 +23,13 @@ class SparkSession:
             return session
 session = SparkSession()
 """
-PAIMON_SQL = "installed = []\ndef install(session):\n    installed.append(session)\n"
+PAIMON_SQL = """
+installed = []
+def install(session):
+    installed.append(session)
+def configured_catalogs(session):
+    return getattr(session, "catalogs", [])
+"""
 
 
 def test_a_job_gets_its_arguments_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +92,14 @@ def test_another_sitecustomize_runs(modules: Path, tmp_path: Path) -> None:
     other.mkdir()
     (other / "sitecustomize.py").write_text("print('other')")
     assert in_python("print('program')", modules, other).split() == ["other", "program"]
+
+
+@pytest.mark.parametrize(("catalogs", "said"), [([], True), (["paimon"], False)])
+def test_a_session_without_a_catalog_is_said(modules: Path, catalogs: list[str], said: bool) -> None:
+    code = (
+        "import io, sys\nsys.stderr = io.StringIO()\n"
+        f"from pyspark.sql.session import SparkSession, session\nsession.catalogs = {catalogs}\n"
+        "SparkSession.Builder().getOrCreate(), SparkSession.Builder().getOrCreate()\n"
+        "print(sys.stderr.getvalue().count('spark.sql.catalog.paimon=paimon_sql.SparkCatalog'))"
+    )
+    assert in_python(code, modules) == str(int(said))

@@ -65,10 +65,17 @@ def test_the_plain_reader_reads_on_to_the_semicolon():
 
 
 def test_completeness():
-    assert all(map(is_complete, ["", "  ", "SELECT 1;", "\\q", "exit", "help;"]))
+    assert all(map(is_complete, ["", "  ", "SELECT 1;", "\\q", "exit", "help;", "\\x", " \\X ;"]))
     assert not any(map(is_complete, ["SELECT 1", "SELECT ';", "SELECT 1; SELECT", "quit now"]))
 
 
 def test_without_prompt_toolkit_lines_are_read_plainly(monkeypatch):
     monkeypatch.setattr(prompt, "terminal", None)
     assert isinstance(prompt.make_reader(FakeSession()), PlainReader)
+
+
+def test_rows_are_printed_as_lines_after_x():
+    shell = shell_on(FakeSession({"SELECT 1": FakeFrame({"one": "long"}, (1,))}))
+    assert run_prompt(shell, Typed("SELECT 1;", "\\x", "SELECT 1;", "\\x", "SELECT 1;")) == 0
+    printed = shell.out.getvalue()
+    assert printed.count(" one\n-----\n   1\n") == 2 and printed.count("one | 1\n") == 1

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from paimon_sql.shell.render import Result, csv_text, json_lines, markdown, table
+from paimon_sql.shell.render import Result, csv_text, json_lines, markdown, table, vertical
 from tests.unit.shell.fakes import kind
 
 
@@ -66,3 +66,10 @@ def test_json():
 
 def test_markdown():
     assert markdown(FLIGHTS) == ("| carrier | n |\n| --- | ---: |\n| UA | 58665 |\n| NULL | 7 |\n| a\\|b\\n | NULL |\n")
+
+
+def test_vertical_rows_are_lines_of_their_columns():
+    result = Result(columns=["id", "a\nname"], kinds=[kind("long"), kind("string")], rows=[(1, "x" * 200), (22, None)])
+    assert vertical(result) == (
+        f"-[ row 1 ]\nid      | 1\na\\nname | {'x' * 200}\n-[ row 2 ]\nid      | 22\na\\nname | NULL\n"
+    )

@@ -1,5 +1,5 @@
 -- A table with a primary key in twenty lines: create, upsert, query, time travel, compact, inspect.
---     paimon-sql -w my-warehouse -f sql-examples/quickstart.sql
+--     paimon-sql quickstart -w my-warehouse
 CREATE DATABASE IF NOT EXISTS shop;
 USE shop;
 DROP TABLE IF EXISTS orders;

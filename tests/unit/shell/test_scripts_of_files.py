@@ -1,0 +1,67 @@
+"""Scripts as files bring them: several, with byte order marks, the one of the package; and words of the help."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paimon_sql
+from paimon_sql.preprocess import split_statements
+from paimon_sql.shell.arguments import SUBMIT_OPTIONS
+from paimon_sql.shell.main import QUICKSTART, main
+from tests.unit.shell.fakes import FakeSession
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    session = FakeSession()
+    monkeypatch.setitem(vars(paimon_sql), "connect", lambda **options: vars(session).update(options=options) or session)
+    monkeypatch.setitem(vars(paimon_sql), "configured_catalogs", lambda session: [])
+    monkeypatch.setattr("logging.disable", lambda: None)
+    return session
+
+
+def test_files_run_in_their_order(session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.sql").write_text(f"SELECT '{name}';")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ufeffSELECT 'stdin'"))
+    files = [str(tmp_path / "b.sql"), "-", str(tmp_path / "a.sql")]
+    arguments: list[str] = [word for file in files for word in ("-f", file)]
+    assert main(["-S", "-e", "SELECT 0", *arguments]) == 0
+    assert session.ran == ["SELECT 0", "SELECT 'b'", "SELECT 'stdin'", "SELECT 'a'"]
+
+
+@pytest.mark.parametrize("how", ["-f", "-i", "SOURCE"])
+def test_a_byte_order_mark_is_no_part_of_a_script(session: FakeSession, tmp_path: Path, how: str) -> None:
+    file = tmp_path / "windows.sql"
+    file.write_bytes("\ufeffSELECT 'ä';\r\n".encode())
+    assert main(["-S", "-e", f"SOURCE {file};"] if how == "SOURCE" else ["-S", how, str(file), "-e", "SELECT 2"]) == 0
+    assert session.ran[0 if how != "-f" else -1] == "SELECT 'ä'"
+
+
+def test_the_quickstart_is_in_the_package(session: FakeSession, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["quickstart", "-w", "/w"]) == 0
+    assert session.options["warehouse"] == "/w"
+    assert session.ran == [statement.text for statement in split_statements(QUICKSTART.read_text("utf-8"))]
+    assert "CREATE TABLE orders" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["-d", "-D", "--define", "--hivevar"])
+def test_variables(session: FakeSession, word: str) -> None:
+    assert main([word, "day=2024-05-01", "-e", "SELECT 1"]) == 0
+    assert session.conf["day"] == "2024-05-01"
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["serve"]])
+def test_help_breaks_no_word(command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    for columns in (60, 80, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        words = capsys.readouterr().out.split()
+        assert set(SUBMIT_OPTIONS) <= set(words)
+        assert [word for word in words if word.endswith("-") and word.strip("-")] == []
