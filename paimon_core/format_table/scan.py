@@ -40,11 +40,17 @@ def plan_format_table(store: TableStore, predicate: Predicate | None = None) -> 
 
 
 def read_format_split(
-    store: TableStore, split: FormatSplit, columns: Sequence[str], predicate: Predicate | None = None
+    store: TableStore,
+    split: FormatSplit,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    *,
+    case_sensitive: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a split: batches of the named columns, in that order; rows that do not match may still come.
 
-    Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`.
+    Unless names are `case_sensitive`, a column whose name no column of a file has is the one whose name differs in case
+    only. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`, and `InvalidDataError` if two names differ so.
     """
     keys, schema = store.schema.partition_keys, store.schema
     stored = tuple(f for f in schema.fields if f.name not in keys)
@@ -54,7 +60,9 @@ def read_format_split(
     condition = to_arrow(usable, arrow_schema(fields)) if usable is not None else None
     values = partition_batch(store, [Folder("", split.partition)], schema.partition_fields)
     for path in split.paths:
-        request = ReadRequest(path, fields, usable, lambda: stored, store.options, by_name=True)
+        request = ReadRequest(
+            path, fields, usable, lambda: stored, store.options, by_name=True, case_sensitive=case_sensitive
+        )
         for batch in write_format(store.options).read(store.io, request):
             rows = batch if condition is None else batch.filter(condition)
             if rows.num_rows:

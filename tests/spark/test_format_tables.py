@@ -133,3 +133,24 @@ def test_appends_that_may_bring_columns(spark: SparkSession) -> None:
     finally:
         spark.conf.unset("spark.paimon.write.merge-schema")
     assert rows(spark, "SELECT * FROM m") == [(1, "a"), (1, "a"), (2, "b")]
+
+
+def test_names_in_another_case(spark: SparkSession, warehouse: str) -> None:
+    """As Spark's own reader finds them."""
+    for name in ("parquet", "orc"):
+        columns = "event_name STRING, info STRUCT<user_id: INT, tag: STRING>"
+        spark.sql(
+            f"CREATE TABLE {name}_names ({columns}) TBLPROPERTIES ('type' = 'format-table', 'file.format' = '{name}')"
+        )
+        folder = f"{warehouse}/default.db/{name}_names"
+        made = spark.sql("SELECT 'a' AS Event_Name, named_struct('User_Id', 1, 'tag', 't') AS info")
+        made.write.format(name).mode("append").save(folder)
+        its = spark.read.schema(columns).format(name).load(f"{folder}/part-*")
+        query = f"SELECT * FROM {name}_names WHERE event_name = 'a'"
+        assert rows(spark, query) == [tuple(r) for r in its.collect()] == [("a", (1, "t"))]
+        assert rows(spark, f"SELECT count(*), sum(info.user_id) FROM {name}_names") == [(1, 1)]
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            assert rows(spark, f"SELECT event_name FROM {name}_names") == [(None,)]
+        finally:
+            spark.conf.unset("spark.sql.caseSensitive")

@@ -194,7 +194,8 @@ class FormatScan(WithoutMetrics):
         return connector.columnar_by_partition(self.jvm)
 
     def toBatch(self) -> Any:
-        function = read_format_function(self.table.store, self.required, self.predicate)
+        case_sensitive = self.session.is_case_sensitive()
+        function = read_format_function(self.table.store, self.required, self.predicate, case_sensitive=case_sensitive)
         splits = [FORMAT_SPLIT.encode(s) for s in self.splits]
         return WorkerBatch(self.jvm, self.toString(), splits, function, self.required)
 

@@ -72,9 +72,11 @@ def split_batches(
     yield from _for_spark(rows, required)
 
 
-def read_format_function(store: TableStore, required: StructType, predicate: Predicate | None) -> BatchFunction:
-    """As `read_function`, of splits of a format table."""
-    return _task(_read_format, store, required, predicate)
+def read_format_function(
+    store: TableStore, required: StructType, predicate: Predicate | None, *, case_sensitive: bool
+) -> BatchFunction:
+    """As `read_function`, of splits of a format table; `case_sensitive` says how names of columns are compared."""
+    return _task(_read_format, store, required, predicate, case_sensitive)
 
 
 def write_function(
@@ -184,10 +186,15 @@ def _reduce(
 
 
 def _read_format(
-    store: TableStore, required: StructType, predicate: Predicate | None, partitions: Iterator[pa.RecordBatch]
+    store: TableStore,
+    required: StructType,
+    predicate: Predicate | None,
+    case_sensitive: bool,
+    partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    split = FORMAT_SPLIT.decode(_only_text(partitions))
-    yield from _for_spark(read_format_split(store, split, required.fieldNames(), predicate), required)
+    split, names = FORMAT_SPLIT.decode(_only_text(partitions)), required.fieldNames()
+    rows = read_format_split(store, split, names, predicate, case_sensitive=case_sensitive)
+    yield from _for_spark(rows, required)
 
 
 def _each_of(

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.arrow.types import arrow_schema
@@ -26,7 +28,17 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import STAGED_FILES, FormatTableWriter, StagedFiles
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.schema import encode_schema
-from paimon_core.spec.types import BIGINT, INT, STRING, DataType, parse_type
+from paimon_core.spec.types import (
+    BIGINT,
+    INT,
+    STRING,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    RowType,
+    parse_type,
+)
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
@@ -225,3 +237,51 @@ def test_options_of_others() -> None:
     assert given.values["file.compression"] == "zlib"
     assert format_options({}).values["file.compression"] == "snappy"
     assert format_options({"file.format": "csv", "seq": "|", "delimiter": ";"}).values["csv.field-delimiter"] == "|"
+
+
+def write_mixed_case(root: Path, name: str, columns: dict[str, Any]) -> None:
+    rows = pa.table(columns)
+    if name == "orc":
+        po.write_table(rows, root / f"f.{name}")
+    else:
+        pq.write_table(rows, root / f"f.{name}")
+
+
+@pytest.mark.parametrize("name", ["orc", "parquet"])
+def test_names_of_columns_in_another_case(tmp_path: Path, name: str) -> None:
+    inner = RowType(fields=(DataField(id=5, name="deep", type=INT), DataField(id=6, name="b", type=STRING)))
+    nested = CollectionType(Kind.ARRAY, element=inner)
+    columns = {"event_name": STRING, "r": inner, "l": nested, "missing": INT}
+    target = table(tmp_path, columns, **{"file.format": name})
+    struct = {"Deep": 1, "b": "x"}
+    write_mixed_case(tmp_path, name, {"Event_Name": ["e", "f"], "R": [struct, None], "l": [[struct], []]})
+    found = {"deep": 1, "b": "x"}
+    assert read(target) == [
+        {"event_name": "e", "r": found, "l": [found], "missing": None},
+        {"event_name": "f", "r": None, "l": [], "missing": None},
+    ]
+    assert [r["event_name"] for r in read(target, Compare("event_name", "=", "f"))] == ["f"]
+    (split,) = target.plan()
+    exact = [
+        row
+        for batch in read_format_split(target.store, split, ["event_name", "r", "l"], case_sensitive=True)
+        for row in batch.to_pylist()
+    ]
+    hidden = {"deep": None, "b": "x"}
+    assert exact == [{"event_name": None, "r": None, "l": [hidden]}, {"event_name": None, "r": None, "l": []}]
+
+
+@pytest.mark.parametrize("name", ["orc", "parquet"])
+def test_two_names_that_differ_in_case(tmp_path: Path, name: str) -> None:
+    target = table(tmp_path, {"ab": INT}, **{"file.format": name})
+    write_mixed_case(tmp_path, name, {"Ab": pa.array([1], pa.int32()), "aB": pa.array([2], pa.int32())})
+    with pytest.raises(InvalidDataError, match=rf"f\.{name} cannot be read by names: .*'Ab' and 'aB' may both be 'ab'"):
+        read(target)
+    write_mixed_case(tmp_path, name, {"Ab": pa.array([1], pa.int32()), "ab": pa.array([2], pa.int32())})
+    assert read(target) == [{"ab": 2}]
+    inner = RowType(fields=(DataField(id=5, name="ab", type=INT),))
+    (tmp_path / "nested").mkdir()
+    target = table(tmp_path / "nested", {"r": inner}, **{"file.format": name})
+    write_mixed_case(tmp_path / "nested", name, {"r": [{"Ab": 1, "aB": 2}]})
+    with pytest.raises(InvalidDataError, match="'Ab' and 'aB' may both be 'ab'"):
+        read(target)
