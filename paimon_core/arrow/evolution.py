@@ -102,6 +102,8 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
     Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` where not possible."""
     if target.equals(STORED_TIME):
         return int96.stored(column)
+    if pa.types.is_map(target) and _are_entries(column.type):
+        return conform(_map_of_entries(column), target, exact=exact)
     if column.type.id != target.id or not pa.types.is_nested(target):
         return column if column.type.equals(target) else _cast(column, target)
     if column.type.equals(target, check_metadata=True) and not int96.holds_stored_times(target):
@@ -118,6 +120,23 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
         return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=nulls)
     values = conform(column.values, target.value_type, exact=exact)
     return pa.ListArray.from_arrays(offsets, values, type=target, mask=nulls)
+
+
+def _are_entries(found: pa.DataType) -> bool:
+    """Whether a column has the entries of MAPs as lists, as files have them whose keys may be NULL."""
+    return bool(pa.types.is_list(found) and pa.types.is_struct(found.value_type) and found.value_type.num_fields == 2)
+
+
+def _map_of_entries(column: pa.ListArray) -> pa.MapArray:
+    """The MAPs. Raises `pa.ArrowInvalid` where a key is NULL."""
+    offsets = column.offsets.to_numpy()
+    first, last = int(offsets[0]), int(offsets[-1])
+    entries = column.values.slice(first, last - first)
+    keys, items = entries.field(0), entries.field(1)
+    if keys.null_count:
+        raise pa.ArrowInvalid("a key is NULL")
+    nulls = column.is_null() if column.null_count else None
+    return pa.MapArray.from_arrays(pa.array(offsets - first, pa.int32()), keys, items, mask=nulls)
 
 
 class OutOfReachError(Exception):

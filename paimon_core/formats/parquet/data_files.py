@@ -22,10 +22,14 @@ from paimon_core.expressions.prune import may_match
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
-from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, stored_leaves, with_bytes
+from paimon_core.formats.parquet.footer import file_end, read_footer
+from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
+from paimon_core.formats.parquet.optional_keys import maps_as_lists
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
+from paimon_core.formats.parquet.thrift import checked_structure
 from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
+from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -210,15 +214,34 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     pre_buffer, verify = not is_near(io), request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
-        parquet = pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
-        file = opened.enter_context(parquet)
+        has_maps = False
+        try:
+            file = opened.enter_context(
+                pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
+            )
+        except pa.ArrowInvalid:
+            changed, has_maps = _with_other_types(source, int96=False, maps=True)
+            if not has_maps:
+                raise
+            file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if has_int96(file):
-            file = opened.enter_context(pq.ParquetFile(with_bytes(source), page_checksum_verification=verify))
+            changed, _ = _with_other_types(source, int96=True, maps=has_maps)
+            file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
         check_row_count(request, file.metadata.num_rows)
         found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
         yield _Opened(file, found)
+
+
+def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tuple[ReplacedFooterFile, bool]:
+    """The file with INT96 as bytes, or MAPs as lists of entries; whether it has such MAPs. Raises `ValueError`."""
+    footer, start = read_footer(source)
+    with checked_structure():
+        has_maps = maps and maps_as_lists(footer)
+        if int96:
+            int96_as_bytes(footer)
+    return ReplacedFooterFile(source, start, file_end(footer)), has_maps
 
 
 def _with_required_parts(rows: pa.Table) -> pa.Table:

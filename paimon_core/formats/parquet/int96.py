@@ -17,12 +17,10 @@ from paimon_core.formats.parquet.footer import (
     chunk_metadata,
     column_chunks,
     file_end,
-    read_footer,
     row_groups,
     schema_elements,
 )
-from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure, decode
-from paimon_core.formats.replaced_footer import ReplacedFooterFile
+from paimon_core.formats.parquet.thrift import I32, Fields, decode
 
 # of a schema element the type and its length, of a chunk's metadata the type
 _TYPE, _LENGTH = 1, 2
@@ -35,12 +33,14 @@ def has_int96(file: pq.ParquetFile) -> bool:
     return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
 
 
-def with_bytes(source: pa.NativeFile) -> ReplacedFooterFile:
-    """The file in which INT96 columns are of 12 bytes. Raises `ValueError`."""
-    file, start = read_footer(source)
-    with checked_structure():
-        _to_bytes(file)
-    return ReplacedFooterFile(source, start, file_end(file))
+def int96_as_bytes(file: Fields) -> None:
+    """Make INT96 columns in the metadata of a file columns of 12 bytes."""
+    for element in schema_elements(file):
+        if element.get(_TYPE) == _INT96:
+            element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
+    for chunk in _chunks(file):
+        if chunk[_TYPE] == _INT96:
+            chunk[_TYPE] = _FIXED
 
 
 class Int96Sink(io.RawIOBase):
@@ -79,15 +79,6 @@ def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
     """The indices of columns of such bytes among the leaves of all columns, and how many leaves there are."""
     found = leaves(schema)
     return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
-
-
-def _to_bytes(file: Fields) -> None:
-    for element in schema_elements(file):
-        if element.get(_TYPE) == _INT96:
-            element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
-    for chunk in _chunks(file):
-        if chunk[_TYPE] == _INT96:
-            chunk[_TYPE] = _FIXED
 
 
 def _to_int96(file: Fields, leaves: frozenset[int], count: int) -> None:
