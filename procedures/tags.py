@@ -10,7 +10,7 @@ from paimon_core.maintenance import auto_tags
 from paimon_core.maintenance import tags as core
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import describe_snapshots, list_snapshots
-from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.store.tags import has_tag, readable_tags
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import time_to_live
 from paimon_sql.procedures.registry import ProcedureContext, procedure
@@ -77,7 +77,7 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
     The result is true.
     """
     target = context.load_table(table)
-    names = [tag] if read_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
+    names = [tag] if has_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
     if not any(names):
         raise InvalidNameError("tag is empty: name one tag or several, as in 'one,two'.")
     target.versions.delete_tags(names)
@@ -95,7 +95,7 @@ def trigger_tag_automatic_creation(context: ProcedureContext, table: str) -> Row
 
 
 def _first_since(table: Table, millis: int) -> Snapshot:
-    known = [*list_snapshots(table.store), *(t.snapshot for t in list_tags(table.store))]
+    known = [*list_snapshots(table.store), *(t.snapshot for t in readable_tags(table.store))]
     later = [s for s in known if s.time_millis >= millis]
     if not later:
         raise SnapshotNotFoundError(

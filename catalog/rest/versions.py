@@ -29,7 +29,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import open_branch
 from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.versions import FileVersions
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.failures import AnswerLost, Refused
@@ -151,7 +151,7 @@ class ServerVersions:
     def _instant(self, snapshot_id: int | None, tag: str | None) -> dict[str, Any]:
         """Where to go back to; an expired snapshot is named by a tag that keeps it."""
         if tag is None and snapshot_id not in snapshot_ids(self.store):
-            tag = next((t.name for t in list_tags(self.store) if t.snapshot.id == snapshot_id), None)
+            tag = next((t.name for t in readable_tags(self.store) if t.snapshot.id == snapshot_id), None)
         return {"type": "snapshot", "snapshotId": snapshot_id} if tag is None else {"type": "tag", "tagName": tag}
 
     def _latest(self) -> int:

@@ -37,7 +37,7 @@ from paimon_core.store.manifests import live_files, read_entries, read_manifest_
 from paimon_core.store.schemas import list_schemas, read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import readable_tags
 
 _LOG = logging.getLogger(__name__)
 _LOOKS = 5
@@ -155,7 +155,7 @@ class _Following:
 
     @cached_property
     def _tags(self) -> list[Tag]:
-        return list_tags(self.store)
+        return readable_tags(self.store)
 
     @cached_property
     def _layout(self) -> Layout:

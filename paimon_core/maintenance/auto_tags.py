@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from paimon_core.errors import InvalidOptionError, TagExistsError
+from paimon_core.errors import InvalidOptionError, TagExistsError, UnreadableFileError
 from paimon_core.maintenance.tags import create_tag, delete_tags, replace_tag
 from paimon_core.options import (
     SINK_PROCESS_TIME_ZONE,
@@ -21,9 +22,10 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import TagPeriod, tag_period
-from paimon_core.store.tags import list_tags, require_tag, tag_names
+from paimon_core.store.tags import readable_tags, require_tag, tag_names
 from paimon_core.time_zones import time_zone
 
+_LOG = logging.getLogger(__name__)
 _BATCH_PREFIX = "batch-write-"
 
 
@@ -54,7 +56,7 @@ def _tag_periods(store: TableStore, period: TagPeriod, clock: Callable[[Snapshot
     delay = timedelta(milliseconds=store.options[TAG_CREATION_DELAY])
     made = sorted((b, n) for n in tag_names(store) if (b := period.begin(n)) is not None)
     due = made[-1][0] + period.length if made else None  # the period that gets the next tag
-    first = require_tag(store, made[-1][1]).snapshot.id + 1 if made else 0
+    first = _after_tag(store, made[-1][1]) if made else 0
     for snapshot in _snapshots_from(store, first):
         moment = clock(snapshot)
         if moment is None or (due is not None and moment - delay < due + period.length):
@@ -70,6 +72,15 @@ def _tag_periods(store: TableStore, period: TagPeriod, clock: Callable[[Snapshot
         _keep_newest(store, [n for n in tag_names(store) if period.begin(n) is not None])
 
 
+def _after_tag(store: TableStore, name: str) -> int:
+    """The first snapshot after a tag, 0 if the tag cannot be read: the name of a tag says enough of its time."""
+    try:
+        return require_tag(store, name).snapshot.id + 1
+    except UnreadableFileError as error:
+        _LOG.warning("Tag %r of table %s is passed over: %s", name, store.name, error)
+        return 0
+
+
 def _snapshots_from(store: TableStore, first: int) -> Iterator[Snapshot]:
     for number in snapshot_ids(store):
         if number >= first and (snapshot := find_snapshot(store, number)) is not None:
@@ -80,7 +91,7 @@ def _keep_newest(store: TableStore, names: list[str]) -> None:
     most = store.options[TAG_NUM_RETAINED_MAX]
     if most is None or len(names) <= most:
         return
-    among = sorted((t for t in list_tags(store) if t.name in set(names)), key=lambda t: (t.snapshot.id, t.name))
+    among = sorted((t for t in readable_tags(store) if t.name in set(names)), key=lambda t: (t.snapshot.id, t.name))
     delete_tags(store, [t.name for t in among[: len(among) - max(1, most)]])
 
 

@@ -26,7 +26,7 @@ from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import data_manifests, live_columns, read_columns, read_manifest_list
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import kept_by_tags
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ class Versions:
     store: TableStore
     snapshots: tuple[Snapshot, ...] = ()
     changelogs: tuple[Snapshot, ...] = ()
+    unknown_tags: tuple[str, ...] = ()  # tags that do not say which snapshot they keep
 
     @property
     def changelog_lists(self) -> Iterator[str]:
@@ -77,17 +78,20 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
 
 def versions_of(store: TableStore) -> Versions:
     """What a branch keeps now."""
-    tagged = (t.snapshot for t in list_tags(store))
-    return Versions(store, (*list_snapshots(store), *tagged), tuple(list_changelogs(store)))
+    tags = kept_by_tags(store)
+    snapshots = (*list_snapshots(store), *tags.snapshots.values())
+    return Versions(store, snapshots, tuple(list_changelogs(store)), tags.unknown)
 
 
 def version_places(store: TableStore) -> frozenset[str]:
     """What a branch keeps now, and as what: a snapshot that lives on as a tag, or a tag that is renamed, has another
     place. Other than numbers and names, places are never used again."""
     placed = [("snapshot", s) for s in list_snapshots(store)]
-    placed += [(f"tag {t.name}", t.snapshot) for t in list_tags(store)]
+    tags = kept_by_tags(store)
+    placed += [(f"tag {name}", kept) for name, kept in tags.snapshots.items()]
     placed += [("changelog", c) for c in list_changelogs(store)]
-    return frozenset(f"{store.branch}/{place}/{version.delta_manifest_list}" for place, version in placed)
+    places = {f"{store.branch}/{place}/{version.delta_manifest_list}" for place, version in placed}
+    return frozenset(places | {f"{store.branch}/unknown tag {name}" for name in tags.unknown})
 
 
 def branch_stores(store: TableStore) -> list[TableStore]:

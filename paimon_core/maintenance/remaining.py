@@ -29,7 +29,7 @@ from paimon_core.store.branches import branch_names, branch_schema
 from paimon_core.store.changelogs import changelog_ids, find_changelog
 from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import read_tag, tag_names
+from paimon_core.store.tags import kept_snapshot, tag_names
 
 T = TypeVar("T")
 _LOOKS = 20
@@ -58,7 +58,7 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
     """The paths that versions need that exist after `removed` were removed; a path may come several times.
 
     `oldest`: they were the first of the branch's history. Raises `CommitConflictError` where versions are made and
-    removed all the time, `CorruptFileError` where one cannot be read.
+    removed all the time, `UnreadableFileError` if it is not known which files one of them needs.
     """
     store, done = removed.store, set[str]()
     failure: PaimonError | None = None
@@ -168,7 +168,7 @@ def _changelogs(store: TableStore, listing: _Listing) -> tuple[Snapshot, ...]:
 
 
 def _tagged(store: TableStore, listing: _Listing) -> list[Snapshot]:
-    return [_existing(read_tag(store, name)).snapshot for name in sorted(listing.tags)]
+    return [_existing(kept_snapshot(store, name)) for name in sorted(listing.tags)]
 
 
 def _existing(found: T | None) -> T:

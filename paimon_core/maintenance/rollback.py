@@ -26,7 +26,7 @@ from paimon_core.store.snapshots import (
     snapshot_ids,
 )
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, require_tag
+from paimon_core.store.tags import readable_tags, require_tag
 
 _LOOKS = 20
 
@@ -53,7 +53,7 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
     if not create_new(store.io, path, encode_snapshot(target)):
         return
     # who deletes a tag looks for snapshots afterwards: where the tag is still there, so are its files
-    if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in list_tags(store)):
+    if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in readable_tags(store)):
         store.delete(path)
         raise SnapshotNotFoundError(
             f"Table {store.name} was not rolled back: the tag of snapshot {target.id} was deleted meanwhile; "
@@ -81,7 +81,7 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
         store.delete(store.paths.changelog(changelog))
     if changelogs:
         reset_changelog_hints(store)
-    for tag in list_tags(store):  # after the snapshots: who makes a tag then looks whether its snapshot exists
+    for tag in readable_tags(store):  # after the snapshots: who makes a tag then looks whether its snapshot exists
         if tag.snapshot.id > number and tag not in kept_tags:
             store.delete(store.paths.tag(tag.name))
 
@@ -134,7 +134,7 @@ def _target(store: TableStore, snapshot_id: int | None, tag: str | None) -> Snap
         return require_tag(store, tag).snapshot
     if snapshot_id is None:
         raise ValueError("neither a snapshot nor a tag")
-    kept = next((t.snapshot for t in list_tags(store) if t.snapshot.id == snapshot_id), None)
+    kept = next((t.snapshot for t in readable_tags(store) if t.snapshot.id == snapshot_id), None)
     if kept is not None and snapshot_id not in snapshot_ids(store):
         return kept
     return read_snapshot(store, snapshot_id)

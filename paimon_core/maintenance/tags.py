@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -26,8 +27,10 @@ from paimon_core.spec.tag import Tag, decode_tag, encode_tag
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, read_tag, require_tag
+from paimon_core.store.tags import has_tag, kept_snapshot, read_tag, readable_tags, require_tag
 from paimon_core.time_zones import wall_clock_millis
+
+_LOG = logging.getLogger(__name__)
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
@@ -37,7 +40,7 @@ def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
         if latest is None:
             raise SnapshotNotFoundError(f"Table {store.name} has no snapshot yet: insert rows first.")
         return latest
-    kept = (t.snapshot for t in list_tags(store) if t.snapshot.id == snapshot_id)
+    kept = (t.snapshot for t in readable_tags(store) if t.snapshot.id == snapshot_id)
     return find_snapshot(store, snapshot_id) or next(kept, None) or read_snapshot(store, snapshot_id)
 
 
@@ -106,22 +109,35 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
-    """Remove tags, with the files that nothing else needs; names that are no tags are ignored."""
-    tags = [tag for name in dict.fromkeys(names) if (tag := read_tag(store, name)) is not None]
+    """Remove tags, with the files that nothing else needs; names without a tag are ignored.
+
+    Of a tag that does not say which files it keeps, only the tag is removed; `remove_orphan_files` finds the files.
+    """
+    found = [name for name in dict.fromkeys(names) if has_tag(store, name)]
+    kept = [snapshot for name in found if (snapshot := _kept(store, name)) is not None]
 
     def delete() -> None:
         with upkeep_turn(store) as held:
-            for tag in tags:
-                held.delete(held.paths.tag(tag.name))
+            for name in found:
+                held.delete(held.paths.tag(name))
 
-    if tags:
-        release(Versions(store, tuple(t.snapshot for t in tags)), delete)
+    if found:
+        release(Versions(store, tuple(kept)), delete)
     if store.options[TAG_CREATE_SUCCESS_FILE]:
-        for tag in tags:
-            store.delete(store.paths.tag_success(tag.name))
-    if tags:
+        for name in found:
+            store.delete(store.paths.tag_success(name))
+    if found:
         _follow(store)
-    return [tag.name for tag in tags]
+    return found
+
+
+def _kept(store: TableStore, name: str) -> Snapshot | None:
+    """The snapshot whose files a tag keeps, as far as the tag says so."""
+    try:
+        return kept_snapshot(store, name)
+    except UnreadableFileError as error:
+        _LOG.warning("Which files tag %r of table %s keeps is not known: %s", name, store.name, error)
+        return None
 
 
 def _follow(store: TableStore) -> None:
@@ -136,7 +152,7 @@ def expired_tags(store: TableStore, now: datetime, older_than: int | None = None
     `now` is a local time, `older_than` are epoch milliseconds.
     """
     expired = []
-    for tag in list_tags(store):
+    for tag in readable_tags(store):
         over = tag.created is not None and tag.retained is not None and now > tag.created + tag.retained
         if over or (older_than is not None and _made(store, tag) < older_than):
             expired.append(tag.name)
@@ -169,7 +185,7 @@ def is_kept(store: TableStore, tag: Tag) -> bool:
     now = find_snapshot(store, tag.snapshot.id)
     if now is not None and now.delta_manifest_list == tag.snapshot.delta_manifest_list:
         return True
-    others = (t for t in list_tags(store) if t.name != tag.name)
+    others = (t for t in readable_tags(store) if t.name != tag.name)
     return any(t.snapshot.delta_manifest_list == tag.snapshot.delta_manifest_list for t in others)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 
-from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.errors import UnfamiliarFormError
+from paimon_core.spec.json_object import as_integer, decode_json_object
 
 
 def encode_consumer(next_snapshot: int) -> bytes:
@@ -19,9 +19,9 @@ def encode_consumer(next_snapshot: int) -> bytes:
 
 
 def decode_consumer(path: str, data: bytes) -> int:
-    """The next snapshot to read. Raises `CorruptFileError` naming `path`."""
+    """The next snapshot to read, 0 if the file does not say. Raises `CorruptFileError`, `UnfamiliarFormError`."""
+    node = decode_json_object(path, data)
     try:
-        next_snapshot: int = member(decode_json_object(path, data), "nextSnapshot", int)
+        return as_integer("nextSnapshot", node.get("nextSnapshot")) or 0
     except TypeError as e:
-        raise CorruptFileError(path, f"it is no consumer: {e}", "delete it, or reset the consumer") from e
-    return next_snapshot
+        raise UnfamiliarFormError(path, f"as a consumer, {e}", "delete the consumer, or reset it") from e

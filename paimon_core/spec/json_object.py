@@ -1,26 +1,54 @@
-"""JSON objects from files and between processes: their members are of the types that are expected."""
+"""JSON objects from files and between processes: their members are of the types that are expected.
+
+Metadata files of tables are read as Paimon's Java reads them. It binds most files by Jackson (`as_…`): a number may be
+a text, a text may be a number, null is like a missing member, unknown members are ignored. Java walks through schemas
+itself (`node_…`): there null is 0, and a number in a text may have a fraction. Two things are stricter here than in
+Java: a text that is not a number is refused where Java takes 0 for it, and so is an object in place of a text.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from reprlib import repr as shortened
-from typing import Any
+from typing import Any, NoReturn
 
-from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.errors import CorruptFileError, InvalidDataError, UnfamiliarFormError
+
+_INTEGER = re.compile(r"[+-]?\d{1,40}")
+_NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?")
+_PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # Java writes doubles between these without an exponent
+
+
+class JsonFloat(float):
+    """A number with a fraction or an exponent; `text` is the number as the file spells it."""
+
+    text: str
+
+    def __new__(cls, text: str | float) -> JsonFloat:
+        made = super().__new__(cls, text)
+        made.text = str(text)
+        return made
 
 
 def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
     """The JSON object in a metadata file. Raises `CorruptFileError`."""
     try:
-        node = json.loads(data.decode())
+        node = json.loads(data.decode(), parse_float=JsonFloat, parse_constant=_not_a_number)
         if b"\\u" in data:
             json.dumps(node, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     except (ValueError, RecursionError) as e:
-        raise CorruptFileError(path, f"it is no JSON ({e})") from e
+        raise CorruptFileError(path, f"it is not valid JSON ({e})") from e
     if not isinstance(node, dict):
-        raise CorruptFileError(path, f"a JSON object is expected, not {type(node).__name__}")
+        kind = "float" if isinstance(node, float) else type(node).__name__
+        raise UnfamiliarFormError(path, f"a JSON object is expected, not {kind}")
     return node
+
+
+def _not_a_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def encode_json_object(node: Mapping[str, Any]) -> bytes:
@@ -43,3 +71,96 @@ def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{key!r} is {shortened(value)}")
     return value
+
+
+def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
+    """The integer that Jackson makes of a value; None for null and a blank text. Raises `TypeError` naming `key`."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text in ("", "null"):
+            return None
+        value = int(text) if _INTEGER.fullmatch(text) else text
+    return None if value is None else _whole(key, value, bits)
+
+
+def as_text(key: str, value: Any) -> str | None:
+    """The text that Jackson makes of a value: a number as the file spells it. Raises `TypeError` naming `key`."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return value.text if isinstance(value, JsonFloat) else str(value)
+    raise _mistyped(key, value, "a text")
+
+
+def as_texts(key: str, value: Any) -> dict[str, str] | None:
+    """The texts that Jackson makes of an object's values, without null ones. Raises `TypeError` naming `key`."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise _mistyped(key, value, "an object")
+    texts = {name: as_text(f"{key}.{name}", v) for name, v in value.items()}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def as_choice(key: str, value: Any, names: Sequence[str]) -> str | None:
+    """The name that Jackson finds in an enumeration: by itself, or by its position. Raises `TypeError` naming `key`."""
+    text = value.strip() if isinstance(value, str) else value
+    if text is None or text in names:
+        return text
+    if isinstance(text, str) and _INTEGER.fullmatch(text):
+        text = int(text)
+    if not isinstance(text, int) or isinstance(text, bool) or not 0 <= text < len(names):
+        raise _mistyped(key, value, f"one of {', '.join(names)}")
+    return names[text]
+
+
+def node_integer(node: Mapping[str, Any], key: str, bits: int = 32) -> int:
+    """The integer of a member as Java takes it from a schema: 0 for null. Raises `TypeError` naming `key`."""
+    value = _required(node, key)
+    if isinstance(value, str):
+        text = value.strip()
+        value = float(text) if _NUMBER.fullmatch(text) else value
+        value = int(text) if _INTEGER.fullmatch(text) else value
+    return 0 if value is None else _whole(key, value, bits)
+
+
+def node_text(node: Mapping[str, Any], key: str) -> str:
+    """The text of a member as Java takes it from a schema. Raises `TypeError` naming `key`."""
+    value = _required(node, key)
+    text = _double_text(value) if isinstance(value, float) else as_text(key, value)
+    if text is None:
+        raise _mistyped(key, value, "a text")
+    return text
+
+
+def _required(node: Mapping[str, Any], key: str) -> Any:
+    if key not in node:
+        raise TypeError(f"there is no {key!r}")
+    return node[key]
+
+
+def _whole(key: str, value: Any, bits: int) -> int:
+    """A number without its fraction, where it has so many bits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _mistyped(key, value, "a number")
+    if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):  # also for infinity
+        raise _mistyped(key, value, f"a number of {bits} bits")
+    return int(value)
+
+
+def _mistyped(key: str, value: Any, kind: str) -> TypeError:
+    return TypeError(f"{key!r} is {shortened(value)}, not {kind}")
+
+
+def _double_text(value: float) -> str:
+    """A number as Java's `Double.toString` writes it."""
+    if not value or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return repr(float(value))
+    sign, digits, exponent = Decimal(repr(float(value))).as_tuple()
+    if not isinstance(exponent, int):
+        return repr(float(value))  # infinity
+    shown = "".join(map(str, digits)).rstrip("0") or "0"
+    exponent += len(digits) - 1
+    return f"{'-' if sign else ''}{shown[0]}.{shown[1:] or '0'}E{exponent}"

@@ -12,15 +12,13 @@ Source: specification, "Schema".
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from reprlib import repr as shortened
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.errors import InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError, UnsupportedVersionError
 from paimon_core.secrets import redacted
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, node_integer, node_text
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
 
 CURRENT_VERSION = 3
@@ -131,14 +129,15 @@ def encode_schema(schema: TableSchema) -> bytes:
 def decode_schema(path: str, data: bytes) -> TableSchema:
     """The schema a file holds.
 
-    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnsupportedFeatureError`, all naming `path`.
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, `UnsupportedFeatureError`, all naming
+    `path`.
     """
     node = decode_json_object(path, data)
-    version = node.get("version", 1)
-    if isinstance(version, int) and version > CURRENT_VERSION:
-        cause = f"it has schema version {version}, this library knows versions up to {CURRENT_VERSION}"
-        raise UnsupportedVersionError(path, cause)
     try:
+        version = _version(node)
+        if version > CURRENT_VERSION:
+            cause = f"it has schema version {version}, this library knows versions up to {CURRENT_VERSION}"
+            raise UnsupportedVersionError(path, cause)
         schema = _build(node)
         if len(schema.field_by_name) != len(schema.fields):
             raise InvalidSchemaError("two columns have the same name")
@@ -147,34 +146,50 @@ def decode_schema(path: str, data: bytes) -> TableSchema:
     except UnsupportedFeatureError as e:
         raise UnsupportedFeatureError(f"The table of {path} cannot be used: {e}") from e
     except (InvalidSchemaError, TypeError) as e:
-        raise CorruptFileError(path, f"it is no schema: {e}") from e
+        raise UnfamiliarFormError(path, f"as a schema, {_begin_small(str(e))}") from e
 
 
 def _build(node: dict[str, Any]) -> TableSchema:
-    version = member(node, "version", int, 1)
-    options = {k: v if isinstance(v, str) else json.dumps(v) for k, v in member(node, "options", dict).items()}
+    version = _version(node)
+    options = _options(node)
     if version <= _ONE_BUCKET_VERSION:
         options.setdefault("bucket", "1")
     if version <= _ORC_VERSION:
         options.setdefault("file.format", "orc")
     return TableSchema(
-        id=member(node, "id", int),
+        id=node_integer(node, "id"),
         fields=tuple(parse_field(f) for f in member(node, "fields", list)),
-        highest_field_id=member(node, "highestFieldId", int),
+        highest_field_id=node_integer(node, "highestFieldId"),
         partition_keys=_names(node, "partitionKeys"),
         primary_keys=_names(node, "primaryKeys"),
         options=options,
-        comment=member(node, "comment", str | None, None),
-        time_millis=member(node, "timeMillis", int, 0),
+        comment=None if node.get("comment") is None else node_text(node, "comment"),
+        time_millis=node_integer(node, "timeMillis", bits=64) if "timeMillis" in node else 0,
         version=version,
     )
 
 
+def _version(node: dict[str, Any]) -> int:
+    """Java takes null for 0, which has the defaults of version 1."""
+    return 1 if node.get("version") is None else node_integer(node, "version")
+
+
+def _options(node: dict[str, Any]) -> dict[str, str]:
+    """Texts, as Java takes them: null is the text null, an object or an array is an empty text."""
+    values = member(node, "options", dict | None) or {}
+    known = {k: "null" if v is None else "" if isinstance(v, dict | list) else v for k, v in values.items()}
+    return {k: node_text(known, k) for k in known}
+
+
 def _names(node: dict[str, Any], key: str) -> tuple[str, ...]:
-    names = member(node, key, list)
-    if not all(isinstance(n, str) for n in names):
-        raise TypeError(f"{key!r} are {shortened(names)}")
-    return tuple(names)
+    names = member(node, key, list | None) or []
+    numbered = {f"{key}[{i}]": name for i, name in enumerate(names)}
+    return tuple(node_text(numbered, k) for k in numbered)
+
+
+def _begin_small(text: str) -> str:
+    """A sentence as the rest of another one."""
+    return text[:1].lower() + text[1:].rstrip(".")
 
 
 def highest_field_id(fields: tuple[DataField, ...]) -> int:

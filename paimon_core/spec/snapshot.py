@@ -7,19 +7,29 @@
      "totalRecordCount": rows, "deltaRecordCount": rows, "changelogRecordCount": rows,
      "watermark": epoch ms, "statistics": file name, "properties": {text: text}, "nextRowId", "operation"}
 
-What does not apply is left out. Versions 1 (also: no version) and 2 may lack the record counts; a newer one than 3 is
-refused. Source: specification, "Snapshot".
+What does not apply is left out. Java needs none of these: what is missing or null is 0 or null there. Here a snapshot
+needs its id and its two manifest lists. A newer version than 3 is refused. Source: specification, "Snapshot"; what
+Java makes of each member was asked of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, UnsupportedVersionError
-from paimon_core.spec.json_object import decode_json_object, encode_json_object
+from paimon_core.errors import UnfamiliarFormError, UnsupportedVersionError
+from paimon_core.spec.json_object import (
+    as_choice,
+    as_integer,
+    as_text,
+    as_texts,
+    decode_json_object,
+    encode_json_object,
+)
 
 CURRENT_VERSION = 3
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
@@ -49,7 +59,10 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One version of a table. Record counts are of rows in files, before merging; times are epoch milliseconds."""
+    """One version of a table. Record counts are of rows in files, before merging; times are epoch milliseconds.
+
+    `commit_user` is empty, and `commit_kind` None, if the writer did not note them.
+    """
 
     id: int
     schema_id: int
@@ -57,7 +70,7 @@ class Snapshot:
     delta_manifest_list: str
     commit_user: str
     commit_identifier: int
-    commit_kind: CommitKind
+    commit_kind: CommitKind | None
     time_millis: int
     total_record_count: int
     delta_record_count: int
@@ -77,65 +90,87 @@ class Snapshot:
     operation: str | None = None
 
 
-# (attribute, JSON key, type, required): one line per field, in the order of the file
-_FIELDS: tuple[tuple[str, str, type, bool], ...] = (
-    ("version", "version", int, False),
-    ("uuid", "uuid", str, False),
-    ("id", "id", int, True),
-    ("schema_id", "schemaId", int, True),
-    ("base_manifest_list", "baseManifestList", str, True),
-    ("base_manifest_list_size", "baseManifestListSize", int, False),
-    ("delta_manifest_list", "deltaManifestList", str, True),
-    ("delta_manifest_list_size", "deltaManifestListSize", int, False),
-    ("changelog_manifest_list", "changelogManifestList", str, False),
-    ("changelog_manifest_list_size", "changelogManifestListSize", int, False),
-    ("index_manifest", "indexManifest", str, False),
-    ("commit_user", "commitUser", str, True),
-    ("writer_version", "writerVersion", str, False),
-    ("commit_identifier", "commitIdentifier", int, True),
-    ("commit_kind", "commitKind", str, True),
-    ("time_millis", "timeMillis", int, True),
-    ("total_record_count", "totalRecordCount", int, False),
-    ("delta_record_count", "deltaRecordCount", int, False),
-    ("changelog_record_count", "changelogRecordCount", int, False),
-    ("watermark", "watermark", int, False),
-    ("statistics", "statistics", str, False),
-    ("properties", "properties", dict, False),
-    ("next_row_id", "nextRowId", int, False),
-    ("operation", "operation", str, False),
+def _commit_kind(key: str, value: Any) -> CommitKind | None:
+    name = as_choice(key, value, list(CommitKind))
+    return None if name is None else CommitKind(name)
+
+
+def _operation(key: str, value: Any) -> str | None:
+    """Its name; a name that is not known here is shown as it is, as nothing depends on it."""
+    return value if isinstance(value, str) and value.isidentifier() else as_choice(key, value, list(Operation))
+
+
+# (attribute, JSON key, reader of a value): one line per field, in the order of the file
+_FIELDS: tuple[tuple[str, str, Callable[[str, Any], Any]], ...] = (
+    ("version", "version", partial(as_integer, bits=32)),
+    ("uuid", "uuid", as_text),
+    ("id", "id", as_integer),
+    ("schema_id", "schemaId", as_integer),
+    ("base_manifest_list", "baseManifestList", as_text),
+    ("base_manifest_list_size", "baseManifestListSize", as_integer),
+    ("delta_manifest_list", "deltaManifestList", as_text),
+    ("delta_manifest_list_size", "deltaManifestListSize", as_integer),
+    ("changelog_manifest_list", "changelogManifestList", as_text),
+    ("changelog_manifest_list_size", "changelogManifestListSize", as_integer),
+    ("index_manifest", "indexManifest", as_text),
+    ("commit_user", "commitUser", as_text),
+    ("writer_version", "writerVersion", as_text),
+    ("commit_identifier", "commitIdentifier", as_integer),
+    ("commit_kind", "commitKind", _commit_kind),
+    ("time_millis", "timeMillis", as_integer),
+    ("total_record_count", "totalRecordCount", as_integer),
+    ("delta_record_count", "deltaRecordCount", as_integer),
+    ("changelog_record_count", "changelogRecordCount", as_integer),
+    ("watermark", "watermark", as_integer),
+    ("statistics", "statistics", as_text),
+    ("properties", "properties", as_texts),
+    ("next_row_id", "nextRowId", as_integer),
+    ("operation", "operation", _operation),
 )
-_OLD_DEFAULTS = {"version": 1, "total_record_count": 0, "delta_record_count": 0}  # versions 1 and 2 lack them
+_DEFAULTS: Mapping[str, Any] = {  # what is missing in files of older versions, and of other writers
+    "version": 1,
+    "schema_id": 0,
+    "commit_user": "",
+    "commit_identifier": 0,
+    "time_millis": 0,
+    "total_record_count": 0,
+    "delta_record_count": 0,
+}
+_REQUIRED = frozenset(("id", "base_manifest_list", "delta_manifest_list"))
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """The file's bytes: indented JSON, missing fields left out."""
-    fields = {key: getattr(snapshot, name) for name, key, _, _ in _FIELDS}
+    fields = {key: getattr(snapshot, name) for name, key, _ in _FIELDS}
     return encode_json_object({k: v for k, v in fields.items() if v is not None})
 
 
 def decode_snapshot(path: str, data: bytes) -> Snapshot:
-    """The snapshot a file holds. Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`."""
-    node = decode_json_object(path, data)
-    version = node.get("version", 1)
-    if isinstance(version, int) and version > CURRENT_VERSION:
-        raise UnsupportedVersionError(
-            path,
-            f"it has snapshot version {version}, this library knows versions up to {CURRENT_VERSION}",
-        )
+    """The snapshot a file holds.
+
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, all naming `path`.
+    """
+    return snapshot_of(path, decode_json_object(path, data))
+
+
+def snapshot_of(path: str, node: Mapping[str, Any]) -> Snapshot:
+    """The snapshot that a JSON object is. Raises `UnsupportedVersionError`, `UnfamiliarFormError`, naming `path`."""
     values: dict[str, Any] = {}
-    for name, key, kind, required in _FIELDS:
-        value = node.get(key)
-        if value is None:
-            if required:
-                raise CorruptFileError(path, f"a snapshot without {key!r}")
-            value = _OLD_DEFAULTS.get(name)
-        elif not isinstance(value, kind) or isinstance(value, bool):
-            raise CorruptFileError(path, f"{key!r} is {shortened(value)}, not of type {kind.__name__}")
-        values[name] = value
-    if not all(isinstance(v, str) for v in (values["properties"] or {}).values()):
-        raise CorruptFileError(path, f"'properties' are {shortened(values['properties'])}, not texts")
-    try:
-        values["commit_kind"] = CommitKind(values["commit_kind"])
-    except ValueError as e:
-        raise CorruptFileError(path, f"{shortened(values['commit_kind'])} is not a commit kind") from e
+    for name, key, read in _FIELDS:
+        try:
+            value = read(key, node.get(key))
+        except TypeError as e:
+            raise UnfamiliarFormError(path, f"as a snapshot, {e}", writer=writer_of(node)) from e
+        if name == "version" and value is not None and value > CURRENT_VERSION:
+            cause = f"it has snapshot version {value}, this library knows versions up to {CURRENT_VERSION}"
+            raise UnsupportedVersionError(path, cause, writer=writer_of(node))
+        if value is None and name in _REQUIRED:
+            raise UnfamiliarFormError(path, f"as a snapshot, it has no {key!r}", writer=writer_of(node))
+        values[name] = _DEFAULTS.get(name) if value is None else value
     return Snapshot(**values)
+
+
+def writer_of(node: Mapping[str, Any]) -> str:
+    """The software that wrote a snapshot, as far as its JSON says so; empty if it does not."""
+    parts = (("writerVersion", node.get("writerVersion")), ("commit user", node.get("commitUser")))
+    return ", ".join(f"{name} {shortened(value)}" for name, value in parts if value is not None)

@@ -8,11 +8,25 @@ The texts of bounds are those of `value_texts.bound_text`. Source: analyze page;
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from reprlib import repr as shortened
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
+from paimon_core.spec.json_object import as_integer, as_text, decode_json_object, encode_json_object, member
+
+_ADVICE = "run ANALYZE TABLE again"
+_COLUMN: Mapping[str, Callable[[str, Any], Any]] = {
+    "colId": partial(as_integer, bits=32),
+    "distinctCount": as_integer,
+    "min": as_text,
+    "max": as_text,
+    "nullCount": as_integer,
+    "avgLen": as_integer,
+    "maxLen": as_integer,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +53,26 @@ def encode_statistics(statistics: TableStatistics) -> bytes:
 
 
 def decode_statistics(path: str, data: bytes) -> TableStatistics:
-    """The statistics a file holds. Raises `CorruptFileError` naming `path`."""
-    node = decode_json_object(path, data)
+    """The statistics a file holds. Raises `CorruptFileError`, `UnfamiliarFormError`, naming `path`."""
     try:
+        node = decode_json_object(path, data)
         columns = member(node, "colStats", dict | None, None) or {}
-        if not all(isinstance(c, dict) for c in columns.values()):
-            raise TypeError("'colStats' has a column that is no object")
         return TableStatistics(
-            snapshot_id=member(node, "snapshotId", int),
-            schema_id=member(node, "schemaId", int),
-            merged_record_count=member(node, "mergedRecordCount", int | None, None),
-            merged_record_size=member(node, "mergedRecordSize", int | None, None),
-            columns=columns,
+            snapshot_id=as_integer("snapshotId", node.get("snapshotId")) or 0,
+            schema_id=as_integer("schemaId", node.get("schemaId")) or 0,
+            merged_record_count=as_integer("mergedRecordCount", node.get("mergedRecordCount")),
+            merged_record_size=as_integer("mergedRecordSize", node.get("mergedRecordSize")),
+            columns={name: _column(f"colStats.{name}", c) for name, c in columns.items() if c is not None},
         )
+    except CorruptFileError as e:
+        raise e.changed(advice=_ADVICE) from e
     except TypeError as e:
-        raise CorruptFileError(path, f"it is no statistics: {e}", "run ANALYZE TABLE again") from e
+        raise UnfamiliarFormError(path, f"as statistics, {e}", _ADVICE) from e
+
+
+def _column(key: str, node: Any) -> dict[str, Any]:
+    """The members of a column's statistics that are known here, those that are there."""
+    if not isinstance(node, dict):
+        raise TypeError(f"{key!r} is {shortened(node)}, not an object")
+    values = {name: read(f"{key}.{name}", node.get(name)) for name, read in _COLUMN.items()}
+    return {"colId": 0} | {name: value for name, value in values.items() if value is not None}

@@ -2,19 +2,31 @@
 
     {…the fields of a snapshot…, "tagCreateTime": [y, m, d, hour, minute(, second(, nano))], "tagTimeRetained": seconds}
 
-Source: specification, "Snapshot"; manage-tags page.
+Java also reads the time as a text (2024-05-01T12:00:00.123), and the duration as one (PT36H). Source: specification,
+"Snapshot"; manage-tags page; Java was asked what it makes of each spelling.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from reprlib import repr as shortened
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
-from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from paimon_core.errors import UnfamiliarFormError
+from paimon_core.spec.json_object import as_integer, decode_json_object, encode_json_object
+from paimon_core.spec.snapshot import Snapshot, encode_snapshot, snapshot_of, writer_of
+
+# what names files, and the version, as a later one may name them otherwise
+_OF_FILES = ("version", "baseManifestList", "deltaManifestList", "changelogManifestList", "indexManifest", "statistics")
+_LOCAL_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?Z?", re.ASCII)
+_DURATION = re.compile(
+    r"(?P<sign>[+-]?)P(?=.)(?:(?P<days>[+-]?\d{1,12})D)?(?:T(?=.)(?:(?P<hours>[+-]?\d{1,15})H)?"
+    r"(?:(?P<minutes>[+-]?\d{1,15})M)?(?:(?P<seconds>[+-]?\d{1,15})(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,27 +51,89 @@ def encode_tag(tag: Tag) -> bytes:
 
 
 def decode_tag(path: str, data: bytes, name: str) -> Tag:
-    """The tag a file holds. Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`."""
+    """The tag a file holds.
+
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, all naming `path`.
+    """
     node = decode_json_object(path, data)
+    snapshot = snapshot_of(path, node)
     try:
-        return Tag(
-            name=name,
-            snapshot=decode_snapshot(path, data),
-            created=_local_date_time(member(node, "tagCreateTime", list | None, None)),
-            retained=_duration(member(node, "tagTimeRetained", int | float | None, None)),
-        )
-    except (TypeError, ValueError, OverflowError) as e:
-        raise CorruptFileError(path, f"its times do not decode ({e})") from e
+        created = _time("tagCreateTime", node.get("tagCreateTime"))
+        retained = _retained("tagTimeRetained", node.get("tagTimeRetained"))
+    except TypeError as e:
+        raise UnfamiliarFormError(path, f"as a tag, {e}", writer=writer_of(node)) from e
+    return Tag(name=name, snapshot=snapshot, created=created, retained=retained)
 
 
-def _local_date_time(parts: list[int] | None) -> datetime | None:
+def decode_kept_snapshot(path: str, data: bytes) -> Snapshot:
+    """The snapshot whose files a tag keeps, by what the tag says of files alone: its other members may be of any form.
+
+    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if that is not certain.
+    """
+    node = decode_json_object(path, data)
+    return snapshot_of(path, {"id": 0} | {key: node[key] for key in _OF_FILES if key in node} | _whole_id(node))
+
+
+def _whole_id(node: dict[str, Any]) -> dict[str, int]:
+    try:
+        return {"id": as_integer("id", node.get("id")) or 0}
+    except TypeError:
+        return {}
+
+
+def _time(key: str, value: Any) -> datetime | None:
+    """The wall clock that Jackson makes of a value. Raises `TypeError` naming `key`."""
+    try:
+        if isinstance(value, str):
+            return _time_of_text(value.strip()) if value.strip() else None
+        if isinstance(value, list):
+            return _time_of_parts(value) if value else None
+    except (ValueError, OverflowError) as e:
+        raise TypeError(f"{key!r} is {shortened(value)}, not a time ({e})") from e
+    if value is not None:
+        raise TypeError(f"{key!r} is {shortened(value)}, not a time")
+    return None
+
+
+def _time_of_parts(parts: list[Any]) -> datetime:
     """A wall clock written as [year, month, day, hour, minute(, second(, nanosecond))]."""
-    if parts is None:
-        return None
+    if not 5 <= len(parts) <= 7 or not all(type(part) is int for part in parts):
+        raise ValueError("five to seven integers are expected")
     year, month, day, hour, minute, *rest = parts
     second, nano = [*rest, 0, 0][:2]
     return datetime(year, month, day, hour, minute, second, nano // 1000)
 
 
-def _duration(seconds: float | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=float(seconds))
+def _time_of_text(text: str) -> datetime:
+    """A wall clock in ISO 8601; Jackson drops a Z behind it."""
+    match = _LOCAL_TIME.fullmatch(text)
+    if match is None:
+        raise ValueError("YYYY-MM-DDTHH:MM:SS is expected")
+    second, fraction = match[6] or "0", (match[7] or "").ljust(9, "0")
+    year, month, day, hour, minute = map(int, match.groups()[:5])
+    return datetime(year, month, day, hour, minute, int(second), int(fraction) // 1000)
+
+
+def _retained(key: str, value: Any) -> timedelta | None:
+    """The duration that Jackson makes of a value: seconds, or ISO 8601. Raises `TypeError` naming `key`."""
+    try:
+        if isinstance(value, str):
+            return _duration_of_text(value.strip()) if value.strip() else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return timedelta(seconds=float(value))
+    except (ValueError, OverflowError) as e:
+        raise TypeError(f"{key!r} is {shortened(value)}, not a duration ({e})") from e
+    if value is not None:
+        raise TypeError(f"{key!r} is {shortened(value)}, not a duration")
+    return None
+
+
+def _duration_of_text(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError("a duration like P1DT12H is expected")
+    days, hours, minutes, seconds = (int(match[g] or 0) for g in ("days", "hours", "minutes", "seconds"))
+    micros = int((match["fraction"] or "").ljust(9, "0")) // 1000
+    micros = -micros if (match["seconds"] or "").startswith("-") else micros
+    found = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=micros)
+    return -found if match["sign"] == "-" else found

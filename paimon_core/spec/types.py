@@ -14,6 +14,7 @@ from reprlib import repr as shortened
 from typing import Any, ClassVar
 
 from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.json_object import node_integer, node_text
 
 MAX_LENGTH = 2**31 - 1
 MAX_NESTING = 64
@@ -261,17 +262,19 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
 
 def parse_field(node: Any, depth: int = 0) -> DataField:
     """The field that a JSON object of a schema file spells. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
-    if not isinstance(node, dict) or type(node.get("id")) is not int or not isinstance(node.get("name"), str):
+    if not isinstance(node, dict):
         raise InvalidSchemaError(f"{shortened(node)} is not a field: it needs an id, a name and a type.")
-    for key in ("description", "defaultValue"):
-        if not isinstance(node.get(key, ""), str | None):
-            raise InvalidSchemaError(f"The {key} of field {node['name']!r} is {shortened(node[key])}, not a text.")
+    try:
+        texts = {key: node_text(node, key) for key in ("description", "defaultValue") if node.get(key) is not None}
+        field_id, name = node_integer(node, "id"), node_text(node, "name")
+    except TypeError as e:
+        raise InvalidSchemaError(f"{shortened(node)} is not a field: {e}.") from e
     return DataField(
-        id=node["id"],
-        name=node["name"],
+        id=field_id,
+        name=name,
         type=parse_type(node.get("type"), depth),
-        description=node.get("description"),
-        default=node.get("defaultValue"),
+        description=texts.get("description"),
+        default=texts.get("defaultValue"),
     )
 
 

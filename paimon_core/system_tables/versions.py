@@ -71,7 +71,7 @@ def snapshots(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
             s.schema_id,
             s.commit_user,
             s.commit_identifier,
-            s.commit_kind.value,
+            s.commit_kind or "",
             local_time(s.time_millis, zone),
             s.base_manifest_list,
             s.delta_manifest_list,

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from paimon_core.maintenance.orphans.file_kinds import FolderKind
 from paimon_core.maintenance.orphans.search import Folder, folders, old_files
+from paimon_core.maintenance.orphans.unknown_tags import manifests_on_disk, metadata_on_disk
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.manifests.entries import FileLocation
@@ -99,7 +100,7 @@ class OrphanSearch:
 
     def sources(self) -> Iterator[Source]:
         """What names the files that versions need, one task each. Raises `CorruptFileError`."""
-        chain, needed, metadata = 0, NeededFiles(), set[str]()
+        chain, needed, metadata, unknown = 0, NeededFiles(), set[str](), list[str]()
         for branch in branch_stores(self.store):
             versions = versions_of(branch)
             for snapshot, in_order in in_chains(branch, versions.snapshots):
@@ -115,6 +116,11 @@ class OrphanSearch:
                 metadata |= set(needed.listed(branch, name))
                 for manifest in read_manifest_list(branch, name):
                     yield Source(Entries.ALL, 0, (manifest.file_name,))
+            unknown += versions.unknown_tags
+        if unknown:
+            metadata |= set(metadata_on_disk(self.store))
+            for name in manifests_on_disk(self.store):
+                yield Source(Entries.ALL, 0, (name,))
         paths = sorted(metadata)
         for i in range(0, len(paths), _TOGETHER):
             yield Source(Entries.NONE, 0, tuple(paths[i : i + _TOGETHER]))

@@ -8,22 +8,25 @@ as the folder of a file may be spelled differently by now.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
-from paimon_core.errors import CommitConflictError
+from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
-from paimon_core.maintenance.references import NeededFiles, branch_stores, version_places, versions_of
+from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
+from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
 from paimon_core.maintenance.release import delete_files
 from paimon_core.store.external.files import searched_folders
 from paimon_core.store.streams import stream_users
 from paimon_core.store.table_store import TableStore
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 DEFAULT_AGE = 86_400_000  # milliseconds: a day
 _ATTEMPTS = 5
 
@@ -39,7 +42,7 @@ class Orphans:
 def find_orphans(store: TableStore, older_than: int) -> Orphans:
     """The orphans last modified before `older_than` (epoch milliseconds).
 
-    Raises `CorruptFileError` where a version cannot be read whole: then nobody knows which files it needs;
+    Raises `UnreadableFileError` if a snapshot or a manifest cannot be read: then it is not known which files it needs;
     `CommitConflictError` where versions are made and removed all the time.
     """
     return in_peace(store, lambda: _look(store, older_than))
@@ -72,11 +75,32 @@ def _look(store: TableStore, older_than: int) -> Orphans:
         for file in old_files(store, folder, older_than):
             old[file.name].append(file)
     needed = NeededFiles()
-    for branch in branch_stores(store) if old else ():
-        for path in needed.of(versions_of(branch)):
-            old.pop(path.rpartition("/")[2], None)
-    orphans = {f.path: f.size for files in old.values() for f in files}
+    versions = [versions_of(branch) for branch in branch_stores(store)] if old else []
+    named = [needed.of(found) for found in versions]
+    for path in chain.from_iterable(named):
+        old.pop(path.rpartition("/")[2], None)
+    orphans = {f.path: f.size for files in _without_unknown(store, versions, old).values() for f in files}
     return Orphans(tuple(sorted(orphans)), sum(orphans.values()))
+
+
+def _without_unknown(
+    store: TableStore, versions: Sequence[Versions], old: Mapping[str, list[FileStatus]]
+) -> Mapping[str, list[FileStatus]]:
+    """The files without those that a tag may keep that does not say which. If a manifest cannot be read either, these
+    may be all that are older than the tag."""
+    tags = [found.store.paths.tag(name) for found in versions for name in found.unknown_tags]
+    if not tags or not old:
+        return old
+    try:
+        kept = {path.rpartition("/")[2] for path in possibly_needed(store)}
+    except UnreadableFileError as error:
+        _LOG.warning(
+            "Only files younger than the tags of table %s that cannot be read are deleted: %s", store.name, error
+        )
+        since = max(store.io.status(path).modified for path in tags)
+        younger = {name: [f for f in files if f.modified > since] for name, files in old.items()}
+        return {name: files for name, files in younger.items() if files}
+    return {name: files for name, files in old.items() if name not in kept}
 
 
 def _places(store: TableStore) -> frozenset[str]:

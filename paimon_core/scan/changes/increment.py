@@ -30,7 +30,7 @@ from paimon_core.store.snapshots import (
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import tag_period
-from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.time_zones import epoch_millis
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
@@ -144,7 +144,7 @@ def _to_auto_tag(store: TableStore, name: str) -> Increment:
             "'tag.period-formatter', as 2024-01-31 does for days."
         )
     end = read_tag(store, name)
-    earlier = [(time, t) for t in list_tags(store) if (time := period.begin(t.name)) and time < moment]
+    earlier = [(time, t) for t in readable_tags(store) if (time := period.begin(t.name)) and time < moment]
     if end is None or not earlier:
         return _NOTHING
     return _difference(store, max(earlier, key=lambda pair: pair[0])[1].snapshot, end.snapshot)

@@ -38,7 +38,7 @@ from paimon_core.spec.split import DataSplit
 from paimon_core.store.changelogs import changelog_ids, find_changelog
 from paimon_core.store.snapshots import earliest_snapshot, find_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import readable_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class History:
     def version(self, snapshot_id: int) -> Snapshot:
         """A snapshot, or the one of a tag, whose rows are there. Raises `SnapshotNotFoundError`."""
         found = find_snapshot(self.store, snapshot_id)
-        tagged = () if found is not None else (t.snapshot for t in list_tags(self.store))
+        tagged = () if found is not None else (t.snapshot for t in readable_tags(self.store))
         found = found or next((s for s in tagged if s.id == snapshot_id), None)
         if found is None:
             raise SnapshotNotFoundError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_core.maintenance.tags import rename_tag, replace_tag, taggable_snapshot
-from paimon_core.store.tags import read_tag, require_tag
+from paimon_core.store.tags import has_tag, require_tag
 from paimon_core.table import Table
 from paimon_sql.preprocess.statements import CreateTag, DeleteTags, RenameTag
 from paimon_sql.procedures.arguments import time_to_live
@@ -22,7 +22,7 @@ def change_tags(table: Table, statement: CreateTag | DeleteTags | RenameTag) -> 
 
 def _create(table: Table, statement: CreateTag) -> None:
     store, tag = table.store, statement.tag
-    exists = read_tag(store, tag) is not None
+    exists = has_tag(store, tag)
     if exists and statement.if_not_exists:
         return
     if statement.must_exist:
@@ -38,8 +38,9 @@ def _create(table: Table, statement: CreateTag) -> None:
 def _delete(table: Table, statement: DeleteTags) -> None:
     """One tag, or several with commas between their names: all or none."""
     store = table.store
-    names = [statement.tags] if read_tag(store, statement.tags) else [n.strip() for n in statement.tags.split(",")]
+    names = [statement.tags] if has_tag(store, statement.tags) else [n.strip() for n in statement.tags.split(",")]
     if not statement.if_exists:
         for name in names:
-            require_tag(store, name)
+            if not has_tag(store, name):
+                require_tag(store, name)  # says which tags there are
     table.versions.delete_tags(names)

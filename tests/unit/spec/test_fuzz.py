@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnreadableFileError, UnsupportedFeatureError
 from paimon_core.indexes.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
 from paimon_core.indexes.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.consumer import decode_consumer, encode_consumer
@@ -118,7 +118,7 @@ def test_damaged_files_are_named(kind: str, data: st.DataObject) -> None:
     originals, round_trip = DECODERS[kind]
     try:
         round_trip(data.draw(damaged(originals())))  # what decodes is of the right types, or it could not be encoded
-    except (CorruptFileError, UnsupportedFeatureError) as e:
+    except (UnreadableFileError, UnsupportedFeatureError) as e:
         assert PATH in str(e)
 
 

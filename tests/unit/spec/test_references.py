@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.statistics import (
@@ -55,18 +55,21 @@ def test_a_tag_without_a_life_is_its_snapshot() -> None:
         ("tagTimeRetained", "x"),
     ],
 )
-def test_damaged_times_of_a_tag_are_refused(key: str, value: Any) -> None:
+def test_times_of_a_tag_that_java_does_not_read_are_refused(key: str, value: Any) -> None:
     node = json.loads(content("tags", "tag", "tag-kept")) | {key: value}
-    with pytest.raises(CorruptFileError, match="/t/tag-x is corrupt"):
+    with pytest.raises(UnfamiliarFormError, match=f"/t/tag-x .*as a tag, '{key}' is"):
         decode_tag("/t/tag-x", json.dumps(node).encode(), "x")
 
 
 def test_consumers() -> None:
     assert decode_consumer("x", content("consumers", "consumer", "consumer-c2")) == 3
     assert decode_consumer("x", encode_consumer(7)) == 7
-    for text in (b"{}", b'{"nextSnapshot": "1"}', b'{"nextSnapshot": true}', b"[]", b""):
-        with pytest.raises(CorruptFileError, match="/c/consumer-x is corrupt"):
+    assert decode_consumer("x", b"{}") == 0  # as in Java: nothing is read yet
+    for text in (b'{"nextSnapshot": "x"}', b'{"nextSnapshot": true}', b"[]"):
+        with pytest.raises(UnfamiliarFormError, match="/c/consumer-x"):
             decode_consumer("/c/consumer-x", text)
+    with pytest.raises(CorruptFileError, match="/c/consumer-x is corrupt"):
+        decode_consumer("/c/consumer-x", b"")
 
 
 def test_statistics_both_ways() -> None:
@@ -78,8 +81,10 @@ def test_statistics_both_ways() -> None:
     assert replace(empty, merged_record_count=2) != empty
 
 
-@pytest.mark.parametrize("change", [{"snapshotId": None}, {"schemaId": "0"}, {"colStats": {"a": 1}}, {"colStats": []}])
-def test_damaged_statistics_are_refused(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("change", [{"snapshotId": "x"}, {"schemaId": []}, {"colStats": {"a": 1}}, {"colStats": []}])
+def test_statistics_of_another_form_are_refused(change: dict[str, Any]) -> None:
     node = {"snapshotId": 1, "schemaId": 0, "colStats": {}} | change
-    with pytest.raises(CorruptFileError, match="/s/stat-1 is corrupt: it is no statistics"):
+    with pytest.raises(UnfamiliarFormError, match="/s/stat-1 .*as statistics, '.*run ANALYZE TABLE again"):
         decode_statistics("/s/stat-1", json.dumps(node).encode())
+    with pytest.raises(CorruptFileError, match="/s/stat-1 is corrupt.*run ANALYZE TABLE again"):
+        decode_statistics("/s/stat-1", json.dumps(node).encode()[:-1])
