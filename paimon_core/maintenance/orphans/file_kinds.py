@@ -1,6 +1,9 @@
 """Which files a clean-up may delete: those of the kinds that versions reference by name in their metadata, and
 temporary files of writers that died. Every other file stays, whoever made it.
 
+A manifest's sidecar, which writers in Rust and Java 2.1 make, is needed as long as its manifest is. Rust's writers
+leave `snapshot-N.tmp-UUID` if they die while they publish a snapshot.
+
 Of the kinds that are referenced elsewhere one is known: `*.managed.blob`, packs of the BLOBs of keyed tables, are
 referenced by the rows themselves. Java never deletes them either.
 """
@@ -16,6 +19,7 @@ from paimon_core.formats.registry import COMPRESSED_ENDINGS, FORMATS
 from paimon_core.io.file_io import is_temporary
 from paimon_core.spec.paths import UUID
 
+SIDECAR = ".avro.sidecar"  # behind the name of its manifest
 _CODECS = (*COMPRESSED_ENDINGS, "gzip", "lzo", "zstd", "brotli", "br", "none", "uncompressed")
 _FORMATS = (*FORMATS, "blob", "row", "vector", "arrow")  # arrow: column values that an UPDATE is about to apply
 _ENDING = rf"(?:\.(?:{'|'.join((*_CODECS, *_FORMATS))}))+"
@@ -36,8 +40,10 @@ class FolderKind(StrEnum):
 
 _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
     {
-        FolderKind.METADATA: re.compile(r"(?!)"),
-        FolderKind.MANIFESTS: re.compile(rf"(?:manifest|manifest-list|index-manifest)-{UUID}-\d+"),
+        FolderKind.METADATA: re.compile(rf"snapshot-\d+\.tmp-(?:{UUID}|[0-9a-f]{{32}})"),
+        FolderKind.MANIFESTS: re.compile(
+            rf"(?:manifest|manifest-list|index-manifest)-{UUID}-\d+|manifest-{UUID}-\d+{re.escape(SIDECAR)}"
+        ),
         FolderKind.INDEXES: re.compile(rf"{_INDEX}|.+-global-index-{UUID}\.index"),
         FolderKind.STATISTICS: re.compile(rf"stat-{UUID}-\d+"),
         FolderKind.DATA: re.compile(
@@ -45,6 +51,11 @@ _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
         ),
     }
 )
+
+
+def names_kept_with(name: str) -> tuple[str, ...]:
+    """The names of the files that are needed if a file is: its own, and a manifest's sidecar's."""
+    return (name, name + SIDECAR) if name.startswith("manifest-") else (name,)
 
 
 def may_be_orphan(kind: FolderKind, name: str) -> bool:

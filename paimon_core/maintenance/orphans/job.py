@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.maintenance.orphans.file_kinds import FolderKind
+from paimon_core.maintenance.orphans.file_kinds import FolderKind, names_kept_with
 from paimon_core.maintenance.orphans.search import Folder, folders, old_files
 from paimon_core.maintenance.orphans.unknown_tags import manifests_on_disk, metadata_on_disk
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
@@ -128,7 +128,8 @@ class OrphanSearch:
     def needed_by(self, source: Source) -> pa.RecordBatch:
         """The files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
         if source.entries is Entries.NONE:
-            paths, weights = list(source.names), [1] * len(source.names)
+            paths = [name for path in source.names for name in names_kept_with(path.rpartition("/")[2])]
+            weights = [1] * len(paths)
         else:
             (manifest,) = source.names
             paths, weights = self._weights(manifest, source.entries)

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
-from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
+from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
 from paimon_core.maintenance.release import delete_files
@@ -78,7 +78,8 @@ def _look(store: TableStore, older_than: int) -> Orphans:
     versions = [versions_of(branch) for branch in branch_stores(store)] if old else []
     named = [needed.of(found) for found in versions]
     for path in chain.from_iterable(named):
-        old.pop(path.rpartition("/")[2], None)
+        for name in names_kept_with(path.rpartition("/")[2]):
+            old.pop(name, None)
     orphans = {f.path: f.size for files in _without_unknown(store, versions, old).values() for f in files}
     return Orphans(tuple(sorted(orphans)), sum(orphans.values()))
 

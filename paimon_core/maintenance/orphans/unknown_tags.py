@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from paimon_core.io.file_io import is_temporary
+from paimon_core.maintenance.orphans.file_kinds import SIDECAR
 from paimon_core.maintenance.references import NeededFiles
 from paimon_core.spec.index_manifest import ENTRY_VERSION, INDEX_MANIFEST_ENTRY
 from paimon_core.store.indexes.index_files import index_path
@@ -20,13 +21,13 @@ from paimon_core.store.manifests import read_columns
 from paimon_core.store.record_files import read_records
 from paimon_core.store.table_store import TableStore
 
-_MANIFEST, _LIST, _INDEX, _SIDECAR = "manifest-", "manifest-list-", "index-manifest-", ".sidecar"
+_MANIFEST, _LIST, _INDEX = "manifest-", "manifest-list-", "index-manifest-"
 
 
 def manifests_on_disk(store: TableStore) -> list[str]:
     """The names of the manifests of data files in the table's folder, whether a version names them or not."""
     names = _names(store, store.paths.manifest_dir)
-    return [n for n in names if n.startswith(_MANIFEST) and not n.startswith(_LIST) and not n.endswith(_SIDECAR)]
+    return [n for n in names if n.startswith(_MANIFEST) and not n.startswith(_LIST) and not n.endswith(SIDECAR)]
 
 
 def metadata_on_disk(store: TableStore) -> Iterator[str]:

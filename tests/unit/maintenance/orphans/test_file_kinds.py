@@ -7,7 +7,13 @@ from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan
 
 U = "01234567-89ab-cdef-0123-456789abcdef"
 REFERENCED = {
-    FolderKind.MANIFESTS: [f"manifest-{U}-0", f"manifest-list-{U}-12", f"index-manifest-{U}-3"],
+    FolderKind.METADATA: [f"snapshot-7.tmp-{U}", f"snapshot-7.tmp-{U.replace('-', '')}"],
+    FolderKind.MANIFESTS: [
+        f"manifest-{U}-0",
+        f"manifest-{U}-0.avro.sidecar",
+        f"manifest-list-{U}-12",
+        f"index-manifest-{U}-3",
+    ],
     FolderKind.INDEXES: [f"index-{U}-0", f"btree-global-index-{U}.index"],
     FolderKind.STATISTICS: [f"stat-{U}-0"],
     FolderKind.DATA: [
@@ -47,6 +53,12 @@ OTHERS = [
     f"manifest-{U}",
     f"{U}-0",
     f"manifest-{U}-0/x",
+    f"manifest-{U}-0.sidecar",
+    f"manifest-list-{U}-0.avro.sidecar",
+    f"snapshot-7.tmp-{U}.x",
+    f"snapshot-x.tmp-{U}",
+    f"schema-7.tmp-{U}",
+    "snapshot-7.tmp",
 ]
 
 

@@ -69,6 +69,21 @@ def test_orphans_are_deleted_and_all_else_stays(history: History) -> None:
     assert remove_orphans(store, FOREVER).paths == ()
 
 
+def test_sidecars_go_with_their_manifests_and_what_rust_leaves_goes(history: History) -> None:
+    store = history.fresh()
+    needed = [f.name for f in store.io.list(store.paths.manifest_dir) if not f.name.startswith("manifest-list-")]
+    manifests = Path(store.paths.manifest_dir)
+    kept = [manifests / f"{name}.avro.sidecar" for name in needed]
+    gone = [manifests / f"manifest-{U}-0.avro.sidecar", Path(store.paths.snapshot_dir) / f"snapshot-1.tmp-{U}"]
+    for path in kept + gone:
+        path.write_bytes(b"12345")
+    assert kept
+    assert set(Lost(OrphanSearch(store, FOREVER)).files) == set(map(str, gone))
+    assert remove_orphans(store, FOREVER).paths == tuple(sorted(map(str, gone)))
+    assert all(p.exists() for p in kept)
+    history.check()
+
+
 def test_young_files_stay(history: History) -> None:
     old, *young = litter(history)
     os.utime(old, (1, 1))
