@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_core.spec.types import DataField, parse_field
 
 _ADVICE = "restore it from a backup, or drop the function and create it anew"
+_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the function and create it anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ def decode_function(path: str, data: bytes) -> Function:
         return function_of(path, decode_json_object(path, data))
     except CorruptFileError as e:
         raise e.changed(advice=_ADVICE) from e
+    except UnfamiliarFormError as e:
+        raise e.changed(advice=_ANEW) from e
 
 
 def function_of(path: str, node: dict[str, Any]) -> Function:
@@ -124,7 +127,7 @@ def function_of(path: str, node: dict[str, Any]) -> Function:
     except UnsupportedFeatureError as e:
         raise UnsupportedFeatureError(f"The function of {path} cannot be used: {e}") from e
     except (InvalidSchemaError, TypeError) as e:
-        raise CorruptFileError(path, f"it is no function: {e}", _ADVICE) from e
+        raise UnfamiliarFormError(path, f"as a function, {e}", _ANEW) from e
 
 
 def definition_of(node: Any) -> Definition:

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
 from paimon_core.spec.types import DataField, parse_field
 
 _OURS = "paimon-sql.view."
 _CATALOG, _NAMESPACE = "catalog", "namespace"
 _ADVICE = "restore it from a backup, or drop the view and create it anew"
+_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the view and create it anew"
 # what Spark knows of its own views, among their `settings`: what becomes of one where its tables change, and as JSON
 # the settings of its definition and the names of its query's columns
 SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-configs", "spark.query-columns"
@@ -84,6 +85,8 @@ def decode_view(path: str, data: bytes) -> View:
         return view_of(path, decode_json_object(path, data))
     except CorruptFileError as e:
         raise e.changed(advice=_ADVICE) from e
+    except UnfamiliarFormError as e:
+        raise e.changed(advice=_ANEW) from e
 
 
 def view_of(path: str, node: dict[str, Any]) -> View:
@@ -104,7 +107,7 @@ def view_of(path: str, node: dict[str, Any]) -> View:
     except UnsupportedFeatureError as e:
         raise UnsupportedFeatureError(f"The view of {path} cannot be used: {e}") from e
     except (InvalidSchemaError, TypeError) as e:
-        raise CorruptFileError(path, f"it is no view: {e}", _ADVICE) from e
+        raise UnfamiliarFormError(path, f"as a view, {e}", _ANEW) from e
 
 
 def _texts(node: dict[str, Any], key: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType, parse_type
 from paimon_sql.catalog.view import SPARK_COLUMNS, SPARK_CONFIGS, SPARK_MODE, View
 
@@ -47,7 +47,7 @@ def is_sparks(parameters: Mapping[str, str]) -> bool:
 
 
 def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: str | None) -> View:
-    """A view of Spark's catalog. Raises `CorruptFileError`, and `UnsupportedFeatureError` for columns of types that
+    """A view of Spark's catalog. Raises `UnfamiliarFormError`, and `UnsupportedFeatureError` for columns of types that
     Paimon has not."""
     try:
         place = _numbered(parameters, f"{_PLACE}.numParts", f"{_PLACE}.part.")
@@ -57,7 +57,7 @@ def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: st
         raise UnsupportedFeatureError(f"View {name} cannot be read: {error}") from error
     except (KeyError, TypeError, ValueError, RecursionError, PaimonError) as error:
         cause = f"what Spark wrote among its parameters cannot be read ({type(error).__name__}: {error})"
-        raise CorruptFileError(f"the metastore's entry of view {name}", cause, "create it anew by Spark") from error
+        raise UnfamiliarFormError(f"the metastore's entry of view {name}", cause, "create it anew by Spark") from error
     settings = {k.removeprefix(_CONFIG): v for k, v in parameters.items() if k.startswith(_CONFIG)}
     mode = parameters.get(_MODE, _STRICT)
     return View(

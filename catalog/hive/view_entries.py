@@ -19,7 +19,13 @@ from typing import Any
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import (
+    InvalidOptionError,
+    PaimonError,
+    UnfamiliarFormError,
+    UnreadableFileError,
+    UnsupportedFeatureError,
+)
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.types import DataField
@@ -84,7 +90,7 @@ def renamed_view(found: Any, target: Identifier) -> Any:
 
 
 def read_view(table: Any) -> View:
-    """The view that an entry is. Raises `CorruptFileError`, and `UnsupportedFeatureError` for one of an engine whose
+    """The view that an entry is. Raises `UnreadableFileError`, and `UnsupportedFeatureError` for one of an engine whose
     text is no SQL of Spark's, or with columns of types that are not known."""
     name = f"{table.dbName}.{table.tableName}"
     parameters = dict(table.parameters or {})
@@ -95,7 +101,7 @@ def read_view(table: Any) -> View:
         )
     query = table.viewOriginalText if table.viewExpandedText is None else table.viewExpandedText
     if query is None:
-        raise CorruptFileError(f"the metastore's entry of view {name}", "it has no query", _ADVICE)
+        raise UnfamiliarFormError(f"the metastore's entry of view {name}", "it has no query", _ADVICE)
     kept = _kept_definition(name, parameters.get(_DEFINITION), query, table.sd.cols or ())
     if kept is None and spark_views.is_sparks(parameters):
         return spark_views.spark_view(name, query, parameters, parameters.get(COMMENT))
@@ -133,8 +139,11 @@ def _kept_definition(name: str, text: str | None, query: str, columns: Sequence[
         if node.get("query") != _digest(query):
             return None
         spelled = member(node, "dialects", dict)
-    except (CorruptFileError, TypeError) as error:
-        raise CorruptFileError(place, f"its parameter {_DEFINITION} is no view's ({error})", _ADVICE) from error
+    except UnreadableFileError as error:
+        raise error.changed(advice=_ADVICE) from error
+    except TypeError as error:
+        cause = f"its parameter {_DEFINITION} is not a view's ({error})"
+        raise UnfamiliarFormError(place, cause, _ADVICE) from error
     dialects = {engine: query if text is None else text for engine, text in spelled.items()}
     view = view_of(place, {**node, "query": query, "dialects": dialects})
     names = [column.name.lower() for column in columns]

@@ -343,8 +343,10 @@ def test_definitions_that_are_damaged(one: Any, warehouse: str) -> None:
         {"fields": 7},
     ):
         file.write_text(json.dumps(whole | damage))
-        assert "v" in refused(one, "SELECT * FROM v", "PAIMON_CORRUPT_FILE")
+        assert "v" in refused(one, "SELECT * FROM v", "PAIMON_UNFAMILIAR_FORM")
         assert rows(one, "SHOW VIEWS") == [("default", "v", False)]
+    refused(one, "DESCRIBE v", "PAIMON_UNFAMILIAR_FORM")
+    file.write_text(json.dumps(whole)[:-1])
     refused(one, "DESCRIBE v", "PAIMON_CORRUPT_FILE")
     one.sql("CREATE OR REPLACE VIEW v AS SELECT v FROM t")
     assert rows(one, "SELECT * FROM v ORDER BY v") == [("a",), ("b",)]

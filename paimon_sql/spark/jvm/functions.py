@@ -15,7 +15,7 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import texts, value_of
 from paimon_sql.spark.jvm.frames import run
@@ -156,7 +156,7 @@ def checked_properties(jvm: Jvm, session: JavaObject, name: str, statement: str)
     method(classes.SQL_FUNCTION, "returnType", 0),
 )
 def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], properties: Mapping[str, str]) -> JavaObject:
-    """The SQL function, of a database and a name, that properties are. Raises `CorruptFileError`."""
+    """The SQL function, of a database and a name, that properties are. Raises `UnfamiliarFormError`."""
     identifier = jvm.java_class(classes.FUNCTION_IDENTIFIER)(name[1], jvm.some(name[0]))
     try:
         made = jvm.scala_object(classes.USER_DEFINED_FUNCTION)
@@ -164,7 +164,7 @@ def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], propertie
         kept = jvm.java_class(classes.CATALOG_FUNCTION)(identifier, PART, resources)
         return jvm.scala_object(classes.SQL_FUNCTION).fromCatalogFunction(kept, parser_of(session))
     except (Py4JError, CapturedException) as error:
-        raise CorruptFileError(
+        raise UnfamiliarFormError(
             f"of function {'.'.join(name)}", f"Spark takes its definition for none ({error})", "replace it, or drop it"
         ) from error
 

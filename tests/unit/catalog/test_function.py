@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_sql.catalog.function import FileDefinition, Function, decode_function, encode_function, function_json
 from tests.catalogs.test_functions import FULL, ONE
 
@@ -33,7 +33,6 @@ def test_java_writes() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "[]",
         '{"definitions": []}',
         '{"definitions": {"spark": {}}}',
@@ -45,7 +44,13 @@ def test_java_writes() -> None:
     ],
 )
 def test_what_is_no_function(text: str) -> None:
-    with pytest.raises(CorruptFileError, match="drop the function"):
+    with pytest.raises(UnfamiliarFormError, match="left as it is.*drop the function"):
+        decode_function("f", text.encode())
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"comment": "a"}'[:-2]])
+def test_what_is_damaged(text: str) -> None:
+    with pytest.raises(CorruptFileError, match="restore it from a backup, or drop the function"):
         decode_function("f", text.encode())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import CorruptFileError, StorageError
+from paimon_core.errors import StorageError, UnreadableFileError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.filesystem import FileSystemCatalog
@@ -40,7 +40,7 @@ def test_damaged_ones(catalog: FileSystemCatalog, folder: Path, content: bytes) 
     catalog.create_function(F, FUNCTION)
     (folder / "f.json").write_bytes(content)
     assert catalog.list_functions("db") == ["f"] and catalog.function_exists(F)
-    with pytest.raises(CorruptFileError, match=r"f\.json"):
+    with pytest.raises(UnreadableFileError, match=r"f\.json"):
         catalog.load_function(F)
     catalog.replace_function(F, OTHER)
     assert catalog.load_function(F) == OTHER

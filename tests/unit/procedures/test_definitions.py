@@ -78,7 +78,7 @@ def test_a_function_of_javas_page(calls: Calls) -> None:
     ("wrong", "says"),
     [
         ({"inputParams": "length INT"}, "inputParams cannot be 'length INT'"),
-        ({"inputParams": "{}"}, "'f' cannot be created: it is no function"),
+        ({"inputParams": "{}"}, "'f' cannot be created: as a function, "),
         ({"returnParams": '[{"id": 0, "name": "a", "type": "WHAT"}]'}, "'f' cannot be used: Columns of type WHAT"),
         ({"returnParams": "[" * 100_000}, "returnParams cannot be"),
         ({"options": "x"}, "options cannot be 'x'"),

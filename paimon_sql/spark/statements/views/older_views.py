@@ -14,7 +14,7 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
-from paimon_core.errors import CorruptFileError, InvalidNameError, UnsupportedFeatureError, ViewNotFoundError
+from paimon_core.errors import InvalidNameError, UnreadableFileError, UnsupportedFeatureError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SupportsViews, check_is_view_name
 from paimon_sql.catalog.view import View
@@ -235,7 +235,7 @@ def _definition(views: SupportsViews, identifier: Identifier) -> View | None:
         return views.load_view(identifier)
     except ViewNotFoundError:
         return None
-    except CorruptFileError as e:
+    except UnreadableFileError as e:
         raise e.changed(advice="replace it with CREATE OR REPLACE VIEW, or drop it") from e
 
 

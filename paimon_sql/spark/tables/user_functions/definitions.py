@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql.types import StructType
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import DataField
 from paimon_sql.catalog.function import Definition, Function, LambdaDefinition, SqlDefinition
@@ -124,14 +124,14 @@ def kind_of(definition: Definition) -> str:
 
 
 def place_of(function: Function, catalog: str, name: Identifier) -> tuple[str, ...]:
-    """The catalog and the namespace in which the body's names are looked up. Raises `CorruptFileError`."""
+    """The catalog and the namespace in which the body's names are looked up. Raises `UnfamiliarFormError`."""
     count = function.options.get(f"{_PLACE}numParts")
     if count is None:
         return (catalog, name.database)
     try:
         parts = [function.options[f"{_PLACE}part.{i}"] for i in range(min(int(count), 100))]
     except (KeyError, ValueError) as e:
-        raise CorruptFileError(f"of function {name}", f"it has no {_PLACE} parts ({e})", "create it anew") from e
+        raise UnfamiliarFormError(f"of function {name}", f"it has no {_PLACE} parts ({e})", "create it anew") from e
     own = parts and function.options.get(_IN_OWN) == "true"
     return (catalog, *parts[1:]) if own else tuple(parts)
 
@@ -167,7 +167,7 @@ class Texts:
 def spark_properties(
     function: Function, texts: Texts, body: tuple[str, bool], catalog: str, name: Identifier
 ) -> dict[str, str]:
-    """A function as Spark keeps one; `body` is its text, and whether that is a query. Raises `CorruptFileError`."""
+    """A function as Spark keeps one; `body` is its text, and whether that is a query. Raises `UnfamiliarFormError`."""
     place = place_of(function, catalog, name)
     options = {k: v for k, v in function.options.items() if not k.startswith((_OPTION, _PLACE, "paimon-sql."))}
     contains_sql = function.options.get(_CONTAINS_SQL)
@@ -199,9 +199,9 @@ def reads_data(function: Function) -> bool:
 
 
 def result_type(function: Function, name: Identifier) -> DataField:
-    """What a scalar function gives. Raises `CorruptFileError` where the definition does not say."""
+    """What a scalar function gives. Raises `UnfamiliarFormError` where the definition does not say."""
     if not function.results:
-        raise CorruptFileError(f"of function {name}", "it says no type of its result", "create it anew")
+        raise UnfamiliarFormError(f"of function {name}", "it says no type of its result", "create it anew")
     return function.results[0]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_core.errors import (
-    CorruptFileError,
     DatabaseNotFoundError,
     InvalidNameError,
+    UnreadableFileError,
     UnsupportedFeatureError,
     ViewExistsError,
     ViewNotFoundError,
@@ -143,8 +143,8 @@ def views_of(catalog: Catalog, namespace: Any) -> list[str]:
 
 
 def _readable(catalog: SupportsViews, name: Identifier) -> View | None:
-    """A view as it is, None for one whose definition is damaged, and which is to be replaced."""
+    """A view as it is, None for one whose definition cannot be read, and which is to be replaced."""
     try:
         return catalog.load_view(name)
-    except CorruptFileError:
+    except UnreadableFileError:
         return None

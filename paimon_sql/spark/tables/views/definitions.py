@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.io.load import check_no_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.view import SPARK_COLUMNS as _COLUMNS
@@ -71,11 +71,11 @@ def altered_view(old: View | None, new: View, name: Identifier) -> View:
 
 
 def spark_view(view: View, catalog: str, name: Identifier) -> ViewDefinition:
-    """A kept view as Spark runs it. Raises `CorruptFileError`."""
+    """A kept view as Spark runs it. Raises `UnfamiliarFormError`."""
     comment = {} if view.comment is None else {_COMMENT: view.comment}
     mode = view.settings.get(_MODE, _MODES[0])
     if mode not in _MODES:
-        raise _corrupt(name, f"{_MODE} is {mode!r}")
+        raise _unfamiliar(name, f"{_MODE} is {mode!r}")
     return ViewDefinition(
         to_struct(view.fields).json(),
         {**view.options, **comment},
@@ -107,16 +107,16 @@ def _names(name: Identifier, view: View) -> tuple[str, ...]:
         return tuple(f.name for f in view.fields)
     found = _loaded(name, view.settings[_COLUMNS])
     if not isinstance(found, list) or not all(isinstance(n, str) for n in found):
-        raise _corrupt(name, f"{_COLUMNS} are no names")
+        raise _unfamiliar(name, f"{_COLUMNS} are no names")
     if found and len(found) != len(view.fields):
-        raise _corrupt(name, f"{_COLUMNS} are {len(found)} names for {len(view.fields)} columns")
+        raise _unfamiliar(name, f"{_COLUMNS} are {len(found)} names for {len(view.fields)} columns")
     return tuple(found)
 
 
 def _texts(name: Identifier, settings: Mapping[str, str]) -> dict[str, str]:
     found = _loaded(name, settings.get(_CONFIGS, "{}"))
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-        raise _corrupt(name, f"{_CONFIGS} are no texts")
+        raise _unfamiliar(name, f"{_CONFIGS} are no texts")
     return found
 
 
@@ -124,8 +124,8 @@ def _loaded(name: Identifier, text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise _corrupt(name, f"it has no JSON where there should be ({e})") from e
+        raise _unfamiliar(name, f"it has no JSON where there should be ({e})") from e
 
 
-def _corrupt(name: Identifier, cause: str) -> CorruptFileError:
-    return CorruptFileError(f"of view {name}", cause, "drop the view and create it anew")
+def _unfamiliar(name: Identifier, cause: str) -> UnfamiliarFormError:
+    return UnfamiliarFormError(f"of view {name}", cause, "drop the view and create it anew")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING, DataField, parse_type
 from paimon_sql.catalog.view import View
@@ -190,8 +190,8 @@ def test_rows_and_texts_of_a_length_of_spark() -> None:
         entry(None, {"k": "int"}),
     ],
 )
-def test_entries_that_are_damaged(table: Any) -> None:
-    with pytest.raises(CorruptFileError, match=r"the metastore's entry of view db\.v"):
+def test_entries_that_are_of_another_form(table: Any) -> None:
+    with pytest.raises(UnfamiliarFormError, match=r"the metastore's entry of view db\.v"):
         read_view(table)
 
 
