@@ -9,7 +9,7 @@ from functools import partial
 
 from paimon_core.errors import InvalidNameError, NoPrivilegeError, TableNotFoundError
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize
+from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize, without_links
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
@@ -116,7 +116,8 @@ class PathCatalog:
             raise InvalidNameError(f"{identifier} is no path of a table.")
         options, path = self.settings(), str(identifier.base)
         io = load_file_io(path, options)
-        _check_no_users(io, path)
+        for location in dict.fromkeys((path, without_links(path))):
+            _check_no_users(io, location)
         common = (io, self.cache.under(options), Allowed.of(options))
         return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(options))
 

@@ -88,7 +88,7 @@ class ObjectTable:
         location = object_location(store)
         if location == store.root:
             return ObjectTable(store, location, store.io)
-        if store.allowed.external_paths is not None and not store.allowed.takes_path(location):
+        if not store.allowed.takes_named_file(location, store.root):
             raise NotAllowedError(
                 f"Table {store.name} cannot list {without_secrets(location)}: it is outside of the catalog's "
                 f"'{EXTERNAL_PATHS}'. Who trusts the table with it adds it to these."

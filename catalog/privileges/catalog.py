@@ -176,7 +176,8 @@ class PrivilegedCatalog:
         io: FileIO = store.io
         if not rights.insert:
             io = ReadOnlyFileIO(io, str(no_privilege(rights.user, ["INSERT"], "table", str(identifier.base))))
-        return replace(table, store=replace(store, io=io, rights=rights))
+        allowed = replace(store.allowed, with_users=self.accounts.warehouse)
+        return replace(table, store=replace(store, io=io, rights=rights, allowed=allowed))
 
     def _staged(self, staged: StagedTable, identifier: Identifier) -> StagedTable:
         return replace(staged, table=self._guarded(staged.table, identifier, self.grants))

@@ -77,6 +77,11 @@ def is_storage_option(key: str) -> bool:
     return key.lower().startswith((_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes)))
 
 
+def without_links(path: str) -> str:
+    """A normalized location, each symbolic link of a local one replaced by the folder or file that it leads to."""
+    return path if "://" in path else os.path.realpath(path)
+
+
 def normalize(uri: str) -> str:
     """A location as it is compared: absolute, no trailing slash; local ones are plain paths, nothing is unescaped.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.io.load import normalize
+from paimon_core.io.load import normalize, without_links
 from paimon_core.options import names
 
 EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
@@ -23,11 +23,12 @@ ICEBERG_CATALOGS = "allowed-iceberg-catalogs"
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """`external_paths` None: the catalog does not say."""
+    """`external_paths` None: the catalog does not say. `with_users` is the warehouse, if it has users, "" if not."""
 
     external_paths: tuple[str, ...] | None = None
     mark_done_urls: tuple[str, ...] = ()
     iceberg_catalogs: tuple[str, ...] = ()
+    with_users: str = ""
 
     @staticmethod
     def of(options: Mapping[str, str]) -> Allowed:
@@ -41,9 +42,21 @@ class Allowed:
 
     def takes_path(self, path: str) -> bool:
         """Whether a path, in its one spelling, is one of the locations, or below one."""
-        return ".." not in path.split("/") and any(
-            f"{path}/".startswith(f"{allowed.rstrip('/')}/") for allowed in self.external_paths or ()
-        )
+        return any(_is_in(path, allowed) for allowed in self.external_paths or ())
+
+    def takes_named_file(self, path: str, root: str) -> bool:
+        """Whether rows or options of a table at `root` may name a location that is read: any, unless the catalog
+        says which, or its warehouse has users. Then it is below the table or one of the locations, wherever links lead,
+        and in no other folder of a warehouse with users."""
+        if self.external_paths is None and not self.with_users:
+            return True
+        real, own = without_links(path), without_links(root)
+        if _is_in(path, root) and _is_in(real, own):
+            return True
+        warehouses = (self.with_users, without_links(self.with_users)) if self.with_users else ()
+        if any(_is_in(p, warehouse) for p in (path, real) for warehouse in warehouses):
+            return False
+        return self.takes_path(path) and any(_is_in(real, without_links(p)) for p in self.external_paths or ())
 
     def takes_url(self, url: str) -> bool:
         """Whether an address is one of those allowed, or below one: same scheme, host and port."""
@@ -52,6 +65,10 @@ class Allowed:
     def takes_iceberg_server(self, url: str) -> bool:
         """As `takes_url`, of a server of Iceberg's REST API."""
         return _takes(self.iceberg_catalogs, url)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return ".." not in path.split("/") and f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def _location(path: str) -> str:

@@ -89,12 +89,14 @@ class DescribedBlobs:
             raise InvalidDataError(f"A blob descriptor names {e}.") from e
 
     def _check_allowed(self, path: str) -> None:
-        is_own = f"{path}/".startswith(f"{self.root}/") and ".." not in path.split("/")
-        if self.allowed.external_paths is None or is_own or self.allowed.takes_path(path):
+        if self.allowed.takes_named_file(path, self.root):
             return
+        where = "in none of the locations that the catalog's option"
+        if self.allowed.with_users:
+            where = f"of another table of a warehouse with users, or {where}"
         raise NotAllowedError(
-            f"A blob descriptor names {without_secrets(path)}, which is in none of the locations that the catalog's "
-            f"option '{EXTERNAL_PATHS}' names: add its location there, or leave the row out."
+            f"A blob descriptor names {without_secrets(path)}, which is {where} '{EXTERNAL_PATHS}' names: add its location there, "
+            "or leave the row out."
         )
 
     def _storage(self, path: str) -> FileIO:

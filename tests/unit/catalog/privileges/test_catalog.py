@@ -18,14 +18,18 @@ from paimon_core.errors import (
     DatabaseNotFoundError,
     InvalidOptionError,
     NoPrivilegeError,
+    NotAllowedError,
     NotFoundError,
     PaimonError,
     TableNotFoundError,
 )
 from paimon_core.io.load import load_file_io
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
+from paimon_core.store.allowed import EXTERNAL_PATHS
+from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
 from paimon_sql.catalog.base import (
@@ -284,6 +288,44 @@ def test_paths_lead_into_no_warehouse_with_users(world: World) -> None:
             paths.load_table(path_identifier(path))
     with pytest.raises(TableNotFoundError):
         paths.load_table(path_identifier(f"{world.warehouse}/../elsewhere.db/t"))
+
+
+def test_links_lead_into_no_warehouse_with_users(world: World, tmp_path: Path) -> None:
+    (tmp_path / "table").symlink_to(f"{world.warehouse}/default.db/t")
+    (tmp_path / "database").symlink_to(f"{world.warehouse}/default.db")
+    (tmp_path / "whole").symlink_to(world.warehouse)
+    for path in ("table", "database/t", "whole/default.db/t", "whole/user.sys"):
+        with pytest.raises(NoPrivilegeError, match="in a warehouse with users"):
+            PathCatalog(dict).load_table(path_identifier(f"{tmp_path}/{path}"))
+
+
+def test_descriptors_lead_to_no_other_table(world: World, tmp_path: Path) -> None:
+    """Of a user's own table: its files, and what the catalog says; not the tables of others, nor that of users."""
+    outside, link = tmp_path / "outside" / "f", tmp_path / "outside" / "link"
+    outside.parent.mkdir()
+    outside.write_bytes(b"bytes")
+    secret = next(Path(world.warehouse, "default.db", "t").glob("bucket-0/*"))
+    link.symlink_to(secret)
+    users = next(p for p in Path(world.warehouse, "user.sys").rglob("*") if p.is_file())
+    catalog = world.user("ann", ("CREATE_TABLE", "other"), ("SELECT", "other"), ("INSERT", "other"))
+    catalog.create_table(X, SCHEMA)
+    own = Path(catalog.load_table(X).store.root, "f")
+    own.write_bytes(b"bytes")
+    inner = own.with_name("inner")
+    inner.symlink_to(secret)
+
+    def read(options: dict[str, str], path: Path) -> bytes:
+        opened = load_catalog({"warehouse": world.warehouse, "user": "ann", "password": "pw of ann", **options})
+        return DescribedBlobs.of(opened.load_table(X).store).read(BlobDescriptor(str(path)))
+
+    outside_too = {EXTERNAL_PATHS: f"{outside.parent},{world.warehouse}"}
+    assert read({}, own) == read(outside_too, own) == read(outside_too, outside) == b"bytes"
+    for path in (secret, users, link, inner, outside, Path(f"{own.parent}/../../default.db/t", *secret.parts[-2:])):
+        with pytest.raises(NotAllowedError, match="a warehouse with users"):
+            read({}, path)
+        if path != outside:
+            with pytest.raises(NotAllowedError, match="a warehouse with users"):
+                read(outside_too, path)
 
 
 def test_what_is_stored_is_java_s(world: World) -> None:
