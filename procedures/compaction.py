@@ -8,11 +8,13 @@ from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.io.failure import on_certain_failure
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
@@ -189,7 +191,8 @@ def rescale(
     """Divide the rows of a table among `bucket_num` buckets (default: the table's option `bucket`), or those of some
     partitions: those named (`dt=2024-01-01;dt=2024-01-02`), or those that satisfy `where`.
 
-    It is one commit, an overwrite of the same rows; one that comes in between makes it fail. The result is true.
+    It is one commit, an overwrite of the same rows; one that comes in between makes it fail. A number other than the
+    option becomes the option, and is for all partitions. The result is true.
     """
     target = context.load_table(table)
     target.check_writable()
@@ -205,6 +208,12 @@ def rescale(
         )
     if buckets < 1:
         raise InvalidOptionError(f"bucket_num cannot be {buckets}: it is 1 or more.")
+    changes_option = own != POSTPONED and buckets != own
+    if changes_option and (partitions is not None or where is not None):
+        raise InvalidOptionError(
+            f"Some partitions of table {target.name} cannot have {buckets} buckets, since its option '{BUCKET.key}' is "
+            f"{own} and nothing could be written to them: alter the option first, or rescale all partitions."
+        )
     target = target.for_write()
     snapshot = target.latest_snapshot()
     if snapshot is None:
@@ -213,6 +222,20 @@ def rescale(
     moves = target.bucket_moves(context.executor, f"rescale {target.name}")
     messages = moves.rescale(chosen, buckets)
     if messages:
-        info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
-        target.commit_or_abort(messages, info)
+        _commit_rescaled(context, table, target, messages, buckets if changes_option else None)
     return [(True,)]
+
+
+def _commit_rescaled(
+    context: ProcedureContext, name: str, table: Table, messages: Sequence[CommitMessage], buckets: int | None
+) -> None:
+    """Commit rows in other buckets, under a schema whose option says so many; None for the schema as it is."""
+    info = CommitInfo(user=table.new_commit_user(), operation=Operation.OVERWRITE)
+    if buckets is None:
+        table.commit_or_abort(messages, info)
+        return
+    identifier, before = context.identifier(name), str(table.store.options[BUCKET])
+    with on_certain_failure(lambda: table.abort(messages)):
+        context.catalog.alter_table(identifier, [SetOption(BUCKET.key, str(buckets))])
+    with on_certain_failure(lambda: context.catalog.alter_table(identifier, [SetOption(BUCKET.key, before)])):
+        context.load_table(name).for_write().commit_or_abort(messages, info)

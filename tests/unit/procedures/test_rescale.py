@@ -43,14 +43,41 @@ def test_rescale(warehouse: str, options: dict[str, str]) -> None:
     assert (stored.read(table), {of for _, of in buckets(table)}) == (before, {5})
     made = table.latest_snapshot()
     assert made is not None and (made.commit_kind, made.operation) == (CommitKind.OVERWRITE, Operation.OVERWRITE)
-    with pytest.raises(CommitConflictError, match="new bucket num 2, but the previous bucket num is 5"):
-        stored.insert(table, rows(40, 44))
-    call(warehouse, "rescale")  # what the table says
+    table = stored.open_table(warehouse)
+    assert (table.schema.options["bucket"], made.schema_id) == ("5", table.schema.id), "in the same commit"
     stored.insert(table, rows(40, 44))
     assert stored.read(table) == before + rows(40, 44)
     last = table.latest_snapshot()
     call(warehouse, "rescale")  # the same number: rows that are added meanwhile would be older than those moved
     assert table.latest_snapshot() == last
+
+
+def test_a_rescale_that_fails_leaves_the_option(warehouse: str) -> None:
+    stored.insert(stored.create_table(warehouse, bucket="2", bucket_key="k"), rows(0, 9))
+
+    class Slow(Tasks):
+        def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+            found = super().run(job)
+            stored.insert(stored.open_table(warehouse), rows(9, 12))
+            return found
+
+    context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Slow())
+    with pytest.raises(CommitConflictError):
+        PROCEDURES["rescale"].call(context, {"table": "t", "bucket_num": 3})
+    table = stored.open_table(warehouse)
+    assert table.schema.options["bucket"] == "2" and {of for _, of in buckets(table)} == {2}
+    stored.insert(table, rows(12, 15))
+    assert stored.read(table) == rows(0, 15)
+
+
+def test_some_partitions_have_the_number_of_the_table(warehouse: str) -> None:
+    table = stored.create_table(warehouse, bucket="2", bucket_key="v", partition="k")
+    stored.insert(table, rows(0, 3))
+    for some in ({"partitions": "k=1"}, {"where": "k = 1"}):
+        with pytest.raises(InvalidOptionError, match="alter the option first"):
+            call(warehouse, "rescale", bucket_num=3, **some)
+    call(warehouse, "rescale", bucket_num=2, partitions="k=1")
+    stored.insert(table, rows(0, 3))
 
 
 def test_what_cannot_be_rescaled(warehouse: str) -> None:
