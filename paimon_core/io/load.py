@@ -11,7 +11,6 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
 from paimon_core.io.local import LocalFileIO
-from paimon_core.options.iceberg import ICEBERG_REST
 from paimon_core.secrets import is_secret, without_secrets
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -54,9 +53,9 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` where options of a table are secrets of a storage, or of a catalog of Iceberg's: its
-    schema is a file that all who read the table can read."""
-    if found := sorted(k for k in options if (is_storage_option(k) or k.startswith(ICEBERG_REST)) and is_secret(k)):
+    """Raises `InvalidOptionError` if options of a table are secrets, whatever they are for: whoever reads the table can
+    read its schema."""
+    if found := sorted(filter(is_secret, options)):
         raise InvalidOptionError(
             f"Table {table} cannot have the option {found[0]!r}: a table's options are in a file that everyone reads "
             f"who reads the table. Give it to the catalog, as spark.sql.catalog.NAME.{found[0]}."

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from paimon_core.errors import InvalidOptionError
@@ -19,16 +19,19 @@ from paimon_core.options import names
 
 EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
 ICEBERG_CATALOGS = "allowed-iceberg-catalogs"
+DESCRIPTORS = "blob-descriptor."
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """`external_paths` None: the catalog does not say. `with_users` is the warehouse, if it has users, "" if not."""
+    """`external_paths` None: the catalog does not say. `with_users` is the warehouse, if it has users, "" if not.
+    `descriptors` are options that say how the storages of blob descriptors are reached."""
 
     external_paths: tuple[str, ...] | None = None
     mark_done_urls: tuple[str, ...] = ()
     iceberg_catalogs: tuple[str, ...] = ()
     with_users: str = ""
+    descriptors: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(options: Mapping[str, str]) -> Allowed:
@@ -38,7 +41,9 @@ class Allowed:
         for url in urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise InvalidOptionError(f"Option '{MARK_DONE_URLS}' cannot have {url!r}: write https://host/path.")
-        return Allowed(None if paths is None else tuple(_location(p) for p in names(paths)), urls, catalogs)
+        given = sorted((k.removeprefix(DESCRIPTORS), v) for k, v in options.items() if k.startswith(DESCRIPTORS))
+        allowed = None if paths is None else tuple(_location(p) for p in names(paths))
+        return Allowed(allowed, urls, catalogs, descriptors=tuple(given))
 
     def takes_path(self, path: str) -> bool:
         """Whether a path, in its one spelling, is one of the locations, or below one."""

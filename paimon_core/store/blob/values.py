@@ -17,12 +17,11 @@ from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
-from paimon_core.store.allowed import EXTERNAL_PATHS, Allowed
+from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
 _UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
 _MOST_SIZE = 2**40  # more than a file has: a damaged descriptor may say so
-_PREFIX = "blob-descriptor."  # of options that say how to reach the storages of descriptors
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class DescribedBlobs:
     @staticmethod
     def of(store: TableStore) -> DescribedBlobs:
         values = store.options.values
-        given = {key.removeprefix(_PREFIX): value for key, value in values.items() if key.startswith(_PREFIX)}
-        return DescribedBlobs(store.io, store.root, given, store.allowed)
+        given = {k.removeprefix(DESCRIPTORS): value for k, value in values.items() if k.startswith(DESCRIPTORS)}
+        return DescribedBlobs(store.io, store.root, dict(store.allowed.descriptors) | given, store.allowed)
 
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
         """The bytes that each value stands for, as far as descriptors say them; shape (rows,)."""
@@ -95,8 +94,8 @@ class DescribedBlobs:
         if self.allowed.with_users:
             where = f"of another table of a warehouse with users, or {where}"
         raise NotAllowedError(
-            f"A blob descriptor names {without_secrets(path)}, which is {where} '{EXTERNAL_PATHS}' names: add its location there, "
-            "or leave the row out."
+            f"A blob descriptor names {without_secrets(path)}, which is {where} '{EXTERNAL_PATHS}' names: add its "
+            "location there, or leave the row out."
         )
 
     def _storage(self, path: str) -> FileIO:

@@ -13,6 +13,7 @@ import pytest
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CorruptFileError, InvalidOptionError, NotAllowedError, PaimonError
+from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.release import delete_files
@@ -259,6 +260,24 @@ def test_reports_are_refused_where_they_are_defined(tmp_path: Path) -> None:
         load_catalog({"warehouse": str(tmp_path)}).alter_table(T, changes)
     assert open_table(str(tmp_path)).schema == table.schema
     load_catalog({"warehouse": str(tmp_path), MARK_DONE_URLS: "http://hook"}).alter_table(T, changes)
+
+
+def test_storages_of_descriptors_are_options_of_the_catalog() -> None:
+    allowed = Allowed.of({"blob-descriptor.s3.secret-key": "hush", "s3.secret-key": "own", "warehouse": "w"})
+    assert allowed.descriptors == (("s3.secret-key", "hush"),) and "hush" not in repr(allowed)
+
+
+@pytest.mark.parametrize(
+    "key", ["blob-descriptor.s3.secret-key", "s3.secret-key", "kafka.password", "My-Token", "lake.account.key.api_key"]
+)
+def test_no_table_has_a_secret(tmp_path: Path, key: str) -> None:
+    with pytest.raises(InvalidOptionError, match="everyone reads") as refused:
+        check_no_secrets("t", {"bucket": "1", key: "hush"})
+    assert "hush" not in str(refused.value)
+    table = create_table(str(tmp_path))
+    with pytest.raises(InvalidOptionError, match="everyone reads"):
+        load_catalog({"warehouse": str(tmp_path)}).alter_table(T, [SetOption(key, "hush")])
+    assert open_table(str(tmp_path)).schema == table.schema
 
 
 def test_files_that_blobs_name(tmp_path: Path) -> None:
