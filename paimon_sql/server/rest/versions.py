@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -43,6 +45,8 @@ from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page, page_size
 from paimon_sql.server.rest.tables import table_id
 
+_AHEAD = 24 * 60 * 60  # seconds that the clock of a client may be ahead
+
 
 def commit(catalog: SupportsDatabases, call: Call) -> Node:
     """Publish the next snapshot of a table, if it still is the next: `success` says whether it was published. A request
@@ -74,7 +78,31 @@ def _checked(table: Table, data: bytes) -> Snapshot:
         raise InvalidDataError("The snapshot names files by paths: names are wanted.")
     if snapshot.schema_id not in schema_ids(table.store.io, table.store.paths.version_root):
         raise InvalidDataError(f"Table {table.name} has no schema {snapshot.schema_id}.")
+    _check_numbers(snapshot)
     return snapshot
+
+
+def _check_numbers(snapshot: Snapshot) -> None:
+    """Raises `InvalidDataError` for a time that is not near this server's, and for numbers that no file can hold."""
+    latest = (time.time() + _AHEAD) * 1000
+    if not 0 <= snapshot.time_millis <= latest:
+        raise InvalidDataError(
+            f"The snapshot cannot be of the time {snapshot.time_millis}: milliseconds since 1970, at most a day ahead "
+            "of the server's clock, are wanted."
+        )
+    numbers = [value for field in fields(snapshot) if isinstance(value := getattr(snapshot, field.name), int)]
+    if any(not -(2**63) <= number < 2**63 for number in numbers):
+        raise InvalidDataError("The snapshot has a number beyond 64 bits.")
+
+
+def _check_files(table: Table, snapshot: Snapshot) -> None:
+    """Raises `InvalidDataError` if a file that the snapshot names is not there: nobody could read the table."""
+    store = table.store
+    lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list)
+    named = [store.paths.manifest(name) for name in (*lists, snapshot.index_manifest) if name]
+    for path in named:
+        if not store.io.exists(path):
+            raise InvalidDataError(f"The snapshot names {path}, and there is no such file.")
 
 
 def _publish(table: Table, snapshot: Snapshot, data: bytes, base: str | None) -> bool:
@@ -87,6 +115,7 @@ def _publish(table: Table, snapshot: Snapshot, data: bytes, base: str | None) ->
     is_base = base is None or (latest is not None and latest.uuid == base)
     if snapshot.id != follows or not is_base:
         return False
+    _check_files(table, snapshot)
     try:
         outcome = table.publisher.publish(store.paths.snapshot(snapshot.id), data)
     except CommitUnknownError:
