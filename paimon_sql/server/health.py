@@ -1,4 +1,4 @@
-"""`GET /health`: 200 while the server takes clients, 503 while it stops; for load balancers and probes."""
+"""`GET /health`: 200 while the server takes clients, else 503; for load balancers and probes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -23,6 +24,41 @@ def start_health(host: str, port: int, answer: Answer) -> ThreadingHTTPServer:
     server = _Server((host, port), _handler(answer))
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
+
+
+class InTime:
+    """An answer that is asked for elsewhere, one at a time, and is `failed` where it does not come in some seconds."""
+
+    def __init__(self, answer: Answer, seconds: float = 5.0) -> None:
+        self._answer, self._seconds = answer, seconds
+        self._pool, self._lock = ThreadPoolExecutor(1, thread_name_prefix="health"), threading.Lock()
+        self._asked: Future[Mapping[str, Any]] | None = None
+
+    def __call__(self) -> Mapping[str, Any]:
+        with self._lock:
+            if self._asked is None or self._asked.done():
+                self._asked = self._pool.submit(self._answer)
+            asked = self._asked
+        try:
+            return asked.result(self._seconds)
+        except TimeoutError:
+            return {"status": "failed", "reason": f"the driver did not answer in {self._seconds:g} seconds"}
+        except Exception as error:
+            return {"status": "failed", "reason": type(error).__name__}
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def listens(host: str, port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    try:
+        with socket.create_connection((here, port), timeout=2):
+            return True
+    except OSError:
+        return False
 
 
 class _Server(ThreadingHTTPServer):

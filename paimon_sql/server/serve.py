@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
-from paimon_sql.server.health import start_health
+from paimon_sql.server.health import InTime, listens, start_health
 from paimon_sql.server.reads.listed import listed
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.server.waiting import MOST, SECONDS
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
     guard_thrift_sessions,
+    limit_thrift_logins,
     prepare_connect_catalogs,
     put_on_class_path,
     refuse_connect_writes,
@@ -32,7 +34,9 @@ from paimon_sql.spark.jvm.client_sessions import (
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.servers import (
     EndedStatement,
+    bound_results,
     ended_statements,
+    is_alive,
     open_sessions,
     running_statements,
     start_connect_server,
@@ -45,6 +49,7 @@ from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two looks at statements
+_DYING = 10.0  # seconds in which a JVM that answers nothing any more ends
 
 Say = Callable[[str], None]
 
@@ -57,6 +62,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
+    bound_results(jvm)
     if settings.read_only:
         refuse_writes(jvm, java_session(spark), _reads(jvm, settings))
     with ExitStack() as servers:
@@ -70,11 +76,34 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
             servers.enter_context(_health(jvm, settings, stop))
             say(f"Health: http://{settings.host}:{settings.health}/health")
         while not stop.wait(_POLL):
-            _log(jvm, log, say)
+            _watch(jvm, log, say)
         say("Stopping: waiting for statements that run.")
         drained = _drain(jvm, settings.drain)
         _log(jvm, log, say, fetched=False)
     return drained
+
+
+def stop_driver(spark: SparkSession) -> None:
+    """Stop the driver, if its JVM still runs."""
+    with suppress(Py4JError, OSError):
+        spark.stop()
+
+
+def _watch(jvm: Jvm, log: StatementLog, say: Say) -> None:
+    """Log what has ended. Raises `StorageError` once the driver's JVM is no more."""
+    try:
+        _log(jvm, log, say)
+    except (Py4JError, OSError):
+        until = time.monotonic() + _DYING
+        while not jvm.has_ended and time.monotonic() < until:
+            time.sleep(0.1)
+        if not jvm.has_ended:
+            raise
+    if jvm.has_ended:
+        raise StorageError(
+            "The driver's JVM has ended, as it does when its memory is used up: start the server again, with more "
+            "--driver-memory, or with smaller answers (--result-rows, spark.driver.maxResultSize)."
+        )
 
 
 def _of_clients(spark: SparkSession) -> dict[str, str]:
@@ -90,11 +119,13 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
+        limit_thrift_logins(jvm, server, MOST, int(2 * SECONDS))
         guard_thrift_sessions(jvm, server, _reads(jvm, settings))
         watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
-        server.stop()
+        with suppress(Py4JError, OSError):  # of a JVM that has ended
+            server.stop()
 
 
 @contextmanager
@@ -111,18 +142,27 @@ def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path
     try:
         yield
     finally:
-        stop_connect_server(jvm, server)
+        with suppress(Py4JError, OSError):
+            stop_connect_server(jvm, server)
 
 
 @contextmanager
 def _health(jvm: Jvm, settings: ServerSettings, stop: threading.Event) -> Iterator[None]:
     def answer() -> Mapping[str, Any]:
-        status = "stopping" if stop.is_set() else "serving"
-        return {"status": status, "sessions": open_sessions(jvm), "statements": running_statements(jvm)}
+        counts = {"sessions": open_sessions(jvm), "statements": running_statements(jvm)}
+        if stop.is_set():
+            return {"status": "stopping", **counts}
+        if not is_alive(jvm):
+            return {"status": "failed", "reason": "the driver has stopped", **counts}
+        ports = (settings.thrift, settings.connect, settings.rest)
+        if not all(listens(settings.host, port) for port in ports if port is not None):
+            return {"status": "failed", "reason": "a port does not answer", **counts}
+        return {"status": "serving", **counts}
 
     assert settings.health is not None
+    in_time = InTime(answer)
     try:
-        server = start_health(settings.host, settings.health, answer)
+        server = start_health(settings.host, settings.health, in_time)
     except OSError as error:
         raise StorageError(f"Health cannot listen on {settings.host}:{settings.health}: {error.strerror}.") from error
     try:
@@ -130,6 +170,7 @@ def _health(jvm: Jvm, settings: ServerSettings, stop: threading.Event) -> Iterat
     finally:
         server.shutdown()
         server.server_close()
+        in_time.close()
 
 
 @contextmanager

@@ -22,14 +22,16 @@ from paimon_core.escapes import visible
 from paimon_sql.server.passwords import set_password
 from paimon_sql.server.rest.door import open_door, wait
 from paimon_sql.server.rest.users import add_token
-from paimon_sql.server.serve import serve
+from paimon_sql.server.serve import serve, stop_driver
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
-_CLASS_PATH = "spark.driver.extraClassPath"
+_CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
+_ENDS = "-XX:+ExitOnOutOfMemoryError"  # a driver without memory serves nobody, and does not say so
+_GRACE = 30  # seconds, behind those that statements have, after which the process ends in any case
 
 
 def run_server(words: Sequence[str]) -> int:
@@ -54,8 +56,14 @@ def run_server(words: Sequence[str]) -> int:
 
 def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> int:
     stop = threading.Event()
+
+    def ask_to_stop(*_: object) -> None:
+        if not stop.is_set():
+            stop.set()
+            _end_after(settings.drain + _GRACE)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, ask_to_stop)
     with ExitStack() as doors:
         if settings.rest is not None:
             doors.enter_context(open_door(catalog_options(arguments, arguments.conf), settings, _say))
@@ -66,7 +74,15 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
         try:
             return 0 if serve(session, settings, class_path, stop, _say) else 1
         finally:
-            session.stop()
+            _end_after(_GRACE)
+            stop_driver(session)
+
+
+def _end_after(seconds: float) -> None:
+    """End this process in any case: a JVM that answers nothing would hold it for ever."""
+    timer = threading.Timer(seconds, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -152,6 +168,7 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
 
 def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
     given = dict(arguments.conf)
+    given[_JAVA_OPTIONS] = " ".join(filter(None, (given.get(_JAVA_OPTIONS), _ENDS)))
     given[_CLASS_PATH] = os.pathsep.join(filter(None, (str(class_path), given.get(_CLASS_PATH))))
     warnings.filterwarnings("ignore", module="pyspark")
     with quiet_start():

@@ -6,9 +6,11 @@ import hashlib
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -109,6 +111,19 @@ def test_sessions_over_thrift(server: Server, folder: Path) -> None:
         overlay = ttypes.TExecuteStatementReq(client._sessionHandle, "SELECT 1", {"fs.file.impl": "Evil"}, False)
         assert client._client.ExecuteStatement(overlay).status.statusCode == ttypes.TStatusCode.ERROR_STATUS
     assert contents(folder) == before
+
+
+def test_silent_connections_over_thrift(server: Server) -> None:
+    """More than HiveServer2 has threads: the oldest make room for who logs in."""
+    silent = [socket.create_connection(("127.0.0.1", server.thrift), timeout=60) for _ in range(600)]
+    try:
+        with server.client() as client, client.cursor() as cursor:
+            assert answer(cursor, "SELECT 1") == [(1,)]
+        with suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
+    finally:
+        for one in silent:
+            one.close()
 
 
 def test_calls_over_spark_connect(server: Server, folder: Path) -> None:

@@ -71,6 +71,27 @@ def test_a_password_is_right_until_it_is_changed(users: Path, log_in: LogIn) -> 
     assert log_in("bob", "first") and not log_in("ann", "second")
 
 
+def test_who_guesses_slows_himself_down(users: Path, log_in: LogIn, jvm: Jvm) -> None:
+    file = jvm.compiled("PasswordFile")
+    set_password(users, "other", "right")
+    for number in range(5):  # a pause may be over before its end is asked for, on a slow machine
+        user = f"guessed {number}"
+        set_password(users, user, "right")
+        for wrong in range(3):
+            assert not log_in(user, f"wrong {wrong}")
+        if not log_in(user, "right"):
+            break
+    else:
+        raise AssertionError("passwords are guessed without a pause")
+    assert log_in("other", "right"), "another user at the same address"
+    file.cameFrom("another address")
+    try:
+        assert log_in(user, "right")
+    finally:
+        file.cameFrom(None)
+    assert log_in(user, "right"), "a password that was right is remembered, wherever it comes from"
+
+
 def test_a_password_that_was_right_is_not_hashed_again(users: Path, log_in: LogIn, jvm: Jvm) -> None:
     set_password(users, "ann", "right")
     assert log_in("ann", "right")

@@ -90,6 +90,25 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
 
 
 @hook(
+    "the transports of HiveServer2's connections, private fields of Thrift's",
+    "`paimon-sql serve --thrift` beside clients that do not log in",
+    Variant.of(
+        "of Spark's jars",
+        field(classes.HIVE_SERVER, "thriftCLIService"),
+        field(classes.BINARY_SERVICE, "server"),
+        field(classes.TRANSPORTS, "inputTransportFactory_"),
+        field(classes.TRANSPORTS, "outputTransportFactory_"),
+    ),
+    Variant.of(_NONE),
+)
+def limit_thrift_logins(jvm: Jvm, server: JavaObject, most: int, seconds: int) -> None:
+    """Close connections of HiveServer2 whose clients do not log in within some seconds. Of an address with more than
+    `most` of them close the oldest. Without the fields nothing is closed."""
+    if jvm.variant(limit_thrift_logins).name != _NONE:
+        jvm.compiled("ThriftLogins").install(server, most, seconds)
+
+
+@hook(
     "the managers of HiveServer2's sessions and operations, private fields of theirs",
     "limits of `paimon-sql serve --thrift`, the rows in its log, what is in the trees of BI tools",
     Variant.of(

@@ -59,6 +59,12 @@ class Jvm:
         self._set_of = lru_cache(_CACHED)(self.string_set)
         self._constants_of = lru_cache(_CACHED)(self._make_constants)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the JVM that PySpark started for this process is no more."""
+        process = getattr(self.gateway, "proc", None)
+        return process is not None and process.poll() is not None
+
     # -- classes ------------------------------------------------------------------------------------------------------
     def java_class(self, name: str) -> Any:
         """A Java class by its full name (`$` before nested ones): call it to construct, or use its static members."""

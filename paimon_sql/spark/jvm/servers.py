@@ -19,6 +19,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import java_session
 
+_LARGEST = "spark.driver.maxResultSize"
 _NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else depends on them
 
 
@@ -111,6 +112,18 @@ def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
 def open_sessions(jvm: Jvm) -> int:
     """How many sessions clients have open."""
     return _tells(jvm) and int(jvm.compiled("ServerStatements").sessions(jvm.context._jsc.sc()))
+
+
+def is_alive(jvm: Jvm) -> bool:
+    """Whether the context still runs jobs."""
+    return not jvm.context._jsc.sc().isStopped()
+
+
+def bound_results(jvm: Jvm) -> None:
+    """Refuse answers larger than a quarter of the driver's memory, unless a setting says how large they may be."""
+    conf, memory = jvm.context._jsc.sc().conf(), jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory()
+    if not conf.contains(_LARGEST):
+        conf.set(_LARGEST, f"{int(memory) // 4}b")
 
 
 def running_statements(jvm: Jvm) -> int:

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import urllib.error
 import urllib.request
 
 import pytest
 
-from paimon_sql.server.health import start_health
+from paimon_sql.server.health import InTime, listens, start_health
+
+
+def test_an_answer_that_does_not_come_is_a_failure() -> None:
+    asked, go_on = [], threading.Event()
+
+    def slow() -> dict[str, str]:
+        asked.append(1)
+        go_on.wait(60)
+        return {"status": "serving"}
+
+    answer = InTime(slow, 0.1)
+    assert [answer()["status"], answer()["status"]] == ["failed", "failed"]
+    assert len(asked) == 1, "who is asked is not asked again before he has answered"
+    go_on.set()
+    assert InTime(lambda: {"status": "serving"})() == {"status": "serving"}
+    answer.close()
+
+
+def test_a_question_that_fails_is_a_failure() -> None:
+    def fails() -> dict[str, str]:
+        raise ConnectionRefusedError("the JVM is gone")
+
+    assert InTime(fails)() == {"status": "failed", "reason": "ConnectionRefusedError"}
+
+
+def test_whether_something_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert listens("127.0.0.1", port) and listens("0.0.0.0", port)
+    assert not listens("127.0.0.1", port)
 
 
 def test_serving_and_stopping() -> None:

@@ -3,6 +3,7 @@ import java.nio.file.*;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.*;
+import java.util.concurrent.Semaphore;
 import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 import javax.security.sasl.AuthenticationException;
@@ -13,13 +14,27 @@ import org.apache.hive.service.auth.PasswdAuthenticationProvider;
  *
  * A password's hash is made to cost much, and a client logs in for each session. So a password that was right is
  * remembered until its entry changes: by a digest under a key that nobody has who does not have this memory.
+ *
+ * Who guesses slows himself down, not the others: behind some wrong passwords from an address for a user nothing is hashed
+ * for a while, and one password of a user and one of nobody are hashed at the same time.
  */
 public class PasswordFile implements PasswdAuthenticationProvider {
   private static final String NOBODY = "pbkdf2_sha256$600000$AAAAAAAAAAAAAAAAAAAAAA==$AAAA";  // costs as much as another
   private static final byte[] KEY = new byte[32];
   private static final Map RIGHT = Collections.synchronizedMap(new HashMap());  // digests of entry and password, by user
 
+  private static final int FREE = 3, MOST_SECONDS = 60, KEPT = 10000;  // wrong passwords; of a pause; addresses and users
+  private static final long REFUSAL = 300;  // milliseconds, as hashing takes: it says of nobody whether he is a user
+  private static final ThreadLocal ADDRESS = new ThreadLocal();
+  private static final Semaphore USERS = new Semaphore(1, true), STRANGERS = new Semaphore(1, true);
+  private static final Map GUESSES = new LinkedHashMap() {  // of an address and a user; guarded by itself
+    protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
+  };
+
   static { new SecureRandom().nextBytes(KEY); }
+
+  /** The address that the next passwords of this thread come from. */
+  public static void cameFrom(String address) { ADDRESS.set(address); }
 
   public void Authenticate(String user, String password) throws AuthenticationException {
     boolean right;
@@ -27,12 +42,44 @@ public class PasswordFile implements PasswdAuthenticationProvider {
       String found = entryOf(user), entry = found == null ? NOBODY : found, given = password == null ? "" : password;
       byte[] digest = digest(entry, given), known = (byte[]) RIGHT.get(user);
       boolean again = known != null && MessageDigest.isEqual(digest, known);
-      right = (again || matches(entry, given)) && found != null;
+      right = again || hashed(found != null, user, entry, given);
       if (right && !again) RIGHT.put(user, digest);
+    } catch (AuthenticationException e) {
+      throw e;
     } catch (Exception e) {
       throw new AuthenticationException("The file of users cannot be read.");
     }
     if (!right) throw new AuthenticationException("Wrong user or password.");
+  }
+
+  private static boolean hashed(boolean known, String user, String entry, String given) throws Exception {
+    String guesser = ADDRESS.get() + "\0" + (known ? user : "");
+    pause(guesser);
+    Semaphore turn = known ? USERS : STRANGERS;
+    turn.acquire();
+    boolean right;
+    try {
+      pause(guesser);  // others may have guessed while this one waited
+      right = matches(entry, given) && known;
+    } finally {
+      turn.release();
+    }
+    synchronized (GUESSES) {
+      if (right) GUESSES.remove(guesser);
+      else GUESSES.put(guesser, new long[] {GUESSES.containsKey(guesser) ? ((long[]) GUESSES.get(guesser))[0] + 1 : 1, System.nanoTime()});
+    }
+    return right;
+  }
+
+  /** Refuses who has guessed wrong too often a short while ago. */
+  private static void pause(String guesser) throws Exception {
+    long[] wrong;
+    synchronized (GUESSES) { wrong = (long[]) GUESSES.get(guesser); }
+    if (wrong == null || wrong[0] < FREE) return;
+    long seconds = Math.min(MOST_SECONDS, 4L << Math.min(wrong[0] - FREE, 10));
+    if (System.nanoTime() - wrong[1] > seconds * 1000000000L) return;
+    Thread.sleep(REFUSAL);
+    throw new AuthenticationException("Too many wrong passwords: wait up to a minute.");
   }
 
   private static String entryOf(String user) throws Exception {
