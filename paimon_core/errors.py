@@ -24,6 +24,7 @@ PaimonError
 │   ├── UnsupportedVersionError            a later version of the format wrote it
 │   └── UnfamiliarFormError                its bytes are healthy, and have a form that this version does not understand
 ├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
+│   ├── FolderMissingError                 the folder of what is written was deleted or renamed meanwhile
 │   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
 ├── NotAllowedError                        the table names what its catalog does not let it reach
 ├── NoPrivilegeError                       the user of the catalog may not do this
@@ -214,6 +215,10 @@ class UnfamiliarFormError(UnreadableFileError):
 
 class StorageError(PaimonError, OSError):
     """The storage refused or failed."""
+
+
+class FolderMissingError(StorageError, FileNotFoundError):
+    """The folder that a file is written to is not there any more."""
 
 
 class StorageRefusedError(StorageError):

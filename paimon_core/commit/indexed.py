@@ -9,11 +9,11 @@ from functools import partial
 from itertools import count
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.commit import abort, check_table, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.commit.retries import RetryLimits, Tries
-from paimon_core.errors import BucketConflictError
+from paimon_core.errors import BucketConflictError, CorruptFileError, FolderMissingError
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
@@ -67,6 +67,10 @@ def _commit_once(
 ) -> Snapshot | None:
     indexes = merge_hash_indexes(store, messages)
     with on_certain_failure(lambda: delete_hash_indexes(store, indexes.merged)):
-        made = commit(store, indexes.messages, info, publisher, overwrite)
+        try:
+            made = commit(store, indexes.messages, info, publisher, overwrite)
+        except (CorruptFileError, FolderMissingError):
+            check_table(store)  # what is missing belongs to a table that was dropped meanwhile
+            raise
     delete_hash_indexes(store, indexes.parts)
     return made

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.file_io import FileIO, writing_errors
 
 
 class Output(Protocol):
@@ -38,7 +38,7 @@ class OutputFile:
     @cached_property
     def sink(self) -> pa.NativeFile:
         self._io.make_dirs(self.path.rpartition("/")[0])
-        with storage_errors("create", self.path):
+        with writing_errors("create", self.path):
             return self._io.arrow().open_output_stream(self._io.arrow_path(self.path), compression=None)
 
     @property
@@ -48,7 +48,7 @@ class OutputFile:
 
     def finish(self) -> int:
         """Close the file and make it durable; its size in bytes."""
-        with storage_errors("write", self.path):
+        with writing_errors("write", self.path):
             size = None if self.sink.closed else self.size  # a stream around it may have closed it
             self.sink.close()
         self._io.sync(self.path)

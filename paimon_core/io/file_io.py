@@ -28,7 +28,7 @@ from typing import Protocol
 from pyarrow import NativeFile
 from pyarrow.fs import FileSystem
 
-from paimon_core.errors import CorruptFileError, StorageError, StorageRefusedError
+from paimon_core.errors import CorruptFileError, FolderMissingError, StorageError, StorageRefusedError
 from paimon_core.secrets import without_secrets
 
 MOST_HINT = 2**10  # bytes of a file that holds a number
@@ -189,6 +189,21 @@ def storage_error(action: str, path: str, cause: str, code: int | None = None) -
 def too_large(path: str, most: int) -> CorruptFileError:
     """The error for a file of more bytes than its kind has."""
     return CorruptFileError(path, f"it has more than the {most} bytes that a file of its kind may have")
+
+
+@contextmanager
+def writing_errors(action: str, path: str) -> Iterator[None]:
+    """As `storage_errors`, where something is made: if its folder is not there, that is `FolderMissingError`."""
+    try:
+        with storage_errors(action, path):
+            yield
+    except FileNotFoundError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise FolderMissingError(
+            f"Cannot {action} {path}: its folder is gone, as after a table was dropped or renamed meanwhile. Nothing "
+            "was committed; run the statement again on the table that is there now."
+        ) from error
 
 
 @contextmanager

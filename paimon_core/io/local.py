@@ -33,6 +33,7 @@ from paimon_core.io.file_io import (
     storage_errors,
     temporary_name,
     too_large,
+    writing_errors,
 )
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -61,7 +62,7 @@ class LocalFileIO:
         return LocalFileSystem().open_input_file(path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with storage_errors("write", path):
+        with writing_errors("write", path):
             temporary = _write_temporary(path, data)
             with on_failure(lambda: _discard(temporary)):
                 os.replace(temporary, path)
@@ -71,7 +72,7 @@ class LocalFileIO:
         self.write_bytes(path, data)  # which renames, too
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        with storage_errors("create", path):
+        with writing_errors("create", path):
             temporary = _write_temporary(path, data)
             try:
                 created = _link(temporary, path)
@@ -112,7 +113,7 @@ class LocalFileIO:
         return iter(found)
 
     def make_dirs(self, path: str) -> None:
-        with storage_errors("create folder", path):
+        with writing_errors("create folder", path):
             _make_dirs(path)
 
     def delete(self, path: str) -> None:
@@ -178,7 +179,7 @@ class LocalFileIO:
         return True
 
     def sync(self, path: str) -> None:
-        with storage_errors("sync", path):
+        with writing_errors("sync", path):
             _fsync(path, os.O_RDONLY)
             _sync_dir(os.path.dirname(path))
 

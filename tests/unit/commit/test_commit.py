@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -30,6 +31,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
+from paimon_core.store.cache import MetadataCache
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, read_snapshot
@@ -58,6 +60,21 @@ def latest(store: TableStore) -> Snapshot:
 
 def manifests_on_disk(store: TableStore) -> set[str]:
     return {p.name for p in Path(store.paths.manifest_dir).glob("*")}
+
+
+def test_a_table_that_is_dropped_within_a_commit_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = new_store(tmp_path)
+    Table(store).commit([message(store, data_file(store, 1, 5))], info())
+    store, original = replace(store, cache=MetadataCache()), LocalFileIO.write_bytes
+
+    def dropped(self: LocalFileIO, path: str, data: bytes) -> None:
+        if "/manifest/" in path and Path(store.root).exists():
+            shutil.rmtree(store.root)
+        original(self, path, data)
+
+    monkeypatch.setattr(LocalFileIO, "write_bytes", dropped)
+    with pytest.raises(CommitConflictError, match="was dropped while rows were written"):
+        Table(store).commit([message(store, data_file(store, 6, 9))], info())
 
 
 def test_the_first_snapshot(tmp_path: Path) -> None:

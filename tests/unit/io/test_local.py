@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.errors import FolderMissingError, StorageError, UnsafeStorageError
+from paimon_core.formats.output import OutputFile
 from paimon_core.io.file_io import is_temporary
 from paimon_core.io.local import LocalFileIO
 
@@ -248,3 +250,35 @@ def test_new_files_are_readable_by_others(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in "ab"} == {0o644}
+
+
+@pytest.mark.parametrize(
+    ("step", "write"),
+    [
+        ("replace", lambda path: IO.write_bytes(path, b"x")),
+        ("link", lambda path: IO.create_exclusive(path, b"x")),
+        ("fsync", lambda path: IO.write_bytes(path, b"x")),
+        ("mkdir", lambda path: IO.make_dirs(path)),
+    ],
+)
+def test_a_folder_that_is_gone_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, write: Callable[[str], object]
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr(os, step, gone)
+    with pytest.raises(FolderMissingError, match="dropped or renamed meanwhile"):
+        write(f"{tmp_path}/t/file")
+    monkeypatch.undo()
+    with pytest.raises(FileNotFoundError) as missing:  # which readers know
+        IO.read_bytes(f"{tmp_path}/t/another")
+    assert not isinstance(missing.value, StorageError)
+
+
+def test_a_data_file_of_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = OutputFile(IO, f"{tmp_path}/bucket-0/file")
+    monkeypatch.setattr(LocalFileIO, "make_dirs", lambda self, path: None)  # deleted at once behind it
+    with pytest.raises(FolderMissingError):
+        output.sink.write(b"x")
