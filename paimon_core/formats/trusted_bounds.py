@@ -8,8 +8,10 @@ Statistics in manifests are measured by the writer, or taken from the footer of 
     footers of ORC, manifests of ORC files         leave NaN out, or NaN     off by a second or, in the Julian
                                                    hides the other values    calendar, by days
 
-So an upper bound that leaves NaN out says nothing, and neither does a lower bound that is NaN. `Trust` judges bounds of
-one file, `trusted` those of many at once. Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
+So an upper bound that leaves NaN out says nothing, and neither does a lower bound that is NaN. Times in manifests of
+ORC files end at milliseconds if Paimon 0.4 wrote them: an upper bound without nanoseconds is the end of its millisecond.
+`Trust` judges bounds of one file, `trusted` the bounds of many at once, which are whole milliseconds.
+Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.spec.stats import ColumnStats
-from paimon_core.spec.types import DataType, Kind
+from paimon_core.spec.types import DataType, Kind, TimeType
 
 Mask = NDArray[np.bool_]
 FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
 TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _EPOCH = (0, 0)  # milliseconds, nanoseconds of the millisecond
+_LAST_NANOSECOND = 999_999
+_MILLIS = 3  # digits of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Trust:
             return ColumnStats(None if low != low else low, None, stats.null_count)
         if self.blurs_old_times and data_type.kind in TIMES:
             low, high = (bound if bound is not None and bound >= _EPOCH else None for bound in (low, high))
+            if high is not None and isinstance(data_type, TimeType) and data_type.precision > _MILLIS and not high[1]:
+                high = high[0], _LAST_NANOSECOND
             return ColumnStats(low, high, stats.null_count)
         return stats
 

@@ -21,7 +21,7 @@ from paimon_core.formats.trusted_bounds import FLOATS, TIMES, Mask, trusted
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
-from paimon_core.store.data.column_stats import names_then
+from paimon_core.store.data.column_stats import counts_equal_rows, names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
@@ -126,7 +126,11 @@ def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterat
     """Rows by how their `_VALUE_STATS` are laid out."""
     ids = columns.schema_ids[rows]
     for schema_id in np.unique(ids).tolist():
-        yield from _value_groups(read_schema(store, schema_id), columns, rows[ids == schema_id])
+        schema = read_schema(store, schema_id)
+        if counts_equal_rows(schema):
+            yield StatsGroup(rows[ids == schema_id], schema, ())
+        else:
+            yield from _value_groups(schema, columns, rows[ids == schema_id])
 
 
 def _value_groups(schema: TableSchema, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:

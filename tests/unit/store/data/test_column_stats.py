@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from paimon_core.expressions.predicate import Compare
+from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats, encode_stats
-from paimon_core.spec.types import DOUBLE, INT, DataField, DataType, Kind, TimeType
+from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField, DataType, Kind, TimeType
 from paimon_core.store.data.column_stats import trusted_stats, value_stats
+from paimon_core.store.schemas import create_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.registry import SYSTEM_TABLES
+from paimon_core.table import Table
+from tests.support.data import make_store
+from tests.support.tables import data_file, info, message
 
-MOMENT = TimeType(Kind.TIMESTAMP, True, 6)
+MOMENT, MILLIS = TimeType(Kind.TIMESTAMP, True, 6), TimeType(Kind.TIMESTAMP, True, 3)
 
 
 def stats_of(file_name: str, data_type: DataType, low: Any, high: Any) -> ColumnStats:
@@ -37,6 +48,8 @@ def stats_of(file_name: str, data_type: DataType, low: Any, high: Any) -> Column
         (DOUBLE, (math.nan, math.nan), (None, None)),
         (MOMENT, ((-1, 0), (5, 1000)), (None, (5, 1000))),
         (MOMENT, ((-5, 0), (-1, 0)), (None, None)),
+        (MOMENT, ((1, 0), (5, 0)), ((1, 0), (5, 999_999))),  # as Paimon 0.4 cuts them
+        (MILLIS, ((1, 0), (5, 0)), ((1, 0), (5, 0))),
         (INT, (1, 2), (1, 2)),
     ],
 )
@@ -45,3 +58,29 @@ def test_bounds_of_orc_files_are_believed_where_they_can_be(data_type: DataType,
     assert (found.minimum, found.maximum, found.null_count) == (*believed, 2)
     parquet = stats_of("data-1.parquet", data_type, *given)
     assert repr((parquet.minimum, parquet.maximum)) == repr(given)
+
+
+def test_files_that_count_equal_rows_have_no_statistics_of_columns(tmp_path: Path) -> None:
+    """Tables of Paimon 0.4 with `write-mode` = change-log and no key: values are one count, rows are the keys."""
+    options = {"write-mode": "change-log", "bucket": "1", "bucket-key": "k"}
+    for columns in ({"k": BIGINT, "v": STRING}, {"k": BIGINT}):
+        store = make_store(tmp_path / str(len(columns)), columns).with_options(options)
+        store = replace(store, schema=replace(store.schema, options=options))
+        assert create_schema(store.io, store.root, store.schema)
+        counted = encode_stats([BIGINT], [ColumnStats(1, 1, 0)])
+        key = encode_row([BIGINT, STRING][: len(columns)], [77, "x"][: len(columns)])
+        file = data_file(store, 0, 0, value_stats=counted, value_stats_cols=None, min_key=key, max_key=key)
+        assert value_stats(store.schema, file) == {}
+        table = Table(store)
+        table.commit_or_abort([message(store, file)], info())
+        for predicate in (Compare("k", "=", 77), Compare("k", ">", 5)):
+            assert [s.files for s in table.plan(table.latest_snapshot(), predicate).splits] == [(file,)]
+        (row,) = system_table_rows(store)
+        assert "k=null" in row
+
+
+def system_table_rows(store: TableStore) -> list[str]:
+    """The statistics that `$files` shows."""
+    found = SYSTEM_TABLES["files"].rows(store, None)
+    assert isinstance(found, pa.Table)
+    return [str(r) for r in found.to_pylist()]
