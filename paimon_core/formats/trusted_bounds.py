@@ -9,7 +9,8 @@ Statistics in manifests are measured by the writer, or taken from the footer of 
                                                    hides the other values    calendar, by days
 
 So an upper bound that leaves NaN out says nothing, and neither does a lower bound that is NaN. Times in manifests of
-ORC files end at milliseconds if Paimon 0.4 wrote them: an upper bound without nanoseconds is the end of its millisecond.
+ORC files end at milliseconds if Paimon 0.4 wrote them: an upper bound without nanoseconds is the end of its
+millisecond.
 `Trust` judges bounds of one file, `trusted` the bounds of many at once, which are whole milliseconds.
 Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
 """

@@ -20,6 +20,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import DataField
+from paimon_core.store.data.other_folders import is_elsewhere
 from paimon_core.store.table_store import TableStore
 
 _THREADS = 16  # remote storages answer late
@@ -70,4 +71,6 @@ def _look(store: TableStore, located: Located) -> FileLook | None:
     try:
         return store.cache.footers.get(path, load)
     except FileNotFoundError:
+        if is_elsewhere(store, path):
+            raise ValueError("it is in a folder that an engine does not know") from None
         return None

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
+from paimon_core.store.data.other_folders import other_places
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
 from paimon_core.store.data.time_units import with_stored_times
@@ -140,20 +142,25 @@ class BucketFiles:
     ) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)
-        try:
-            yield from in_snapshot_order(self.store.options, file, self._rows(path, file, predicate, read))
-        except CorruptFileError:
-            if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
-                raise
-            _LOG.warning("File %s is damaged: the rest of its rows is left out.", path)
-        except FileNotFoundError as e:
-            if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
-                _LOG.warning("File %s is lost: its rows are left out.", path)
+        missing: FileNotFoundError | None = None
+        for place in chain((path,), other_places(self.store, path)):
+            try:
+                yield from in_snapshot_order(self.store.options, file, self._rows(place, file, predicate, read))
                 return
-            raise DataFileMissingError(
-                f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
-                f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
-            ) from e
+            except CorruptFileError:
+                if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
+                    raise
+                _LOG.warning("File %s is damaged: the rest of its rows is left out.", place)
+                return
+            except FileNotFoundError as e:
+                missing = missing or e
+        if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
+            _LOG.warning("File %s is lost: its rows are left out.", path)
+            return
+        raise DataFileMissingError(
+            f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
+            f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
+        ) from missing
 
     def _rows(
         self, path: str, file: DataFileMeta, predicate: Predicate | None, read: Callable[..., Iterator[pa.RecordBatch]]

@@ -1,0 +1,72 @@
+"""Folders in which other writers put files of a partition, where the folder that the table's options name lacks them.
+
+Java names the folder of DATE '2024-01-01' `d=19723` (`partition.legacy-name`, the default). pypaimon writes the same
+partition into `d=2024-01-01`, and pypaimon 1.3 a partition of NULL into `pt=None`, which Java, too, does not find.
+A file is looked for elsewhere only if it is missing in its own folder, so that this costs other tables nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.arrow.binary_rows import scalar_value
+from paimon_core.errors import InvalidDataError
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.paths import escape_path_name
+from paimon_core.spec.types import DataField
+from paimon_core.spec.value_texts import cast_text, internal_text
+from paimon_core.store.partitions import partition_value
+from paimon_core.store.table_store import TableStore
+
+_NULL_OF_PYTHON = "None"
+
+
+def other_places(store: TableStore, path: str) -> Iterator[str]:
+    """The paths, none of which is `path`, at which a data file of a partition may be, if it is not at `path`."""
+    folder, _, name = path.rpartition("/")
+    for other in _other_folders(store, folder):
+        yield f"{other}/{name}"
+
+
+def is_elsewhere(store: TableStore, path: str) -> bool:
+    """Whether a data file that is missing at `path` is in another folder of its partition."""
+    return any(store.io.exists(other) for other in other_places(store, path))
+
+
+def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
+    keys, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
+    parts = bucket_dir.rsplit("/", len(keys) + 1)
+    if not keys or len(parts) != len(keys) + 2 or not bucket_dir.startswith(f"{store.paths.data_root}/"):
+        return  # the folder is outside of the table, and its name no writer's choice
+    try:
+        values = [partition_value(keys, bucket_dir, default, f.name) for f in keys]
+    except InvalidDataError:
+        return
+    if any(v is None for v in values):
+        return
+    root, bucket, seen = parts[0], parts[-1], {bucket_dir}
+    spellings = zip(*(_spellings(f, v, default) for f, v in zip(keys, values, strict=True)), strict=True)
+    for texts, escape in product(spellings, (escape_path_name, _plain)):
+        folders = [f"{escape(f.name)}={escape(t)}" for f, t in zip(keys, texts, strict=True)]
+        other = "/".join((root, *folders, bucket))
+        if other not in seen and not any("/" in folder for folder in folders):
+            seen.add(other)
+            yield other
+
+
+def _spellings(field: DataField, value: pa.Scalar, default: str) -> tuple[str, str, str, str]:
+    """The texts of a value: as Java's two rules have it, and as Python has it, with NULL by either name."""
+    known = value.as_py()
+    if known is None:
+        return default, default, default, _NULL_OF_PYTHON
+    stored: Any = scalar_value(value, field.type)
+    by_python = str(known)
+    return internal_text(field.type, stored), cast_text(field.type, stored), by_python, by_python
+
+
+def _plain(text: str) -> str:
+    return text
