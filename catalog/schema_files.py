@@ -234,8 +234,9 @@ class SchemaFiles:
             check_iceberg_catalogs(under)
         return replace(table, store=under)
 
-    def prepare(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
-        """The table that a schema, with the catalog's defaults, makes at a path; nothing is written yet.
+    def prepare(self, identifier: Identifier, path: str, schema: TableSchema, *, lends: bool = True) -> Table:
+        """The table that a schema, with the catalog's defaults, makes at a path; nothing is written yet. `lends` is
+        whether the branches that it reads are looked for at the path.
 
         Raises for a definition that is refused.
         """
@@ -258,6 +259,8 @@ class SchemaFiles:
         self.accept(identifier, schema)
         table = self._table(identifier, path, schema)
         check_iceberg_catalogs(table.store)
+        if lends:
+            check_lending_branches(table.store, TableOptions(schema.options))
         return table
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:

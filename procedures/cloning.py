@@ -13,6 +13,7 @@ from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, co
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.branches import LENDING
 from paimon_core.store.features import check_selectable
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema, list_schemas
@@ -182,7 +183,10 @@ def create_alike(
     source: Table, catalog: SupportsDatabases, identifier: Identifier, options: Mapping[str, str]
 ) -> Table:
     """A new table with all schema versions of another, and more options; its database is made, too."""
-    first, *later = (replace(s, options={**s.options, **options}) for s in list_schemas(source.store))
+    first, *later = (
+        replace(s, options={k: v for k, v in s.options.items() if k not in LENDING} | dict(options))
+        for s in list_schemas(source.store)
+    )
     catalog.create_database(identifier.database, ignore_if_exists=True)
     catalog.create_table(identifier, first)
     target = catalog.load_table(identifier)

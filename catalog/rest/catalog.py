@@ -189,7 +189,7 @@ class RestCatalog(DelegatedViews):
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
         old = self.load_table(identifier)
-        new = self._prepared(identifier, schema)
+        new = self._prepared(identifier, schema, lends=False)  # the server has the branches
         if not same_partitions(old.schema, new):
             return self._stage_beside(identifier, new)
         made = replace(replacing_schema(old.schema, new), time_millis=0)
@@ -306,10 +306,10 @@ class RestCatalog(DelegatedViews):
     def _altered_meanwhile(self, identifier: Identifier) -> CommitConflictError:
         return CommitConflictError(f"Table {identifier} was altered meanwhile: nothing was written, try again.")
 
-    def _prepared(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
+    def _prepared(self, identifier: Identifier, schema: TableSchema, *, lends: bool = True) -> TableSchema:
         """The schema with the catalog's defaults. Raises for a definition that is refused."""
         files = self._files(load_file_io("/", {}))
-        made = files.prepare(checked(identifier), "/", schema).schema
+        made = files.prepare(checked(identifier), "/", schema, lends=lends).schema
         return replace(made, time_millis=0)
 
     def _create(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:

@@ -204,6 +204,7 @@ WRITE = (
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",)),
+    Feature("video-frame-field", ("",)),
     _ICEBERG_VERSION,
     Feature(
         "data-file.external-paths.strategy",

@@ -20,6 +20,13 @@ from paimon_core.options import (
     SCAN_TIMESTAMP_MILLIS,
     SCAN_WATERMARK,
 )
+from paimon_core.options.scan_modes import (
+    CREATION,
+    MOMENTS,
+    VERSIONS,
+    check_one_version,
+    check_scan_mode,
+)
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import (
@@ -32,21 +39,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
 from paimon_core.time_zones import epoch_millis
 
-_VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version")
-_MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
-_OPTIONS = (*_VERSIONS, *_MOMENTS)
-_CREATION = (SCAN_FILE_CREATION_TIME_MILLIS.key, SCAN_CREATION_TIME_MILLIS.key)
-# the options that a mode goes with: one of them; those not named here go with none
-_OF_MODE: Mapping[str, tuple[str, ...]] = {
-    "from-timestamp": _MOMENTS,
-    "from-snapshot": _VERSIONS,
-    "from-snapshot-full": ("scan.snapshot-id",),
-    "from-file-creation-time": _CREATION[:1],
-    "from-creation-timestamp": _CREATION[1:],
-    "incremental": ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag"),
-}
-# all that says what to read of a table
-SCAN_OPTIONS = (*_OPTIONS, *_CREATION, SCAN_MODE.key, *_OF_MODE["incremental"])
+_OPTIONS = (*VERSIONS, *MOMENTS)
 _WATERMARK = "watermark-"  # before a number in VERSION AS OF
 
 
@@ -69,10 +62,9 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
     `SnapshotNotFoundError`.
     """
     values = store.options.values
-    check_mode(store)
+    check_scan_mode(store.options)
+    check_one_version(store.options)
     given = [name for name in _OPTIONS if name in values]
-    if len(given) > 1:
-        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
     match given:
         case ["scan.snapshot-id"]:
             return read_snapshot(store, store.options[SCAN_SNAPSHOT_ID])
@@ -94,7 +86,7 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
 def files_since(store: TableStore) -> int | None:
     """The epoch milliseconds since when files of the version are read, None for all, as the table's options say."""
     values = store.options.values
-    if is_time_travel(store) or not any(name in values for name in _CREATION):
+    if is_time_travel(store) or not any(name in values for name in CREATION):
         return None
     if SCAN_FILE_CREATION_TIME_MILLIS.key in values:
         return store.options[SCAN_FILE_CREATION_TIME_MILLIS]
@@ -175,7 +167,7 @@ def _compacted(store: TableStore) -> Snapshot | None:
 
 def _first_since_creation(store: TableStore) -> Snapshot | None:
     """The first snapshot since `scan.creation-time-millis`, None where there is none, or none before it."""
-    if any(name in store.options.values for name in _CREATION[:1]) or _CREATION[1] not in store.options.values:
+    if any(name in store.options.values for name in CREATION[:1]) or CREATION[1] not in store.options.values:
         return None
     ids = snapshot_ids(store)
     found = bisect_left(ids, store.options[SCAN_CREATION_TIME_MILLIS], key=lambda n: _commit_time(store, n))
@@ -183,20 +175,7 @@ def _first_since_creation(store: TableStore) -> Snapshot | None:
 
 
 def _says_version(option: str) -> bool:
-    return option in (*_OPTIONS, *_CREATION, SCAN_MODE.key) or option.startswith("incremental-")
-
-
-def check_mode(store: TableStore) -> None:
-    """Raises `InvalidOptionError` where `scan.mode` and the options beside it do not go together."""
-    mode, values = store.options[SCAN_MODE], store.options.values
-    if mode == "default":
-        return
-    wanted = _OF_MODE.get(mode, ())
-    others = [n for n in (*_OPTIONS, *_CREATION) if n in values and n not in wanted]
-    if others:
-        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} does not go with {', '.join(map(repr, others))}.")
-    if wanted and not any(n in values for n in wanted):
-        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))} beside it.")
+    return option in (*_OPTIONS, *CREATION, SCAN_MODE.key) or option.startswith("incremental-")
 
 
 def _commit_time(store: TableStore, snapshot_id: int) -> int:

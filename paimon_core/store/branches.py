@@ -10,6 +10,9 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 
+# options that name a branch whose rows a table reads; a copy of the table has no branches
+LENDING = (SCAN_FALLBACK_BRANCH.key, SCAN_PRIMARY_BRANCH.key)
+
 
 def branch_times(store: TableStore) -> dict[str, int]:
     """The names of all branches but main, sorted, and when each was made (epoch milliseconds)."""

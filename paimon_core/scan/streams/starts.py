@@ -30,9 +30,10 @@ from paimon_core.options import (
     SCAN_TIMESTAMP,
     SCAN_TIMESTAMP_MILLIS,
 )
+from paimon_core.options.scan_modes import check_scan_mode
 from paimon_core.scan.streams.history import History
 from paimon_core.scan.streams.position import Position
-from paimon_core.scan.time_travel import check_mode, wall_clock_millis
+from paimon_core.scan.time_travel import wall_clock_millis
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_core.store.consumers import list_consumers
@@ -55,7 +56,7 @@ def starting_position(history: History, zone: tzinfo | None = None) -> Position:
     Raises `InvalidOptionError`, `InvalidNameError`, `SnapshotNotFoundError`.
     """
     store = history.store
-    check_mode(store)
+    check_scan_mode(store.options)
     consumer = consumer_of(store)
     if consumer is not None and not store.options[CONSUMER_IGNORE_PROGRESS]:
         known = list_consumers(store).get(consumer)

@@ -35,11 +35,13 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.options.scan_modes import SCAN_OPTIONS, check_one_version, check_scan_mode
 from paimon_core.options.support import check_option_types
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
 from paimon_core.spec.schema import TableSchema, encode_schema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
+from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.features import check_definable
 
@@ -108,6 +110,8 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
             default_value(field)  # raises where the text is none
     options = TableOptions(schema.options)
     check_option_types(options)
+    check_column_lists(schema, previous)
+    _check_scan(options, previous)
     _check_bucket(schema, options, _keeps_keyless_buckets(schema, previous))
     _check_sequence(schema, options)
     _check_upsert_key(schema, options)
@@ -155,6 +159,14 @@ def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
         case CollectionType(element=element):
             return replace(data_type, element=_numbered_type(element, ids))
     return data_type
+
+
+def _check_scan(options: TableOptions, previous: TableSchema | None) -> None:
+    """What a query of the table reads by default. A table that has such options already keeps them."""
+    before = {} if previous is None else previous.options
+    if any(options.values.get(key) != before.get(key) for key in SCAN_OPTIONS):
+        check_scan_mode(options)
+        check_one_version(options)
 
 
 def _check_columns(schema: TableSchema) -> None:

@@ -16,8 +16,9 @@ from pyspark.sql.streaming import DataStreamWriter
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import COMMIT_IDENTIFIER, MERGE_SCHEMA, UPSERT_KEY
+from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.scan.changes.increment import is_incremental
-from paimon_core.scan.time_travel import SCAN_OPTIONS, without_version
+from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first

@@ -16,8 +16,9 @@ from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_f
 from paimon_core.format_table.table import FormatTable, refuse_format_table
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.scan.derived_tables import NAMED_TABLES
-from paimon_core.scan.time_travel import SCAN_OPTIONS, overridden, says_version, without_version
+from paimon_core.scan.time_travel import overridden, says_version, without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation

@@ -8,9 +8,10 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.branches import LENDING
 from paimon_core.store.ddl.new_schema import new_table_schema
 
-_NOT_COPIED = ("path", "owner")
+_NOT_COPIED = ("path", "owner", *LENDING)
 _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
 
 

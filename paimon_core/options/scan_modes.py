@@ -1,0 +1,48 @@
+"""Options that say which version a query reads, and how they go together: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.options.option import TableOptions
+from paimon_core.options.table import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_MODE
+
+VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version")
+MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
+CREATION = (SCAN_FILE_CREATION_TIME_MILLIS.key, SCAN_CREATION_TIME_MILLIS.key)
+INCREMENTS = ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag")
+# all that says what to read of a table
+SCAN_OPTIONS = (*VERSIONS, *MOMENTS, *CREATION, SCAN_MODE.key, *INCREMENTS)
+# the options that a mode goes with: one of them; those not named here go with none
+_OF_MODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "from-timestamp": MOMENTS,
+        "from-snapshot": VERSIONS,
+        "from-snapshot-full": ("scan.snapshot-id",),
+        "from-file-creation-time": CREATION[:1],
+        "from-creation-timestamp": CREATION[1:],
+        "incremental": INCREMENTS,
+    }
+)
+
+
+def check_scan_mode(options: TableOptions) -> None:
+    """Raises `InvalidOptionError` if `scan.mode` and the options beside it do not go together."""
+    mode, values = options[SCAN_MODE], options.values
+    if mode == "default":
+        return
+    wanted = _OF_MODE.get(mode, ())
+    others = [n for n in (*VERSIONS, *MOMENTS, *CREATION) if n in values and n not in wanted]
+    if others:
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} does not go with {', '.join(map(repr, others))}.")
+    if wanted and not any(n in values for n in wanted):
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))} beside it.")
+
+
+def check_one_version(options: TableOptions) -> None:
+    """Raises `InvalidOptionError` if more than one option says which version to read."""
+    given = [name for name in (*VERSIONS, *MOMENTS) if name in options.values]
+    if len(given) > 1:
+        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")

@@ -1,0 +1,150 @@
+"""Definitions of tables that could not be used: CREATE TABLE and ALTER TABLE refuse them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import BranchNotFoundError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField, parse_type
+from paimon_core.store.ddl.column_lists import COLUMN_LISTS
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, SetOption, apply_changes
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+
+FIELDS = tuple(DataField(id=i, name=n, type=parse_type("INT")) for i, n in enumerate("kpvws"))
+KEYED = {"primary-key": "k,p", "bucket": "2"}
+# the options of a table that may be, and of one that may not
+LISTS = [
+    ({"bucket": "2", "bucket-key": "{}"}, "v,w"),
+    ({**KEYED, "bucket-key": "{}"}, "k,p"),
+    ({"upsert-key": "{}"}, "v,w"),
+    ({**KEYED, "sequence.field": "{}"}, "v,w"),
+    ({"clustering.columns": "{}"}, "v,w"),
+    ({**KEYED, "changelog-producer.row-deduplicate-ignore-fields": "{}"}, "v,w"),
+    ({**KEYED, "merge-engine": "partial-update", "fields.s.sequence-group": "{}"}, "v,w"),
+    ({"file-index.bloom-filter.columns": "{}"}, "v,w"),
+]
+
+
+def made(options: dict[str, str]) -> TableSchema:
+    return new_table_schema(FIELDS, options=options)
+
+
+def filled(options: dict[str, str], text: str) -> dict[str, str]:
+    return {key: value.format(text) for key, value in options.items()}
+
+
+def changed(schema: TableSchema, options: dict[str, str]) -> TableSchema:
+    """A schema with other options, as ALTER TABLE of a table without rows makes it."""
+    return apply_changes(schema, [SetOption(k, v) for k, v in options.items()], 0, has_snapshots=False)
+
+
+@pytest.mark.parametrize(("options", "columns"), LISTS)
+@pytest.mark.parametrize("bad", ["{0},{0}", "{0}, {0}", "{0},", ",{0}", "{0},,{1}", "{0},nope", ","])
+def test_a_list_of_columns_has_each_once(options: dict[str, str], columns: str, bad: str) -> None:
+    first, second = columns.split(",")
+    assert made(filled(options, columns)).options
+    with pytest.raises(InvalidOptionError) as caught:
+        made(filled(options, bad.format(first, second)))
+    key = next(k for k, v in options.items() if v == "{}")
+    assert key in str(caught.value)
+    assert "column ''" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("options", "columns"), LISTS)
+def test_alter_refuses_what_create_refuses(options: dict[str, str], columns: str) -> None:
+    first = columns.split(",")[0]
+    before = made({k: v for k, v in options.items() if k in ("primary-key", "merge-engine")})
+    given = {k: v for k, v in filled(options, f"{first},{first}").items() if k not in ("primary-key", "merge-engine")}
+    with pytest.raises(InvalidOptionError):
+        changed(before, given)
+
+
+@pytest.mark.parametrize("key", ["fields.s,s.sequence-group", "fields.s,.sequence-group"])
+def test_columns_in_the_name_of_an_option(key: str) -> None:
+    with pytest.raises(InvalidOptionError, match="s"):
+        made({**KEYED, "merge-engine": "partial-update", key: "v"})
+
+
+def test_every_list_is_looked_at() -> None:
+    """A list that no table of `LISTS` has is refused, too."""
+    for key in COLUMN_LISTS:
+        with pytest.raises(PaimonError):
+            made({**KEYED, key: "v,v"})
+
+
+def test_what_another_engine_wrote_stays() -> None:
+    """A table with such an option can be altered otherwise."""
+    old = replace(made({"upsert-key": "v"}), options={"upsert-key": "v,v", "scan.mode": "from-snapshot"})
+    assert apply_changes(old, [SetOption("write-only", "true")], 0, has_snapshots=True).options["write-only"] == "true"
+    assert len(apply_changes(old, [AddColumn(("more",), parse_type("INT"))], 0, has_snapshots=True).fields) == 6
+    with pytest.raises(InvalidOptionError):
+        apply_changes(old, [SetOption("upsert-key", "w,w")], 0, has_snapshots=True)
+
+
+MODES = {
+    "from-snapshot": "scan.snapshot-id",
+    "from-snapshot-full": "scan.snapshot-id",
+    "from-timestamp": "scan.timestamp-millis",
+    "from-file-creation-time": "scan.file-creation-time-millis",
+    "from-creation-timestamp": "scan.creation-time-millis",
+    "incremental": "incremental-between",
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_mode_needs_its_companion(mode: str) -> None:
+    alone = {"scan.mode": mode}
+    with pytest.raises(InvalidOptionError, match=f"'{mode}' needs"):
+        made(alone)
+    with pytest.raises(InvalidOptionError, match=f"'{mode}' needs"):
+        changed(made({}), alone)
+    both = {**alone, MODES[mode]: "1,2" if mode == "incremental" else "1"}
+    assert made(both).options == both
+    assert changed(made({}), both).options == both
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scan.mode": "latest", "scan.snapshot-id": "1"},
+        {"scan.mode": "from-timestamp", "scan.timestamp-millis": "1", "scan.tag-name": "a"},
+        {"scan.snapshot-id": "1", "scan.tag-name": "a"},
+    ],
+)
+def test_what_says_two_things_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(InvalidOptionError):
+        made(options)
+
+
+@pytest.mark.parametrize("key", ["video-frame-field"])
+def test_columns_that_would_be_plain_are_refused(key: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match=key):
+        made({key: "v"})
+    with pytest.raises(UnsupportedFeatureError, match=key):
+        changed(made({}), {key: "v"})
+
+
+@pytest.mark.parametrize("key", ["scan.fallback-branch", "scan.primary-branch"])
+def test_a_branch_that_is_read_must_exist(tmp_path: Path, key: str) -> None:
+    catalog = FileSystemCatalog(LocalFileIO(), str(tmp_path))
+    catalog.create_database("d")
+    table = Identifier("d", "t")
+    with pytest.raises(BranchNotFoundError, match=f"'{key}' cannot be 'b'"):
+        catalog.create_table(table, made({key: "b"}))
+    assert not catalog.table_exists(table)
+    with pytest.raises(BranchNotFoundError):
+        catalog.stage_create(table, made({key: "b"}))
+    catalog.create_table(table, made({}))
+    create_branch(catalog.load_table(table).store, "b")
+    catalog.alter_table(table, [SetOption(key, "b")])
+    assert catalog.load_table(table).schema.options == {key: "b"}
+    catalog.stage_replace(table, made({key: "b"})).publish()
+    assert catalog.load_table(table).schema.options == {key: "b"}
