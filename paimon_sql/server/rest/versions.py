@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -78,21 +77,18 @@ def _checked(table: Table, data: bytes) -> Snapshot:
         raise InvalidDataError("The snapshot names files by paths: names are wanted.")
     if snapshot.schema_id not in schema_ids(table.store.io, table.store.paths.version_root):
         raise InvalidDataError(f"Table {table.name} has no schema {snapshot.schema_id}.")
-    _check_numbers(snapshot)
+    _check_time(snapshot)
     return snapshot
 
 
-def _check_numbers(snapshot: Snapshot) -> None:
-    """Raises `InvalidDataError` for a time that is not near this server's, and for numbers that no file can hold."""
+def _check_time(snapshot: Snapshot) -> None:
+    """Raises `InvalidDataError` for a time that is not near this server's."""
     latest = (time.time() + _AHEAD) * 1000
     if not 0 <= snapshot.time_millis <= latest:
         raise InvalidDataError(
             f"The snapshot cannot be of the time {snapshot.time_millis}: milliseconds since 1970, at most a day ahead "
             "of the server's clock, are wanted."
         )
-    numbers = [value for field in fields(snapshot) if isinstance(value := getattr(snapshot, field.name), int)]
-    if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise InvalidDataError("The snapshot has a number beyond 64 bits.")
 
 
 def _check_files(table: Table, snapshot: Snapshot) -> None:
