@@ -20,9 +20,10 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.io.file_io import FileStatus
-from paimon_core.options import FORMAT_TABLE_ONLY_VALUES, PARTITION_DEFAULT_NAME
+from paimon_core.options import FORMAT_TABLE_ONLY_VALUES, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from paimon_core.spec.paths import escape_path_name, unescape_path_name
 from paimon_core.spec.types import DataField
+from paimon_core.spec.value_texts import shown_partition
 from paimon_core.store.partitions import PartitionFilter, typed_texts
 from paimon_core.store.table_store import TableStore
 
@@ -35,6 +36,16 @@ class Folder:
 
     path: str
     values: tuple[str, ...] = ()
+
+
+def folder_values(store: TableStore, partition: bytes) -> dict[str, str]:
+    """The values of a partition as folders of a format table spell them.
+
+    With 'partition.legacy-name' = 'false' they are spelled as SQL spells them, which is in the session's zone.
+    """
+    if store.options[PARTITION_LEGACY_NAME]:
+        return store.partition_spec(partition)
+    return shown_partition(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], store.zone)
 
 
 def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
@@ -75,7 +86,7 @@ def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequen
     for i, field in enumerate(fields):
         texts = [None if f.values[i] == default else f.values[i] for f in folders]
         try:
-            columns.append(typed_texts(texts, field.type))
+            columns.append(typed_texts(texts, field.type, store.zone))
         except InvalidDataError as e:
             raise InvalidDataError(
                 f"Table {store.name}: a partition folder's value of {field.name} is no {field.type.sql()}: {e}."

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.format_table.folders import partition_folder
+from paimon_core.format_table.folders import folder_values, partition_folder
 from paimon_core.formats.file_format import FormatWriter
 from paimon_core.formats.registry import block_bytes, file_ending, write_format
 from paimon_core.io.file_io import temporary_name
@@ -83,7 +83,7 @@ class FormatTableWriter:
         if not self._pending:
             return
         if self._file is None:
-            folder = partition_folder(self._store, self._store.partition_spec(self._partition or b""))
+            folder = partition_folder(self._store, folder_values(self._store, self._partition or b""))
             name = next(self._names)
             staged = StagedFile(folder, temporary_name(name), name)
             self._staged.append(staged)

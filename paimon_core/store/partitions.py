@@ -6,10 +6,12 @@ import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.arrow.casts import cast_column
 from paimon_core.errors import CorruptFileError
@@ -97,11 +99,20 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
     return typed_texts([None if found[1] == default_name else found[1]], found[0].type)[0]
 
 
-def typed_texts(texts: Sequence[str | None], data_type: DataType) -> pa.Array:
-    """Values as folders spell them; a DATE may be its epoch days, see `value_texts`. Raises `InvalidDataError`."""
+def typed_texts(texts: Sequence[str | None], data_type: DataType, zone: tzinfo | None = UTC) -> pa.Array:
+    """Values as folders spell them; a DATE may be its epoch days, see `value_texts`.
+
+    An instant is in UTC as Paimon spells it (`2024-06-01T08:00`), and in `zone` (None: this process's) as SQL does
+    (`2024-06-01 08:00:00`). Raises `InvalidDataError`.
+    """
     if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
         return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
-    return cast_column(pa.array(texts, pa.string()), STRING, data_type)
+    spelled = pa.array(texts, pa.string())
+    if data_type.kind is not Kind.TIMESTAMP_LTZ:
+        return cast_column(spelled, STRING, data_type)
+    as_paimon = pc.fill_null(pc.match_substring(spelled, "T"), False)
+    in_utc, in_zone = (cast_column(spelled, STRING, data_type, z) for z in (UTC, zone))
+    return pc.if_else(as_paimon, in_utc, in_zone)
 
 
 def only_partitions(fields: tuple[DataField, ...], partitions: Iterable[bytes]) -> PartitionFilter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from paimon_core.spec.types import (
 )
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
+from paimon_core.time_zones import time_zone
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.tables import fields
 
@@ -285,3 +287,21 @@ def test_two_names_that_differ_in_case(tmp_path: Path, name: str) -> None:
     write_mixed_case(tmp_path / "nested", name, {"r": [{"Ab": 1, "aB": 2}]})
     with pytest.raises(InvalidDataError, match="'Ab' and 'aB' may both be 'ab'"):
         read(target)
+
+
+@pytest.mark.parametrize("machine", ["UTC", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("legacy", ["true", "false"])
+def test_partitions_by_an_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str, legacy: str) -> None:
+    """Paimon's spelling is in UTC, SQL's in the session's zone; where the machine is makes no difference."""
+    monkeypatch.setenv("TZ", machine)
+    instant = parse_type("TIMESTAMP(6) WITH LOCAL TIME ZONE")
+    made = table(tmp_path, {"k": INT, "p": instant}, "p", **{"partition_legacy-name": legacy})
+    target = FormatTable.of(replace(made.store, zone=time_zone("+08:00")))
+    rows = [{"k": 1, "p": datetime(2024, 6, 1, tzinfo=UTC)}, {"k": 2, "p": datetime(2024, 6, 1, 8, tzinfo=UTC)}]
+    insert(target, rows)
+    spelled = "2024-06-01T00%3A00" if legacy == "true" else "2024-06-01 08%3A00%3A00.000000"
+    assert (tmp_path / f"p={spelled}").is_dir()
+    (tmp_path / "p=2024-06-01 20%3A00%3A00").mkdir()  # as Spark's own tables spell it
+    (tmp_path / "p=2024-06-01 20%3A00%3A00" / "a.csv").write_text("3\n")
+    assert read(target) == [*rows, {"k": 3, "p": datetime(2024, 6, 1, 12, tzinfo=UTC)}]
+    assert read(target, Compare("p", "=", (1_717_200_000_000, 0))) == rows[:1]
