@@ -1,13 +1,15 @@
 """The default of a column: the text that schemas keep, as a value.
 
-Text is a constant: what casts to the type, in quotes or not. Nested ones are `ARRAY(1, 2)` or `[1, 2]`,
-`MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`. Source: Paimon's page "Default Value".
+Text is a constant: what casts to the type, in quotes or not. An instant is in the zone of the session that writes.
+Nested ones are `ARRAY(1, 2)` or `[1, 2]`, `MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`.
+Source: Paimon's page "Default Value".
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import tzinfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +24,13 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 _ARROW = re.compile(r"\s*->\s*")
 
 
-def default_value(field: DataField) -> pa.Array:
-    """The default of a column, one value of its Arrow type. Raises `InvalidSchemaError` where the text is none."""
+def default_value(field: DataField, zone: tzinfo | None = None) -> pa.Array:
+    """The default of a column, one value of its Arrow type; instants are in `zone`, None: this process's.
+
+    Raises `InvalidSchemaError` for a text that is not a value of the type.
+    """
     try:
-        return _value(field.default or "null", field.type)
+        return _value(field.default or "null", field.type, zone)
     except (InvalidDataError, pa.ArrowException, ValueError) as e:
         raise InvalidSchemaError(
             f"Column {field.name!r} of type {field.type.sql()} cannot have the default value {field.default}: "
@@ -33,11 +38,11 @@ def default_value(field: DataField) -> pa.Array:
         ) from e
 
 
-def fill_default(column: pa.Array, field: DataField) -> pa.Array:
-    """The column with its default instead of NULL."""
+def fill_default(column: pa.Array, field: DataField, zone: tzinfo | None = None) -> pa.Array:
+    """The column with its default, see `default_value`, instead of NULL."""
     if field.default is None or column.null_count == 0:
         return column
-    value = default_value(field)[0]
+    value = default_value(field, zone)[0]
     if not value.is_valid:
         return column
     if not pa.types.is_nested(column.type):
@@ -46,46 +51,46 @@ def fill_default(column: pa.Array, field: DataField) -> pa.Array:
     return pa.concat_arrays([column, pa.array([value], column.type)]).take(indices)
 
 
-def _value(text: str, data_type: DataType) -> pa.Array:
+def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
     text = text.strip()
     if text.lower() == "null":
         return pa.nulls(1, arrow_type(data_type))
     match data_type:
         case CollectionType(kind=Kind.ARRAY, element=element):
-            values = _joined([_value(part, element) for part in _parts(text, "array", "[")], element)
+            values = _joined([_value(part, element, zone) for part in _parts(text, "array", "[")], element)
             return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(arrow_type(data_type))
         case MapType():
-            return _map(text, data_type)
+            return _map(text, data_type, zone)
         case RowType(fields=fields):
-            return _struct(text, fields).cast(arrow_type(data_type))
+            return _struct(text, fields, zone).cast(arrow_type(data_type))
     if not can_cast(STRING, data_type):
         raise InvalidDataError("columns of this type have no default value")
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
         text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
-    value = cast_column(pa.array([text]), STRING, data_type)
+    value = cast_column(pa.array([text]), STRING, data_type, zone)
     if value.null_count:
         raise InvalidDataError("it has too many digits")
     return value
 
 
-def _map(text: str, data_type: MapType) -> pa.Array:
+def _map(text: str, data_type: MapType, zone: tzinfo | None) -> pa.Array:
     parts = _parts(text, "map", "{")
     if text.startswith("{"):
         parts = [side for part in parts for side in _ARROW.split(part, maxsplit=1)]
     if len(parts) % 2:
         raise InvalidDataError("a key has no value")
-    keys = _joined([_value(p, data_type.key) for p in parts[::2]], data_type.key)
-    items = _joined([_value(p, data_type.value) for p in parts[1::2]], data_type.value)
+    keys = _joined([_value(p, data_type.key, zone) for p in parts[::2]], data_type.key)
+    items = _joined([_value(p, data_type.value, zone) for p in parts[1::2]], data_type.value)
     return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items).cast(arrow_type(data_type))
 
 
-def _struct(text: str, fields: tuple[DataField, ...]) -> pa.Array:
+def _struct(text: str, fields: tuple[DataField, ...], zone: tzinfo | None) -> pa.Array:
     parts = _parts(text, "struct", "{")
     if parts and len(parts) != len(fields):
         raise InvalidDataError(f"it has {len(parts)} fields instead of {len(fields)}")
-    values = [_value(p, f.type) for p, f in zip(parts or ["null"] * len(fields), fields, strict=True)]
+    values = [_value(p, f.type, zone) for p, f in zip(parts or ["null"] * len(fields), fields, strict=True)]
     return pa.StructArray.from_arrays(values, names=[f.name for f in fields])
 
 

@@ -56,7 +56,7 @@ class FormatTableWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows."""
-        rows = conform(batch, self._store.schema)
+        rows = conform(batch, self._store)
         for _, part in split_by(rows, partition_codes(rows, self._keys)):
             partition = row_bytes(part, 0, self._store.schema.partition_fields)
             if partition != self._partition:

@@ -152,7 +152,8 @@ class EvolvedChangesWriter:
         order = np.argsort(positions, kind="stable")
         if (np.diff(positions[order]) == 0).any():
             raise SeveralMatchesError(SEVERAL_MATCHES)
-        return conform_fields(rows, fields).append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
+        changes = conform_fields(rows, fields, self._store.zone)
+        return changes.append_column(ROW_INDEX, rows.column(ROW_INDEX)).take(int64_array(order))
 
 
 def _write_columns(

@@ -105,7 +105,7 @@ class PatchWriter:
         self.patches: list[Patch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        values = conform_fields(batch, self._fields)
+        values = conform_fields(batch, self._fields, self._store.zone)
         values = values.append_column(ROW_INDEX, batch.column(ROW_INDEX))
         self._buffer.append(values.append_column(FILE_PATH, batch.column(FILE_PATH)))
         self._bytes += self._buffer[-1].nbytes

@@ -40,7 +40,7 @@ class AppendWriter:
         index = batch.schema.get_field_index(VALUE_KIND)
         if index >= 0 and fixed_values(batch.column(index), np.int8).any():
             raise InvalidDataError("A table without a primary key takes inserted rows only.")
-        rows = conform(batch, self._schema)
+        rows = conform(batch, self._store)
         for name in self._tracking:
             rows = rows.append_column(name, batch.column(name))
         for _, part in split_by(rows, partition_codes(rows, self._schema.partition_keys)):

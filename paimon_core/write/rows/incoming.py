@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import tzinfo
 
 import pyarrow as pa
 
@@ -11,7 +12,6 @@ from paimon_core.arrow.default_values import fill_default
 from paimon_core.arrow.evolution import conform as evolved
 from paimon_core.arrow.types import arrow_field, arrow_schema
 from paimon_core.errors import InvalidDataError
-from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, StoredTimeType, nested_types
 from paimon_core.store.table_store import TableStore
 
@@ -21,18 +21,20 @@ SEVERAL_MATCHES = (
 )
 
 
-def conform(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+def conform(batch: pa.RecordBatch, store: TableStore) -> pa.RecordBatch:
     """The table's columns of a batch, see `conform_fields`."""
-    return conform_fields(batch, schema.fields, schema.primary_keys)
+    return conform_fields(batch, store.schema.fields, store.zone, store.schema.primary_keys)
 
 
-def conform_fields(batch: pa.RecordBatch, fields: Sequence[DataField], keys: Sequence[str] = ()) -> pa.RecordBatch:
+def conform_fields(
+    batch: pa.RecordBatch, fields: Sequence[DataField], zone: tzinfo | None, keys: Sequence[str] = ()
+) -> pa.RecordBatch:
     """Columns of a batch, with the types and nullability of data files; `keys` are not NULL either.
 
-    NULL in a column with a default becomes that. Raises `InvalidDataError` naming the column for a missing one, a type
-    that does not fit and a NULL that is refused.
+    NULL in a column with a default becomes its default, instants in `zone`. Raises `InvalidDataError` naming the column
+    for a missing one, a type that does not fit and a NULL that is refused.
     """
-    arrays = [fill_default(_column(batch, f), f) for f in fields]
+    arrays = [fill_default(_column(batch, f), f, zone) for f in fields]
     for field, column in zip(fields, arrays, strict=True):
         if column.null_count and (not field.type.nullable or field.name in keys):
             what = "a primary key column" if field.name in keys else "NOT NULL"

@@ -21,14 +21,14 @@ class FileRows:
 
     def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int | None, *, counted: bool = False):
         self._counted = counted
-        self._schema, self._options, self._engine = store.schema, store.options, engine
+        self._store, self._schema, self._options, self._engine = store, store.schema, store.options, engine
         self._next_sequence = sequence_start
         self._file_schema = arrow_schema(file_fields(store))
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that count. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
         batch = with_row_kinds(batch, self._options, self._engine)
-        rows = conform(batch, self._schema)
+        rows = conform(batch, self._store)
         if not self._counted:
             rows = with_counts(self._engine, rows, fixed_values(batch.column(VALUE_KIND), np.int8))
         keys = [rows.column(n) for n in self._schema.trimmed_primary_keys]

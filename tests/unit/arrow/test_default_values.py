@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
+from paimon_core.time_zones import time_zone
 
 ROW = RowType(fields=(DataField(id=1, name="e", type=BOOLEAN), DataField(id=2, name="t", type=STRING)))
 INTS = CollectionType(Kind.ARRAY, element=INT)
@@ -77,6 +78,15 @@ def test_text_is_a_value(data_type: DataType, text: str, value: Any) -> None:
 def test_what_is_no_constant_is_refused_by_name(data_type: DataType, text: str) -> None:
     with pytest.raises(InvalidSchemaError, match=r"Column 'c' of type .* default value"):
         default_value(column(data_type, text))
+
+
+def test_an_instant_is_in_the_zone_given() -> None:
+    instant = TimeType(Kind.TIMESTAMP_LTZ, precision=6)
+    expected = [datetime(2024, 6, 1, tzinfo=UTC)]
+    assert default_value(column(instant, "2024-06-01 08:00:00"), time_zone("+08:00")).to_pylist() == expected
+    array = CollectionType(Kind.ARRAY, element=instant)
+    nested = default_value(column(array, "[2024-06-01 08:00:00]"), time_zone("+08:00"))
+    assert nested.to_pylist() == [expected]
 
 
 @pytest.mark.parametrize(
