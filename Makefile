@@ -17,6 +17,8 @@
 # make faults   each storage call of each statement fails, in each way (an hour); ARGS="INSERT -e 5" for some
 # make interleavings   every two operations at the same time, each killed, and SCHEDULES of three (half an hour)
 # make protocol   every state of the model of the commit protocol; ARGS="--mistakes" for the mistakes that it must find
+# make surroundings   the suites of tests/support/surroundings.py in each of its combinations: zones of the machine and of the
+#              session, locales, umasks, spellings of settings, odd paths, a working directory that nobody can write to
 # make long-session   3,000 statements in one session, which is to hold no more for it; ARGS="--statements 300"
 # make catalog-commits   8 processes that commit 50 times each to one table: through a REST server, and under the lock of
 #              each other catalog that has locks, on a storage that needs them
@@ -35,7 +37,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -128,6 +130,15 @@ protocol: .venv/dev.installed
 long-session: .venv/dev.installed
 	$(BIN)/python benchmarks/long_session.py $(ARGS)
 
+SURROUNDINGS ?= 0 1 2 3 4 5
+surroundings: .venv/dev.installed
+	scripts/class_archive $(BIN)/python
+	@suites=$$($(BIN)/python -c "from tests.support.surroundings import VARIED; print(*(f'tests/spark/{s}.py' for s in sorted(VARIED)))") && \
+	for number in $(SURROUNDINGS); do \
+		echo "== surroundings $$number"; \
+		PAIMON_SQL_SURROUNDINGS=$$number $(BIN)/python -m pytest -q -p no:cacheprovider tests/spark/test_surroundings.py $$suites $(ARGS) || exit 1; \
+	done
+
 fuzz-statements: .venv/dev.installed
 	$(BIN)/python -m tests.fuzz statements $(ARGS)
 
@@ -177,7 +188,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed

@@ -18,6 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.support.bytecode import keep_bytecode
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
 from tests.support.shares import Share, select_share
+from tests.support.surroundings import Surroundings
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
 settings.load_profile("unhurried")
@@ -120,19 +121,33 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     session.stop()
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> str:
-    return str(tmp_path / "warehouse")
+@pytest.fixture(scope="module")
+def surroundings(request: pytest.FixtureRequest) -> Iterator[Surroundings | None]:
+    """What a suite runs in that varies; None: what all others run in."""
+    found = Surroundings.of(request.module.__name__.rpartition(".")[2])
+    if found is None:
+        yield None
+        return
+    with found.around(request.getfixturevalue("root_session")):
+        yield found
 
 
 @pytest.fixture
-def spark(root_session: object, warehouse: str) -> object:
+def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    found = Surroundings.of(request.module.__name__.rpartition(".")[2])
+    return str(tmp_path / "warehouse" if found is None else found.warehouse(tmp_path))
+
+
+@pytest.fixture
+def spark(root_session: object, warehouse: str, surroundings: Surroundings | None) -> object:
     """A new session whose current catalog is `paimon`, on an empty warehouse."""
     import paimon_sql  # noqa: PLC0415
 
     session = root_session.newSession()  # type: ignore[attr-defined]
     session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
     session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+    if surroundings is not None:
+        surroundings.enter(session)
     paimon_sql.install(session)
     session.sql("USE paimon.default")
     return session

@@ -1,14 +1,108 @@
-"""What users' machines and sessions differ in: the zone of the machine, and the zone of the session."""
+"""What users' machines and sessions differ in, and the tests do not: where the machine is, how settings are spelled.
+
+A suite of VARIED runs in surroundings that its name gives, the same in every run of a commit. A number in
+PAIMON_SQL_SURROUNDINGS replaces the name: `make surroundings` runs the suites with each number below COMBINATIONS.
+A test of these suites that expects a zone must set it.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from zlib import crc32
 
 SESSION_ZONE = "spark.sql.session.timeZone"
+VARIABLE = "PAIMON_SQL_SURROUNDINGS"
+# files of tests/spark, without their ending
+VARIED: frozenset[str] = frozenset(
+    (
+        "test_buckets",
+        "test_create_like",
+        "test_differential",
+        "test_filters",
+        "test_show_create",
+        "test_upkeep",
+        "test_variables",
+        "test_versions",
+    )
+)
+
+MACHINES = ("Asia/Shanghai", "America/New_York", "UTC", "Asia/Kolkata", "America/Los_Angeles", "Europe/London")
+SESSIONS = (None, "America/St_Johns", None, "+08:00", None, "PST")  # None: not set, so that it is the machine's
+LOCALES = ("tr-TR", "en-US", "de-DE")
+UMASKS = (0o077, 0o022, 0o027)
+# what Spark does by default, in another spelling
+CAPITALS: Mapping[str, str] = MappingProxyType(
+    {"spark.sql.caseSensitive": "FALSE", "spark.sql.sources.partitionOverwriteMode": "STATIC"}
+)
+COMBINATIONS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The zones of the machine and of the session, the JVM's locale and the driver's umask.
+
+    Also whether settings are in capitals, whether the path of the warehouse has a blank and a percent sign, and whether
+    nobody can write to the working directory.
+    """
+
+    machine: str
+    session: str | None
+    locale: str
+    umask: int
+    capitals: bool
+    odd_path: bool
+    fixed_folder: bool
+
+    @classmethod
+    def numbered(cls, number: int) -> Surroundings:
+        """Every value of each is among the first COMBINATIONS."""
+        return cls(
+            machine=MACHINES[number % 6],
+            session=SESSIONS[number % 6],
+            locale=LOCALES[number % 3],
+            umask=UMASKS[number % 3],
+            capitals=number % 2 == 0,
+            odd_path=number % 4 < 2,
+            fixed_folder=number % 3 != 1,
+        )
+
+    @classmethod
+    def of(cls, suite: str) -> Surroundings | None:
+        """The surroundings of a file of tests by its name, None for one that does not vary."""
+        if suite not in VARIED:
+            return None
+        asked = os.environ.get(VARIABLE, "")
+        return cls.numbered(int(asked) if asked else crc32(suite.encode()))
+
+    def warehouse(self, folder: Path) -> Path:
+        return folder / ("ware house%20" if self.odd_path else "warehouse")
+
+    def enter(self, session: Any) -> None:
+        """Let a session be in them, as far as it is the session's."""
+        session.conf.unset(SESSION_ZONE)
+        for key, value in (CAPITALS if self.capitals else {}).items():
+            session.conf.set(key, value)
+        if self.session is not None:
+            session.conf.set(SESSION_ZONE, self.session)
+
+    @contextmanager
+    def around(self, session: Any) -> Iterator[None]:
+        """Let this process, its JVM and its workers be in them; `session` is any of the process."""
+        with ExitStack() as stack:
+            stack.enter_context(machine_zone(session, self.machine))
+            stack.enter_context(_jvm_locale(session, self.locale))
+            stack.callback(os.umask, os.umask(self.umask))
+            if self.fixed_folder:
+                stack.callback(os.chdir, Path.cwd())
+                os.chdir("/proc/self")
+            yield
 
 
 @contextmanager
@@ -27,6 +121,17 @@ def machine_zone(session: Any, name: str) -> Iterator[None]:
         _restore(os.environ, before)
         _restore(context.environment, worker_before)
         time.tzset()
+
+
+@contextmanager
+def _jvm_locale(session: Any, name: str) -> Iterator[None]:
+    locales = session._jvm.java.util.Locale
+    before = locales.getDefault()
+    locales.setDefault(locales.forLanguageTag(name))
+    try:
+        yield
+    finally:
+        locales.setDefault(before)
 
 
 def _restore(environment: Any, value: str | None) -> None:
