@@ -1,7 +1,10 @@
 """Profiles: what they may say, what is refused, and that secrets stay out of sight."""
 
 import pytest
+from dbt.adapters.contracts.connection import Connection
+from dbt.adapters.paimon.connections import PaimonConnectionManager
 from dbt.adapters.paimon.credentials import PaimonCredentials
+from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 
@@ -69,3 +72,26 @@ def test_what_debug_shows_has_no_secrets():
     assert shown["catalog_options"]["jdbc.user"] == "me"
     assert shown["catalog"] == shown["database"] == "paimon"
     assert "host/db" in shown["uri"]
+
+
+def test_settings_go_to_a_thrift_server_by_the_keys_that_it_takes(monkeypatch):
+    """HiveServer2 passes over keys without a prefix: ANSI mode stayed on."""
+    seen = []
+
+    def opened(cls, connection):
+        seen.append(connection.credentials.server_side_parameters)
+        return connection
+
+    monkeypatch.setattr(SparkConnectionManager, "open", classmethod(opened))
+    given = {"spark.sql.shuffle.partitions": 4, "set:hivevar:day": "x"}
+    credentials = _credentials(method="thrift", host="x", server_side_parameters=given)
+    connection = Connection(type="paimon", name="a", credentials=credentials)
+    assert PaimonConnectionManager.open(connection).credentials is credentials
+    assert seen == [
+        {
+            "set:hiveconf:spark.sql.ansi.enabled": "false",
+            "set:hiveconf:spark.sql.shuffle.partitions": "4",
+            "set:hivevar:day": "x",
+        }
+    ]
+    assert credentials.server_side_parameters["spark.sql.ansi.enabled"] == "false"

@@ -35,6 +35,20 @@ class TestSimpleMaterializations(OverThrift, test_basic.TestSimpleMaterializatio
     pass
 
 
+class TestSettings(OverThrift):
+    """The profile's settings, and those that dbt-spark's macros need, are in force in the server's session."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, server: Server) -> dict[str, Any]:
+        where = {"method": "thrift", "host": "127.0.0.1", "port": server.thrift, "auth": "CUSTOM"}
+        settings = {"server_side_parameters": {"spark.sql.shuffle.partitions": 7}}
+        return {"type": "paimon", "threads": 1, **where, "user": USER, "password": PASSWORD, **settings}
+
+    def test_settings(self, project: Any) -> None:
+        assert project.run_sql("select cast('x' as int)", fetch="one") == (None,)
+        assert project.run_sql("set spark.sql.shuffle.partitions", fetch="one")[-1] == "7"
+
+
 class TestIncremental(OverThrift, test_basic.TestIncremental):
     pass
 

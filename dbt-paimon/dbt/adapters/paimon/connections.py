@@ -100,12 +100,17 @@ class PaimonConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        if connection.credentials.method != SparkConnectionMethod.SESSION:
-            return super().open(connection)
+        profile = connection.credentials
+        if profile.method != SparkConnectionMethod.SESSION:
+            connection.credentials = profile.over_thrift()
+            try:
+                return super().open(connection)
+            finally:
+                connection.credentials = profile
         if connection.state == ConnectionState.OPEN:
             return connection
         try:
-            session = shared_session(connection.credentials)
+            session = shared_session(profile)
         except DbtRuntimeError:
             raise
         except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any  # dbt's schema of a profile is made of these
 
@@ -14,6 +15,8 @@ from paimon_core.secrets import redacted, without_secrets
 
 _METHODS = ("session", "thrift")
 _OF_SESSIONS = ("warehouse", "metastore", "uri", "catalog_options", "master")
+_SETTING = "set:hiveconf:"
+_PREFIXES = ("set:", "use:")
 _ANSI = "spark.sql.ansi.enabled"
 
 
@@ -60,6 +63,16 @@ class PaimonCredentials(SparkCredentials):
         # dbt-spark turns Spark's ANSI mode off, as its macros were written for that; what the profile says counts
         self.server_side_parameters = {_ANSI: "false", **given}
         self.catalog_options = {str(key): _text(value) for key, value in self.catalog_options.items()}
+
+    def over_thrift(self) -> PaimonCredentials:
+        """The same profile with its settings as HiveServer2 takes them when a session is opened. It passes over keys
+        without these prefixes."""
+        settings = {
+            k if k.startswith(_PREFIXES) else f"{_SETTING}{k}": v for k, v in self.server_side_parameters.items()
+        }
+        made = copy(self)
+        made.server_side_parameters = settings
+        return made
 
     @property
     def type(self) -> str:
