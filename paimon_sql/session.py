@@ -20,6 +20,7 @@ from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
 from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
+from paimon_sql.spark.errors.logs import quiet_crossings
 from paimon_sql.spark.errors.raised import install_raised_errors
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
@@ -100,6 +101,7 @@ def install(spark: SparkSession) -> SparkSession:
     install_stream_reads()
     install_stream_writers()
     install_raised_errors()
+    quiet_crossings()
     spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
     return spark
 
