@@ -33,12 +33,16 @@ class AmbiguousNameError(ValueError):
     """Two names of a file that differ from the name of a column in case only."""
 
 
-def spelled(names: Collection[str], name: str, *, exact: bool = False) -> str | None:
-    """How one of the names spells a name, None where none does. Raises `AmbiguousNameError`."""
+def spelled(
+    names: Collection[str], name: str, others: Collection[str] = frozenset(), *, exact: bool = False
+) -> str | None:
+    """How one of the names spells a name, None where none does. The names of `others` are spelled exactly.
+
+    Raises `AmbiguousNameError`."""
     if name in names or exact:
         return name if name in names else None
     lower = name.lower()
-    found = [n for n in names if n.lower() == lower]
+    found = [n for n in names if n.lower() == lower and n not in others]
     if len(found) > 1:
         raise AmbiguousNameError(f"its columns {found[0]!r} and {found[1]!r} may both be {name!r}")
     return found[0] if found else None
@@ -58,17 +62,18 @@ def sources_of(
     """
     by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
     unnumbered = [f.name for f in found if field_id(f) is None]
+    others = frozenset((*(name for name, _ in wanted), *(f.name for f in stored)))
     if stored and not by_id:
-        by_id = {f.id: n for f in stored if (n := spelled(unnumbered, f.name, exact=exact)) is not None}
+        by_id = {f.id: n for f in stored if (n := spelled(unnumbered, f.name, others, exact=exact)) is not None}
         unnumbered = []
     everything = {f.name: None for f in found}
 
     def source(name: str, number: int | None) -> str | None:
         if number is None:  # as the parts of a VARIANT
-            return spelled(everything, name, exact=exact)
+            return spelled(everything, name, others, exact=exact)
         known = by_id.get(number)
         if known is None:
-            known = spelled(unnumbered, name, exact=exact) or by_id.get(_column_of_key(number))
+            known = spelled(unnumbered, name, others, exact=exact) or by_id.get(_column_of_key(number))
         return known
 
     return [source(*each) for each in wanted]

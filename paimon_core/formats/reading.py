@@ -92,7 +92,8 @@ def _stored_types(found: pa.Schema, request: ReadRequest) -> dict[str, pa.DataTy
     """The types that columns without ids had when they were written, with ids, by the names in the file."""
     if request.by_name or not have_names_only(found):
         return {}
-    names = ((spelled(found.names, f.name), f.type) for f in arrow_schema(request.stored()))
+    stored = arrow_schema(request.stored())
+    names = ((spelled(found.names, f.name, stored.names), f.type) for f in stored)
     return {name: arrow for name, arrow in names if name is not None}
 
 

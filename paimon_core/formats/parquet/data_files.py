@@ -28,7 +28,8 @@ from paimon_core.formats.parquet.optional_keys import maps_as_lists
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.parquet.thrift import checked_structure
-from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
+from paimon_core.formats.parquet.unfamiliar import parquet_errors
+from paimon_core.formats.reading import check_row_count, conform_batch, is_near, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
@@ -58,7 +59,7 @@ class ParquetFormat:
         return ParquetFileWriter(OutputFile(io, path), fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors("Parquet", request.path), _open(io, request) as file:
+        with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
             groups = _with_matches(file, request, groups, sources)
@@ -67,7 +68,7 @@ class ParquetFormat:
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """As `read`, only the rows at ascending positions, of the row groups that have some."""
-        with read_errors("Parquet", request.path), _open(io, request) as file:
+        with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             ends = np.cumsum(np.array(sizes, dtype=np.int64))
@@ -82,7 +83,7 @@ class ParquetFormat:
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """As `read`, without the rows at ascending positions."""
-        with read_errors("Parquet", request.path), _open(io, request) as file:
+        with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
             sizes = np.array(
@@ -179,7 +180,7 @@ class ParquetFileWriter:
 
 def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
     """The rows of each row group, one group after the other, as `ParquetFormat.read` has them."""
-    with read_errors("Parquet", request.path), _open(io, request) as file:
+    with parquet_errors(io, request.path), _open(io, request) as file:
         sources = request_sources(list(file.schema), request)
         for group in range(file.metadata.num_row_groups):
             yield (conform_batch(b, sources, request) for b in _batches(file, request, [group], sources))

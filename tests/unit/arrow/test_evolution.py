@@ -112,6 +112,8 @@ def test_columns_without_ids_go_by_their_names_beside_columns_with_ids(tmp_path:
         ([("a", None), ("A", None)], [("a", 1), ("A", 2)], ["a", "A"]),
         ([("Event_Name", None)], [("event_name", None)], ["Event_Name"]),
         ([("a", None), ("a_b", None)], [("c", None)], [None]),
+        ([("a", None)], [("A", None), ("a", None)], [None, "a"]),
+        ([("k", None), ("x", 7)], [("K", 1), ("k", 0)], [None, "k"]),
     ],
 )
 def test_sources(
@@ -128,6 +130,8 @@ def test_names_in_another_case(tmp_path: Path) -> None:
     assert sources_of(fields, [("ab", None), ("aB", None)], exact=True) == [None, "aB"]
     stored = [DataField(id=5, name="ab", type=INT)]
     assert sources_of(fields[:1], [("other", 5)], stored) == ["Ab"]
+    twins = [DataField(id=5, name="ab", type=INT), DataField(id=6, name="Ab", type=INT)]
+    assert sources_of(fields[:1], [("ab", 5)], twins) == [None]  # it is the other column
 
 
 def test_times_lose_the_digits_that_their_column_has_not() -> None:

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from paimon_core.errors import CorruptFileError, InvalidDataError
 from paimon_core.formats.parquet.plain_columns import has_plain_columns
 from paimon_core.scan.footers import engines_read_alike
+from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.split import DataSplit
-from paimon_core.spec.types import INT, STRING
+from paimon_core.spec.types import INT, STRING, parse_type
 from paimon_core.store.table_store import TableStore
-from tests.support.data import make_store
+from paimon_core.write.writer import open_writer
+from tests.support.data import files_of, make_batch, make_store
 from tests.support.foreign_files import FORMS, Form, read_alone, settings_of, stored_table, write_file
 
 COLUMNS = {"k": INT, "v": STRING}
@@ -161,3 +163,17 @@ def test_many_files_are_judged_by_each_footer(tmp_path: Path) -> None:
     assert not engines_read_alike(store, splits, store.schema.fields)
     assert len(store.cache.shapes.known) == 2
     assert not has_plain_columns((), store.schema.fields)
+
+
+def test_engines_get_each_column_of_files_that_this_library_writes(tmp_path: Path) -> None:
+    types = {f"c{i}": t for i, t in enumerate(dict.fromkeys(f.type for f in FORMS))}
+    types |= {"l": parse_type("TIMESTAMP(0)"), "v": parse_type("VARIANT")}
+    for options in ({}, {"parquet.writer.version": "v2"}, {"file.compression": "lz4"}, {"file.compression": "none"}):
+        store = make_store(tmp_path / str(len(options)), types).with_options(options)
+        writer = open_writer(store, sequence_start=0)
+        writer.write(make_batch(store, [(None,) * len(types)] * 3))
+        ((_, files),) = files_of(writer.finish()).items()
+        split = DataSplit(partition=EMPTY_ROW, bucket=0, bucket_dir=store.bucket_dir(EMPTY_ROW, 0), files=tuple(files))
+        for name in types:
+            assert alike(store, split, name), f"{types[name].sql()} {options}"
+        assert alike(store, split)

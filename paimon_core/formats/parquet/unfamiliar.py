@@ -1,0 +1,49 @@
+"""Errors of Parquet files: damage, or a form that pyarrow does not decode although the file is healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
+from paimon_core.formats.parquet.footer import bytes_at
+from paimon_core.formats.parquet.shapes import Shapes, look
+from paimon_core.formats.reading import read_errors
+from paimon_core.io.file_io import FileIO
+
+# as Parquet numbers them: none, Snappy, GZIP, Brotli, Hadoop's LZ4, Zstandard, raw LZ4
+_CODECS = frozenset((0, 1, 2, 4, 5, 6, 7))
+_NAMES = {3: "LZO"}
+_ENCODINGS = frozenset((0, 2, 3, 4, 5, 6, 7, 8, 9))
+_ENCRYPTED = b"PARE"
+
+
+@contextmanager
+def parquet_errors(io: FileIO, path: str) -> Iterator[None]:
+    """Raise what pyarrow finds wrong with a file, as `read_errors` does.
+
+    It is an `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow lacks."""
+    try:
+        with read_errors("Parquet", path):
+            yield
+    except CorruptFileError as error:
+        cause = _unfamiliar_form(io, path)
+        if cause is None:
+            raise
+        raise UnfamiliarFormError(path, cause) from error
+
+
+def _unfamiliar_form(io: FileIO, path: str) -> str | None:
+    try:
+        with io.open_input(path) as source:
+            if bytes_at(source, source.size() - len(_ENCRYPTED), len(_ENCRYPTED)) == _ENCRYPTED:
+                return "it is encrypted"
+            found = look(source, source.size(), Shapes())
+    except (OSError, ValueError):
+        return None
+    if others := found.codecs - _CODECS:
+        named = ", ".join(_NAMES.get(n, f"codec {n}") for n in sorted(others))
+        return f"its columns are compressed by {named}, which this version does not decompress"
+    if others := found.encodings - _ENCODINGS:
+        return f"its columns have encoding {min(others)}, which this version does not decode"
+    return None
