@@ -25,7 +25,7 @@ from paimon_sql.spark.errors.raised import install_raised_errors
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
-from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX
+from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
 from paimon_sql.spark.statements.parser import has_parser, install_parser
 
 _NAME = "paimon-sql"  # of an application that has none: spark-submit then calls it by what it runs
@@ -61,7 +61,7 @@ def connect(
         spark.conf.set(key, value)
     install(spark)
     if has_catalog:
-        spark.sql(f"USE {quoted_name(catalog)}.`default`")
+        _make_current(spark, catalog)
     return spark
 
 
@@ -117,6 +117,16 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
         return diagnose(jvm_of(started.sparkContext))
     finally:
         started.stop()
+
+
+def _make_current(spark: SparkSession, catalog: str) -> None:
+    """Make a catalog the current one of a session, and of the sessions that Spark makes of it, as `foreachBatch` has
+    one. A default catalog that the user has set stays."""
+    spark.sql(f"USE {quoted_name(catalog)}.`default`")
+    default = spark.conf.get(DEFAULT_CATALOG, None)
+    if default is None or default == spark.conf.get(CONNECTED_CATALOG, None):
+        for key in (DEFAULT_CATALOG, CONNECTED_CATALOG):
+            spark.conf.set(key, catalog)
 
 
 def _context_of(spark: SparkSession) -> SparkContext:

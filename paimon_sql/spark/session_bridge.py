@@ -36,6 +36,8 @@ from paimon_sql.spark.jvm.sessions import (
 
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
+DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # what `connect` set the former to
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"

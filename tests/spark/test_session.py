@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import paimon_sql
 from paimon_core.jobs import Job
@@ -41,7 +42,7 @@ def active(root_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     session._jvm.SparkSession.clearActiveSession()
     root_session.sql("USE spark_catalog.default")
     for key in root_session.conf.getAll:
-        if key.startswith("spark.sql.catalog."):
+        if key.startswith("spark.sql.catalog.") or key.endswith(".defaultCatalog"):
             root_session.conf.unset(key)
 
 
@@ -156,6 +157,54 @@ def test_connect_with_names_and_options(active: Any, tmp_path: Path) -> None:
     assert spark.catalog.currentCatalog() == "lake"
     spark.sql("CREATE TABLE t (k INT)")
     assert ("file.compression", "snappy") in rows(spark, "SHOW TBLPROPERTIES t")
+
+
+def test_names_without_a_catalog_mean_the_same_in_sessions_made_of_this_one(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"), catalog="lake")
+    spark.sql("CREATE DATABASE d")
+    spark.sql("CREATE TABLE d.t (k INT, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    spark.sql("CREATE TABLE d.source (k INT, v STRING)")
+    spark.sql("INSERT INTO d.source VALUES (1, upper('a'))")
+
+    def write_all(frame: Any, session: Any) -> None:
+        frame.createOrReplaceTempView("batch")
+        session.sql("MERGE INTO d.t USING batch b ON t.k = b.k WHEN NOT MATCHED THEN INSERT *")
+        frame.write.mode("append").saveAsTable("d.t")
+        frame.write.insertInto("d.t")
+        frame.writeTo("d.t").append()
+        frame.mergeInto("d.t", frame.k == F.col("d.t.k")).whenNotMatched().insertAll().merge()
+        assert [r.v for r in session.table("d.t").select("v").collect()] == ["A"]
+        session.sql("CALL sys.compact(table => 'd.t')")
+
+    def each(batch: Any, number: int) -> None:
+        try:
+            write_all(batch, batch.sparkSession)
+        except Exception as error:
+            failed.append(error)
+
+    failed: list[Exception] = []
+    options = {"checkpointLocation": str(tmp_path / "checkpoint")}
+    query = spark.readStream.table("d.source").selectExpr("k", "upper(v) AS v").writeStream.foreachBatch(each)
+    query.options(**options).trigger(availableNow=True).start().awaitTermination()
+    assert failed == []
+    other = spark.newSession()
+    assert rows(other, "SELECT current_catalog(), current_database()") == [("lake", "default")]
+    write_all(other.createDataFrame([(1, "A")], "k INT, v STRING"), other)
+
+
+def test_a_default_catalog_of_the_user_stays(active: Any, tmp_path: Path) -> None:
+    SparkSession.getActiveSession().conf.set("spark.sql.defaultCatalog", "spark_catalog")
+    spark = paimon_sql.connect(str(tmp_path / "wh"))
+    assert spark.conf.get("spark.sql.defaultCatalog") == "spark_catalog"
+    assert rows(spark, "SELECT current_catalog()") == [("paimon",)]
+    spark.conf.unset("spark.sql.defaultCatalog")
+    for catalog in ("one", "two"):
+        paimon_sql.connect(str(tmp_path / catalog), catalog=catalog)
+        assert spark.conf.get("spark.sql.defaultCatalog") == catalog
+    assert rows(spark.newSession(), "SELECT current_catalog()") == [("two",)]
+    spark.sql("USE one.default")
+    spark.sql("DROP CATALOG two")
+    assert spark.conf.get("spark.sql.defaultCatalog", None) is None
 
 
 def test_connect_twice(active: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import new_session
-from paimon_sql.spark.session_bridge import CATALOG_PREFIX
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
 from paimon_sql.spark.statements.parser import registry_of
 
 
@@ -32,7 +32,12 @@ def _new_session(session: Any) -> Any:
     if registry is None:
         return NotImplemented
     made = new_session(session)
-    for name, value in registry.bridge.settings(CATALOG_PREFIX).items():
-        made.conf.set(f"{CATALOG_PREFIX}{name}", value)
+    settings = {f"{CATALOG_PREFIX}{name}": value for name, value in registry.bridge.settings(CATALOG_PREFIX).items()}
+    for key in (DEFAULT_CATALOG, CONNECTED_CATALOG):
+        name = registry.bridge.own_setting(key)
+        if name is not None and f"{CATALOG_PREFIX}{name}" in settings:
+            settings[key] = name
+    for key, value in settings.items():
+        made.conf.set(key, value)
     made.sql("SELECT 1")  # the hook makes the catalogs: Spark's catalog API would not find them before a statement
     return made

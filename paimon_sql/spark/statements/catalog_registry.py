@@ -34,7 +34,14 @@ from paimon_sql.spark.jvm.sessions import (
     settings_of,
 )
 from paimon_sql.spark.redaction import redact
-from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, GENERIC_CLASSES, SessionBridge
+from paimon_sql.spark.session_bridge import (
+    CATALOG_CLASSES,
+    CATALOG_PREFIX,
+    CONNECTED_CATALOG,
+    DEFAULT_CATALOG,
+    GENERIC_CLASSES,
+    SessionBridge,
+)
 from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
 from paimon_sql.spark.tables.path_catalog import SparkPathCatalog
 from paimon_sql.spark.tables.session_catalogs import PATHS
@@ -131,6 +138,9 @@ class CatalogRegistry:
             raise InvalidOptionError(f"Catalog {statement.name!r} is the current one: USE another one, then drop it.")
         for key in [prefix, *(f"{prefix}.{k}" for k in self.bridge.settings(f"{prefix}."))]:
             conf.unsetConf(key)
+        if self.bridge.own_setting(CONNECTED_CATALOG) == statement.name:
+            for key in (DEFAULT_CATALOG, CONNECTED_CATALOG):
+                conf.unsetConf(key)
         loaded_catalogs(self.session).remove(statement.name)
         del self.catalogs[statement.name]
 

@@ -16,7 +16,7 @@ OTHER_WAYS = re.compile(
 )
 # each with the reason that what it reads is text, or no setting of a session
 ALLOWED = {
-    "paimon_sql/session.py": 1,  # whether a setting has the text that it is given
+    "paimon_sql/session.py": 3,  # whether a setting has the text that it is given; names of catalogs
     "paimon_sql/notebook/magics.py": 1,  # PySpark's own answer, with Spark's default: the name of a time zone
     "paimon_sql/shell/runner.py": 1,  # the same
     "paimon_sql/spark/jvm/client_sessions.py": 1,  # of the context: the names of classes
