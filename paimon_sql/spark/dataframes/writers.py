@@ -14,6 +14,7 @@ from pyspark.sql import DataFrameWriter, DataFrameWriterV2
 from pyspark.sql import functions as F
 from pyspark.sql.merge import MergeIntoWriter
 
+from paimon_core.errors import InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
@@ -31,6 +32,7 @@ from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
+from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, overwrites_partitions
 
 _OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING))
 
@@ -73,11 +75,12 @@ def _merge(registry: CatalogRegistry, writer: Any) -> bool:
 
 def _overwrite(registry: CatalogRegistry, writer: Any, condition: Any) -> bool:
     column = F.col(condition) if isinstance(condition, str) else condition
-    return _written(registry, writer, lambda: frame_io.overwrite_command(registry.jvm, writer, column))
+    return _written(registry, writer, lambda: frame_io.overwrite_command(registry.jvm, writer, column), dynamic=False)
 
 
 def _overwrite_partitions(registry: CatalogRegistry, writer: Any) -> bool:
-    return _written(registry, writer, lambda: frame_io.overwrite_partitions_command(registry.jvm, writer))
+    made = lambda: frame_io.overwrite_partitions_command(registry.jvm, writer)  # noqa: E731
+    return _written(registry, writer, made, dynamic=True)
 
 
 def _save_as_table(
@@ -100,11 +103,18 @@ def _save_as_table(
             writer.saveAsTable(branch)
         return True
     table = registry.table_of(registry.find_name(name))
-    if table is not None and frame_io.overwrites(writer) and not is_format_table(table.schema.options):
-        _overwrite_rows(writer, name, dynamic=_overwrites_partitions(registry, table))
+    if table is not None and frame_io.overwrites(writer) and _keeps_definition(table, writer):
+        _overwrite_rows(writer, name, dynamic=_overwrites_partitions(registry, table, writer))
     elif table is None or not _written(registry, writer, lambda: frame_io.save_command(registry.jvm, writer, name)):
         frame_io.save_as_table(writer, name)
     return True
+
+
+def _keeps_definition(table: Table, writer: Any) -> bool:
+    """Whether an overwrite by `saveAsTable` replaces rows alone. Of a format table Spark replaces all of it, unless the
+    writer says which partitions it means."""
+    said = overwrites_partitions(frame_io.writer_options(writer))
+    return not is_format_table(table.schema.options) or said is not None
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
@@ -128,13 +138,18 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
     table = registry.table_of(registry.find_name(tableName))
     if table is None:
         return False
-    dynamic = _overwrites_partitions(registry, table)
+    dynamic = _overwrites_partitions(registry, table, writer)
+    if frame_io.overwrites(writer) and dynamic != registry.bridge.overwrites_partitions():
+        writer.option(OF_FLINK, str(dynamic).lower())  # Spark goes by its own setting
     return _written(registry, writer, lambda: frame_io.insert_command(registry.jvm, writer, tableName, dynamic=dynamic))
 
 
-def _overwrites_partitions(registry: CatalogRegistry, table: Table) -> bool:
+def _overwrites_partitions(registry: CatalogRegistry, table: Table, writer: Any) -> bool:
     """Whether an overwrite leaves the partitions that none of its rows is in."""
-    return bool(table.schema.partition_keys) and registry.bridge.overwrites_partitions()
+    asked = overwrites_partitions(frame_io.writer_options(writer))
+    if asked is None and (setting := registry.bridge.own_setting(OPTION_PREFIX + OF_FLINK)) is not None:
+        asked = overwrites_partitions({OF_FLINK: setting})
+    return bool(table.schema.partition_keys) and (registry.bridge.overwrites_partitions() if asked is None else asked)
 
 
 def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
@@ -143,9 +158,12 @@ def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
         writer.format(registry.bridge.default_source())
 
 
-def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject | None]) -> bool:
+def _written(
+    registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject | None], *, dynamic: bool | None = None
+) -> bool:
     """Run a command that writes to a table of ours, where its values have to be cast or it may bring columns. False
-    where nothing was run, and PySpark runs it as ever."""
+    where nothing was run, and PySpark runs it as ever. `dynamic` is what the method that is called says itself of the
+    partitions that it overwrites: raises `InvalidOptionError` for options that contradict it."""
     made = make()
     head = None if made is None else read_head(made)
     found = registry.find(head.table) if head is not None and head.kind is FrameWrite else None
@@ -155,6 +173,12 @@ def _written(registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObje
     command = read_statement(head)
     if not isinstance(command, FrameWrite):
         return False
+    if dynamic is not None and (others := contradicts(command.options, dynamic=dynamic)):
+        method = "overwritePartitions()" if dynamic else "overwrite(condition)"
+        raise InvalidOptionError(
+            f"{method} of table {table.name} says what is replaced, and the option {', '.join(others)} says otherwise: "
+            "leave the option out."
+        )
     given = {k: v for k, v in command.options.items() if k in _OPTIONS and v}
     settings = {k: v for k in _OPTIONS if (v := registry.bridge.own_setting(OPTION_PREFIX + k))}
     asked = TableOptions(settings | given)

@@ -10,6 +10,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.plans import Explain, Insert, Rows
@@ -124,6 +125,15 @@ def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObjec
 def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
     """A write of the rows of another query."""
     return replace(write, node=_with_elements(jvm, write.node, query=query), query=query)
+
+
+def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
+    """An INSERT whose table has more options."""
+    assert insert.table is not None
+    known = python_map(insert.table.node.options().asCaseSensitiveMap())
+    named = _with_elements(jvm, insert.table.node, options=connector.string_map(jvm, known | dict(more)))
+    node = _with_elements(jvm, insert.node, table=named)
+    return replace(insert, node=node, table=replace(insert.table, node=named))
 
 
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:

@@ -84,6 +84,7 @@ class Insert(Rows):
     columns: tuple[str, ...]
     static_partition: Mapping[str, str | None]
     dynamic_partition: frozenset[str]
+    has_condition: bool = False  # REPLACE WHERE, or the like, says what is overwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,7 @@ def _insert(head: StatementHead) -> Insert:
         columns=texts(plan.userSpecifiedCols()),
         static_partition=static,
         dynamic_partition=dynamic,
+        has_condition="replaceCriteriaOpt" in _members(plan) and bool(plan.replaceCriteriaOpt().isDefined()),
     )
 
 
@@ -284,8 +286,12 @@ def _frame_write(head: StatementHead) -> FrameWrite:
 
 def _evolves(plan: JavaObject) -> bool:
     """Whether a write asks for the evolution of its table's schema; before 4.2 there is no way to say so."""
-    members = [plan.productElementName(i) for i in range(plan.productArity())]
-    return "withSchemaEvolution" in members and bool(plan.withSchemaEvolution())
+    return "withSchemaEvolution" in _members(plan) and bool(plan.withSchemaEvolution())
+
+
+def _members(plan: JavaObject) -> list[str]:
+    """The names of a plan's members."""
+    return [str(plan.productElementName(i)) for i in range(plan.productArity())]
 
 
 def _delete(head: StatementHead) -> Delete:

@@ -15,7 +15,14 @@ from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import plans
-from paimon_sql.spark.jvm.commands import create_namespace, evolving, explaining, with_query, with_target
+from paimon_sql.spark.jvm.commands import (
+    create_namespace,
+    evolving,
+    explaining,
+    with_options,
+    with_query,
+    with_target,
+)
 from paimon_sql.spark.jvm.frames import analyzed, frame, run
 from paimon_sql.spark.jvm.nested import behind_with, with_inserts, with_queries
 from paimon_sql.spark.jvm.plans import (
@@ -39,6 +46,7 @@ from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, r
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_casts, with_null_fields
+from paimon_sql.spark.write.write_options import of_overwrite, overwrites_partitions
 
 _Rows = TypeVar("_Rows", bound=Rows)
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
@@ -179,12 +187,24 @@ class StatementRewriter:
         if upserts(table, insert):
             merge = read_head(upsert(self.jvm, catalog.session, table, insert.table.node, insert))
             return insert if merge is None else read_statement(merge)
-        options = TableOptions(catalog.session.table_options(catalog.catalog_name, identifier))
+        settings = catalog.session.table_options(catalog.catalog_name, identifier)
+        insert = self._overwriting(insert, settings)
+        options = TableOptions(settings)
         if options[MERGE_SCHEMA] and insert.by_name:
             insert = evolving(self.jvm, insert)
         if insert.evolves and (insert.by_name or fills_rows(insert)):
             insert = self.evolved(found, table.with_options(options.values), insert, {})
         return with_casts(self.jvm, catalog.session, table, options, insert)
+
+    def _overwriting(self, insert: Insert, settings: Mapping[str, str]) -> Insert:
+        """INSERT OVERWRITE, whose options or else the session's say which partitions it replaces, has that as options:
+        Spark goes by a setting of its own."""
+        if insert.table is None or not insert.overwrites or insert.has_condition:
+            return insert
+        asked = overwrites_partitions(insert.table.options())
+        if asked is None:
+            asked = overwrites_partitions(settings)
+        return insert if asked is None else with_options(self.jvm, insert, of_overwrite(asked, insert.static_partition))
 
     def _replacing(self, found: Located, write: FrameWrite) -> FrameWrite:
         """INSERT INTO … REPLACE WHERE, before 4.3 parsed as what a DataFrameWriter does, casts as INSERT does."""

@@ -14,7 +14,6 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import commands
-from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
@@ -27,8 +26,7 @@ class EvolvedTable(SparkTable):
         super().__init__(catalog.jvm, catalog.session, catalog.catalog_name, staged.table, options)
         self.publish = staged.publish
 
-    def newWriteBuilder(self, info: Any) -> Any:
-        table = self._with_options(option_map(self.jvm, info.options()))
+    def _write_builder(self, table: Table, info: Any) -> PaimonWriteBuilder:
         return PaimonWriteBuilder(self.jvm, self.session, table, info, WriteRules(before_commit=self.publish))
 
     class Java:

@@ -28,6 +28,7 @@ from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 from paimon_sql.spark.workers.worker import read_format_function, write_format_function
 from paimon_sql.spark.write.write import DistributedWrite, OverwritingBuilder, WorkerBatchWrite
+from paimon_sql.spark.write.write_options import check_foreign, without_own
 
 
 class FormatSparkTable(PartitionManagement, TableProxy):
@@ -69,7 +70,11 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        return FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+        given = option_map(self.jvm, info.options())
+        check_foreign(self.name(), given)
+        builder = FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
+        builder.given = given
+        return builder
 
     # -- TruncatableTable, partitions ---------------------------------------------------------------------------------
     def truncateTable(self, options: Any = None) -> bool:
@@ -98,7 +103,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return self.truncatePartitions([identifier])
 
     def _with_options(self, java_options: Any) -> FormatTable:
-        more = option_map(self.jvm, java_options)
+        more = without_own(option_map(self.jvm, java_options))
         return self.files.with_options(more) if more else self.files
 
     class Java:
@@ -121,6 +126,8 @@ class StagedFormatTable(FormatSparkTable):
         self.staged, self.replaced, self.is_published = staged, replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
+        if self.replaced is not None:
+            check_foreign(self.name(), option_map(self.jvm, info.options()))
         files = self._with_options(info.options())
         return FormatWriteBuilder(self.jvm, self.session, files, info, self._publish, self.replaced)
 

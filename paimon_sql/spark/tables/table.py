@@ -45,6 +45,8 @@ from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
+from paimon_sql.spark.write.write import PaimonWriteBuilder
+from paimon_sql.spark.write.write_options import check_foreign, without_own
 
 SCAN_VERSION = "scan.version"
 
@@ -211,7 +213,13 @@ class SparkTable(_DataTable, PartitionManagement):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        table = self._with_options(option_map(self.jvm, info.options()))
+        given = option_map(self.jvm, info.options())
+        check_foreign(self.name(), given)
+        builder = self._write_builder(self._with_options(without_own(given)), info)
+        builder.given = given
+        return builder
+
+    def _write_builder(self, table: Table, info: Any) -> PaimonWriteBuilder:
         return write_builder(self.jvm, self.session, table, info, self.sink_compactions)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -30,6 +31,7 @@ from paimon_sql.spark.read.filters import from_connector
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
+from paimon_sql.spark.write.write_options import is_insert, overwrites_partitions, static_partition
 
 _Table = TypeVar("_Table", Table, FormatTable)
 _MESSAGE = StructType([StructField("message", BinaryType())])
@@ -46,23 +48,32 @@ class WriteRules:
 
 
 class OverwritingBuilder(Proxy, Generic[_Table]):
-    """Appends by default; Spark calls one of the others for INSERT OVERWRITE."""
+    """Appends by default; Spark calls one of the others for INSERT OVERWRITE. Of these it chooses by its session's
+    setting alone: options of the write, `given`, win."""
 
+    session: SessionBridge
     table: _Table
+    given: Mapping[str, str] = MappingProxyType({})
     overwritten: Overwrite | None = None
 
     def truncate(self) -> Any:
-        self.overwritten = Overwrite()
+        self.overwritten = Overwrite(dynamic=overwrites_partitions(self.given) is True)
         return self
 
     def overwriteDynamicPartitions(self) -> Any:
-        self.overwritten = Overwrite(dynamic=True)
+        if overwrites_partitions(self.given) is False:
+            zone = self.session.time_zone()
+            self.overwritten = Overwrite(predicate=static_partition(self.table.schema, self.given, zone))
+        else:
+            self.overwritten = Overwrite(dynamic=True)
         return self
 
     def canOverwrite(self, predicates: Any) -> bool:
         return True  # `overwrite` says why not
 
     def overwrite(self, predicates: Any) -> Any:
+        if is_insert(self.given) and overwrites_partitions(self.given):
+            return self.truncate()
         keys, fields = self.table.schema.partition_keys, self.table.schema.field_by_name
         parts = [from_connector(term, fields) for term in read_terms(self.jvm, predicates)]
         known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))

@@ -1,0 +1,148 @@
+"""Options of one write: what an overwrite replaces, and options of other formats' writers, which are not passed over.
+
+Spark and Paimon's Java pass over options that they do not define. An option that decides which rows a table has
+afterwards is obeyed here, or refused by its name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from types import MappingProxyType
+from typing import NamedTuple
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate, equals
+from paimon_core.options import boolean
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField
+from paimon_core.spec.value_texts import value_of_text
+
+OF_FLINK = "dynamic-partition-overwrite"
+_MODES = ("partitionoverwritemode", "overwrite-mode")  # of Spark's and Delta's writers, and of Iceberg's
+_SAYING = (OF_FLINK, *_MODES)
+# the static partition of an INSERT OVERWRITE, whose values Spark forgets if its session is dynamic
+STATIC_PARTITION = "paimon-sql.static-partition"
+
+
+class _Foreign(NamedTuple):
+    """An option of another format's writer, and what to write for it here."""
+
+    owner: str
+    instead: str
+
+
+_ADDS_COLUMNS = _Foreign("Delta Lake's", "set 'write.merge-schema' to 'true'")
+_ONCE = _Foreign("Delta Lake's", "leave it out: what a stream's foreachBatch writes is written once")
+_ISOLATION = _Foreign("Iceberg's", "leave it out: every commit checks the commits before it for conflicts")
+_FOREIGN: Mapping[str, _Foreign] = MappingProxyType(
+    {
+        "replaceWhere": _Foreign(
+            "Delta Lake's",
+            "write df.writeTo(table).overwrite(condition), or INSERT INTO table REPLACE WHERE condition in SQL",
+        ),
+        "overwriteSchema": _Foreign("Delta Lake's", "write df.writeTo(table).createOrReplace()"),
+        "mergeSchema": _ADDS_COLUMNS,
+        "merge-schema": _ADDS_COLUMNS._replace(owner="Iceberg's"),
+        "txnAppId": _ONCE,
+        "txnVersion": _ONCE,
+        "isolation-level": _ISOLATION,
+        "validate-from-snapshot-id": _ISOLATION,
+        "wap.id": _Foreign("Iceberg's", "write to a branch: t$branch_NAME"),
+        "hoodie.datasource.write.operation": _Foreign(
+            "Hudi's", "write df.mergeInto(table, condition), or DELETE in SQL"
+        ),
+        "hoodie.datasource.write.recordkey.field": _Foreign("Hudi's", "give the table a primary key"),
+        "hoodie.datasource.write.precombine.field": _Foreign("Hudi's", "set 'sequence.field' of the table"),
+    }
+)
+
+
+# Spark may hand over names in lower case
+_NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
+
+
+def check_foreign(table: str, given: Mapping[str, str]) -> None:
+    """Raises `UnsupportedFeatureError` for an option of another format's writer that decides what is written."""
+    for key, value in given.items():
+        name = _NAMES.get(key.lower())
+        if name is not None and value.strip().lower() != "false":
+            owner, instead = _FOREIGN[name]
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be written with the option '{name}', which is {owner}: {instead}."
+            )
+
+
+def overwrites_partitions(given: Mapping[str, str]) -> bool | None:
+    """Whether options have an overwrite replace only the partitions of its rows; None if they do not say.
+
+    Raises `InvalidOptionError` for a value that is not valid, and for options that contradict each other.
+    """
+    said = {key: _is_dynamic(key, value) for key, value in given.items() if key.lower() in _SAYING}
+    if len(set(said.values())) > 1:
+        raise InvalidOptionError(f"The options {', '.join(sorted(said))} contradict each other: leave one out.")
+    return next(iter(said.values()), None)
+
+
+def of_overwrite(dynamic: bool, values: Mapping[str, str | None]) -> dict[str, str]:
+    """What an INSERT OVERWRITE replaces as options of its table: only the partitions of its rows, or all that has the
+    values of its static partition."""
+    return {OF_FLINK: str(dynamic).lower(), STATIC_PARTITION: json.dumps(dict(values))}
+
+
+def is_insert(given: Mapping[str, str]) -> bool:
+    """Whether options are those of `of_overwrite`; of a method that is called with a condition they are not."""
+    return STATIC_PARTITION in given
+
+
+def static_partition(schema: TableSchema, given: Mapping[str, str], zone: tzinfo | None) -> Predicate | None:
+    """Which partitions the statement names that has the options `given`; None for all. Moments are in `zone`.
+
+    Raises `InvalidOptionError` for a value that its column cannot have.
+    """
+    text = given.get(STATIC_PARTITION)
+    if text is None:
+        return None
+    by_name = {f.name.lower(): f for f in schema.partition_fields}
+    values = {by_name[name.lower()]: value for name, value in json.loads(text).items()}
+    return equals([f.name for f in values], [_value(f, v, zone) for f, v in values.items()])
+
+
+def without_own(given: Mapping[str, str]) -> dict[str, str]:
+    """Options of a write as options of its table."""
+    return {key: value for key, value in given.items() if key != STATIC_PARTITION}
+
+
+def contradicts(given: Mapping[str, str], *, dynamic: bool) -> Sequence[str]:
+    """The options that say otherwise than the method that is called: `overwritePartitions` or `overwrite`."""
+    said = overwrites_partitions(given)
+    if said is None or said == dynamic:
+        return ()
+    return sorted(key for key in given if key.lower() in _SAYING)
+
+
+def is_of_one_write(key: str) -> bool:
+    """Whether an option is about one write: the table that the write creates does not keep it."""
+    return key.lower() in _NAMES or key.lower() in _MODES or key == STATIC_PARTITION
+
+
+def _is_dynamic(key: str, value: str) -> bool:
+    text = value.strip().lower()
+    try:
+        if key.lower() == OF_FLINK:
+            return boolean(value)
+    except ValueError as e:
+        raise InvalidOptionError(f"'{key}' cannot be {value!r}: it is {e}.") from e
+    if text not in ("dynamic", "static"):
+        raise InvalidOptionError(f"'{key}' cannot be {value!r}: it is dynamic or static.")
+    return text == "dynamic"
+
+
+def _value(field: DataField, text: str | None, zone: tzinfo | None) -> object:
+    if text is None:
+        return None
+    try:
+        return value_of_text(field.type, text, zone)
+    except ValueError as e:
+        raise InvalidOptionError(f"Partition column {field.name!r} cannot be {text!r}: it is {field.type}.") from e
