@@ -193,6 +193,24 @@ def test_a_failed_statement_adds_no_columns(spark: Any, warehouse: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("keys", ["", ", 'primary-key' = 'a', 'bucket' = '1'"])
+def test_the_option_of_a_table_lets_every_write_bring_columns(spark: Any, keys: str) -> None:
+    spark.sql(f"CREATE TABLE t (a INT) TBLPROPERTIES ('write.merge-schema' = 'TRUE'{keys})")
+    spark.sql("INSERT INTO t BY NAME SELECT 1 AS a, 'x' AS b")
+    spark.sql("SELECT 2 AS a, 'y' AS c").writeTo("t").append()
+    spark.sql("SELECT 3 AS a, 'z' AS d").write.mode("append").saveAsTable("t")
+    assert rows(spark, "SELECT a, b, c, d FROM t ORDER BY a") == [
+        (1, "x", None, None),
+        (2, None, "y", None),
+        (3, None, None, "z"),
+    ]
+    spark.conf.set("spark.paimon.write.merge-schema", "false")
+    with pytest.raises(PySparkException):
+        spark.sql("INSERT INTO t BY NAME SELECT 4 AS a, 1 AS more")
+    spark.sql("INSERT INTO t WITH ('write.merge-schema' = 'true') BY NAME SELECT 4 AS a, 1 AS more")
+    assert rows(spark, "SELECT a, more FROM t WHERE a = 4") == [(4, 1)]
+
+
 def test_part_of_the_keys_truncates_many_partitions(spark: Any) -> None:
     spark.sql("CREATE TABLE t (a INT, c BIGINT, d VARCHAR(4)) PARTITIONED BY (c, d)")
     spark.sql("INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y'), (3, 1, 'y'), (4, NULL, 'y')")

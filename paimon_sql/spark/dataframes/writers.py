@@ -16,7 +16,7 @@ from pyspark.sql.merge import MergeIntoWriter
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.format_table.options import is_format_table
-from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
+from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.named_branches import named_branch
@@ -32,9 +32,7 @@ from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
-from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, overwrites_partitions
-
-_OPTIONS = tuple(o.key for o in (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING))
+from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_options, overwrites_partitions
 
 
 @hook(
@@ -179,9 +177,9 @@ def _written(
             f"{method} of table {table.name} says what is replaced, and the option {', '.join(others)} says otherwise: "
             "leave the option out."
         )
-    given = {k: v for k, v in command.options.items() if k in _OPTIONS and v}
-    settings = {k: v for k in _OPTIONS if (v := registry.bridge.own_setting(OPTION_PREFIX + k))}
-    asked = TableOptions(settings | given)
+    given = merge_options(command.options)
+    settings = merge_options(registry.bridge.table_options(found[0].catalog_name, found[1]))
+    asked = TableOptions(merge_options(table.schema.options) | settings | given)
     evolves = command.by_name and asked[MERGE_SCHEMA]
     rows = writer._df
     if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):

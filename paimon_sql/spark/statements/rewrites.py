@@ -46,7 +46,7 @@ from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, r
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.insert_columns import by_position, fills_rows
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_casts, with_null_fields
-from paimon_sql.spark.write.write_options import of_overwrite, overwrites_partitions
+from paimon_sql.spark.write.write_options import merge_options, of_overwrite, overwrites_partitions
 
 _Rows = TypeVar("_Rows", bound=Rows)
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
@@ -117,7 +117,7 @@ class StatementRewriter:
         given = by_position(table.schema, brought) if is_positional else brought
         changes = schema_changes(table.store, given, self.registry.bridge.known_as)
         evolved = evolved_table(catalog, name, changes, asked) if changes else None
-        if write.by_name and TableOptions(options)[MERGE_SCHEMA]:
+        if write.by_name and table.store.options[MERGE_SCHEMA]:
             query = with_null_fields(self.registry.bridge, table if evolved is None else evolved.table, query)
         if write.by_name:
             written = table if evolved is None else evolved.table
@@ -189,11 +189,13 @@ class StatementRewriter:
             return insert if merge is None else read_statement(merge)
         settings = catalog.session.table_options(catalog.catalog_name, identifier)
         insert = self._overwriting(insert, settings)
-        options = TableOptions(settings)
+        said = {} if insert.table is None else merge_options(insert.table.options())
+        settings |= said
+        options = TableOptions(table.schema.options | settings)
         if options[MERGE_SCHEMA] and insert.by_name:
             insert = evolving(self.jvm, insert)
         if insert.evolves and (insert.by_name or fills_rows(insert)):
-            insert = self.evolved(found, table.with_options(options.values), insert, {})
+            insert = self.evolved(found, table.with_options(settings), insert, {})
         return with_casts(self.jvm, catalog.session, table, options, insert)
 
     def _overwriting(self, insert: Insert, settings: Mapping[str, str]) -> Insert:

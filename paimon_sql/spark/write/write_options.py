@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, equals
-from paimon_core.options import boolean
+from paimon_core.options import (
+    MERGE_SCHEMA,
+    MERGE_SCHEMA_EXPLICIT_CAST,
+    MERGE_SCHEMA_TYPE_WIDENING,
+    boolean,
+)
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import value_of_text
 
+_MERGING = (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING)
 OF_FLINK = "dynamic-partition-overwrite"
 _MODES = ("partitionoverwritemode", "overwrite-mode")  # of Spark's and Delta's writers, and of Iceberg's
 _SAYING = (OF_FLINK, *_MODES)
@@ -61,6 +67,11 @@ _FOREIGN: Mapping[str, _Foreign] = MappingProxyType(
 
 # Spark may hand over names in lower case
 _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
+
+
+def merge_options(given: Mapping[str, str]) -> dict[str, str]:
+    """Those of some options by which rows bring columns, or widen types."""
+    return {o.key: given[o.key] for o in _MERGING if given.get(o.key)}
 
 
 def check_foreign(table: str, given: Mapping[str, str]) -> None:
