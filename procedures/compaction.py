@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
+from paimon_core.arrow.patterns import Pattern
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io.failure import on_certain_failure
@@ -102,27 +104,22 @@ def compact_database(
 
     The result says how many tables were compacted, and how many could not be, which are logged with the reason.
     """
-    databases = _pattern("including_databases", including_databases or ".*")
-    including = _pattern("including_tables", including_tables or ".*")
-    excluding = _pattern("excluding_tables", excluding_tables) if excluding_tables else None
-    names = [d for d in context.catalog.list_databases() if databases.fullmatch(d)]
-    found, unlisted = of_each(names, context.tables, "listed")
-    chosen = [t for tables in found for t in tables if including.fullmatch(str(t))]
+    databases = Pattern.of("including_databases", including_databases or ".*")
+    including = Pattern.of("including_tables", including_tables or ".*")
+    excluding = Pattern.of("excluding_tables", excluding_tables) if excluding_tables else None
+    known = list(context.catalog.list_databases())
+    found, unlisted = of_each(list(compress(known, databases.matches(known))), context.tables, "listed")
+    every = [t for tables in found for t in tables]
+    chosen = list(compress(every, including.matches([str(t) for t in every])))
     if excluding:
-        chosen = [t for t in chosen if not excluding.fullmatch(str(t))]
+        out = excluding.matches([str(t) for t in chosen])
+        chosen = [t for t, left_out in zip(chosen, out, strict=True) if not left_out]
 
     def compact_one(table: Identifier) -> None:
         compact.call(context, {"table": quoted(table), "options": options})
 
     done, errors = of_each(chosen, compact_one, "compacted")
     return [(f"Compact database finished. Success: {len(done)}, Failed: {len(errors) + len(unlisted)}",)]
-
-
-def _pattern(argument: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as e:
-        raise InvalidOptionError(f"{argument} cannot be {text!r}: it is no regular expression ({e}).") from e
 
 
 def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:

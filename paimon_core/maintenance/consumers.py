@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
-from paimon_core.errors import ConsumerNotFoundError, InvalidOptionError
+from paimon_core.arrow.patterns import Pattern
+from paimon_core.errors import ConsumerNotFoundError
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.store.consumers import consumer_files, delete_consumer, list_consumers, write_consumer
 from paimon_core.store.snapshots import read_snapshot
@@ -28,9 +29,10 @@ def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | Non
 
 def clear_consumers(store: TableStore, including: str | None, excluding: str | None) -> list[str]:
     """Forget the consumers whose ids match one regular expression and not the other; returns their ids."""
-    keep = _pattern("excludingConsumers", excluding) if excluding and excluding.strip() else None
-    take = _pattern("includingConsumers", including) if including and including.strip() else re.compile(".*")
-    cleared = [c for c in consumer_files(store) if take.fullmatch(c) and not (keep and keep.fullmatch(c))]
+    known = list(consumer_files(store))
+    taken = _matching("includingConsumers", including, known) or [True] * len(known)
+    kept = _matching("excludingConsumers", excluding, known) or [False] * len(known)
+    cleared = [c for c, take, keep in zip(known, taken, kept, strict=True) if take and not keep]
     for consumer_id in cleared:
         delete_consumer(store, consumer_id)
     return cleared
@@ -43,8 +45,5 @@ def expire_consumers(store: TableStore, older_than: int) -> None:
             delete_consumer(store, consumer_id)
 
 
-def _pattern(argument: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as e:
-        raise InvalidOptionError(f"{argument} cannot be {text!r}: it is no regular expression ({e}).") from e
+def _matching(argument: str, pattern: str | None, known: Sequence[str]) -> list[bool] | None:
+    return Pattern.of(argument, pattern).matches(known) if pattern and pattern.strip() else None

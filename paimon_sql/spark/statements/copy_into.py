@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from paimon_core.arrow.patterns import Pattern
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.store.load_history import loaded_files, record_loads
@@ -123,11 +124,8 @@ def _files(session: SessionBridge, path: str) -> list[FileStatus]:
 
 
 def _matching(files: Sequence[FileStatus], pattern: str | None) -> list[FileStatus]:
-    try:
-        regex = re.compile(pattern or "")
-    except re.error as e:
-        raise InvalidOptionError(f"PATTERN cannot be {pattern!r}: it is no regular expression ({e}).") from e
-    return [f for f in files if regex.search(f.name)]
+    found = Pattern.of("PATTERN", pattern or "").finds([f.name for f in files])
+    return list(compress(files, found))
 
 
 def _query(spark: SparkSession, query: str) -> DataFrame:

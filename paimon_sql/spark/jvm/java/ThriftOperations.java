@@ -239,19 +239,28 @@ public class ThriftOperations {
     private static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
   }
 
-  /** A pattern of JDBC, as one of Java's over names in lower case. */
+  /** A pattern of JDBC, as one of Java's over names in lower case. What stands between two signs for any text is looked for
+   *  once, since a pattern that tries all places of all of them may try for ever. */
   static Pattern pattern(String asked) {
     if (asked == null || asked.isEmpty() || asked.equals("*")) return Pattern.compile(".*", Pattern.DOTALL);
-    StringBuilder made = new StringBuilder();
+    List parts = new ArrayList();
+    StringBuilder part = new StringBuilder();
     String text = asked.toLowerCase(Locale.ROOT);
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       boolean escaped = c == '\\' && i + 1 < text.length();
       if (escaped) c = text.charAt(++i);
-      if (!escaped && (c == '%' || c == '*')) made.append(".*");
-      else if (!escaped && c == '_') made.append('.');
-      else made.append(Pattern.quote(String.valueOf(c)));
+      if (!escaped && (c == '%' || c == '*')) {
+        parts.add(part.toString());
+        part = new StringBuilder();
+      } else if (!escaped && c == '_') part.append('.');
+      else part.append(Pattern.quote(String.valueOf(c)));
     }
+    parts.add(part.toString());
+    StringBuilder made = new StringBuilder((String) parts.get(0));
+    for (int i = 1; i < parts.size() - 1; i++)
+      if (!((String) parts.get(i)).isEmpty()) made.append("(?>.*?").append(parts.get(i)).append(")");
+    if (parts.size() > 1) made.append(".*").append(parts.get(parts.size() - 1));
     return Pattern.compile(made.toString(), Pattern.DOTALL);
   }
 

@@ -1,0 +1,44 @@
+"""Regular expressions that a user of a server may write: they are matched in time that grows with the text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import InvalidOptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression in RE2's syntax, without backreferences and assertions that look around. Python's own may
+    try for ever, and nothing else of the process runs meanwhile."""
+
+    text: str
+
+    @staticmethod
+    def of(argument: str, text: str) -> Pattern:
+        """Raises `InvalidOptionError` for what is not a regular expression."""
+        try:
+            pc.match_substring_regex(pa.array([""]), text)
+        except pa.ArrowInvalid as e:
+            raise InvalidOptionError(
+                f"{argument} cannot be {text!r}: it is not a regular expression ({str(e).partition(chr(10))[0]}). "
+                "Backreferences and (?=…), (?!…), (?<…) are not taken."
+            ) from e
+        return Pattern(text)
+
+    def matches(self, texts: Sequence[str]) -> list[bool]:
+        """Which texts match as a whole."""
+        return self._found(texts, f"\\A(?:{self.text})\\z")
+
+    def finds(self, texts: Sequence[str]) -> list[bool]:
+        """Which texts have a part that matches."""
+        return self._found(texts, self.text)
+
+    @staticmethod
+    def _found(texts: Sequence[str], expression: str) -> list[bool]:
+        found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), expression).to_pylist()
+        return found
