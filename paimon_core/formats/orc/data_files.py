@@ -48,6 +48,7 @@ _STRATEGY = Option("orc.compression.strategy", one_of("speed", "compression"), "
 _ZSTD_LEVEL = Option("orc.compression.zstd.level", integer, 0, "Level, before `file.compression.zstd-level`.")
 _BLOOM_COLUMNS = Option("orc.bloom.filter.columns", names, NO_NAMES, "Columns with bloom filters.")
 _BLOOM_FPP = Option("orc.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
+_LARGEST_VALUE = 64 * 2**20  # bytes of one value
 _ENCODED_SHARE = 4  # bytes in memory that become one in a file, roughly
 
 
@@ -101,6 +102,7 @@ class OrcFileWriter:
         for name, column in zip(self._schema.names, rows.columns, strict=True):
             for part in column.chunks:
                 _check_times(name, part)
+                _check_sizes(name, part)
         columns = [
             pa.chunked_array([_whole(conform(part, f.type)) for part in column.chunks], f.type)
             for column, f in zip(rows.columns, self._schema, strict=True)
@@ -179,6 +181,25 @@ def _check_times(name: str, column: pa.Array) -> None:
     elif pa.types.is_nested(column.type):
         for child in column.flatten() if pa.types.is_struct(column.type) else _children(column):
             _check_times(name, child)
+
+
+def _check_sizes(name: str, column: pa.Array) -> None:
+    """pyarrow's writer takes twenty times the memory of a value, and ends the process where that is not there."""
+    if column.nbytes <= _LARGEST_VALUE:
+        return
+    if pa.types.is_nested(column.type):
+        for child in column.flatten() if pa.types.is_struct(column.type) else _children(column):
+            _check_sizes(name, child)
+    elif _has_bytes(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > _LARGEST_VALUE:
+        raise InvalidDataError(
+            f"Column {name!r} has a value of more than {_LARGEST_VALUE // 2**20} MB, which ORC files are not "
+            "written with: use Parquet ('file.format' = 'parquet'), or a BLOB column."
+        )
+
+
+def _has_bytes(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_binary, pa.types.is_string, pa.types.is_large_binary, pa.types.is_large_string)
+    return any(test(kind) for test in tests)
 
 
 def _children(column: pa.Array) -> list[pa.Array]:
