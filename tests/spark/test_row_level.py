@@ -173,6 +173,25 @@ def test_nested_fields_and_defaults(spark: Any) -> None:
     assert rows(spark, "SELECT id, p.x, p.q.y, d FROM t") == [(1, 2, 9, 7)]
 
 
+def test_partitions_of_times_that_python_does_not_know(spark: Any) -> None:
+    """A moment of the year 1 is one of the year 0 west of UTC."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        spark.sql("CREATE TABLE t (k INT, d DATE, l TIMESTAMP, n TIMESTAMP_NTZ) PARTITIONED BY (d, l, n)")
+        first, last = "TIMESTAMP_LTZ '0001-01-01 00:00:00 UTC'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.123456'"
+        spark.sql(f"INSERT INTO t VALUES (1, DATE '0001-01-01', {first}, {last}), (2, NULL, {first}, NULL)")
+        spark.sql("INSERT INTO t VALUES (3, DATE '2026-01-01', TIMESTAMP_LTZ '2026-01-01 01:02:03.456789', NULL)")
+        spark.sql(f"DELETE FROM t WHERE l = {first} AND n = {last}")
+        assert spark.sql("SELECT k FROM t ORDER BY k").collect() == [(2,), (3,)]
+        spark.sql("DELETE FROM t WHERE l > TIMESTAMP_LTZ '2026-01-01 01:02:03.4'")
+        assert spark.sql("SELECT k FROM t").collect() == [(2,)]
+        spark.sql(f"DELETE FROM t WHERE l <= {first}")
+        assert spark.sql("SELECT k FROM t").collect() == []
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
 def test_whole_partitions_are_deleted_without_reading_rows(spark: Any, warehouse: str) -> None:
     spark.sql("CREATE TABLE t (id INT, day DATE, hh STRING) PARTITIONED BY (day, hh)")
     days = [f"({i}, DATE'2024-01-0{i % 3 + 1}', {'NULL' if i == 5 else repr(str(i % 2))})" for i in range(9)]

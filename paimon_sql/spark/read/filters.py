@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -149,12 +148,3 @@ def core_value(value: Any, field: DataField) -> Any:
     if kind in (Kind.CHAR, Kind.VARCHAR):
         return str(value)
     return Decimal(str(value)) if kind is Kind.DECIMAL else None
-
-
-def core_of_python(value: Any, field: DataField) -> Any:
-    """A value of a collected PySpark row as predicates hold it: dates as epoch days, moments as (ms, ns)."""
-    if isinstance(value, datetime):
-        zone = UTC if value.tzinfo is None and field.type.kind is Kind.TIMESTAMP else value.tzinfo
-        micros = round((value.replace(tzinfo=zone) if zone else value.astimezone()).timestamp() * 1_000_000)
-        return micros // 1000, micros % 1000 * 1000
-    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value

@@ -35,6 +35,7 @@ from paimon_core.row_level.rules import (
 )
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
+from paimon_core.spec.types import Kind
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
@@ -42,7 +43,7 @@ from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
 from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
-from paimon_sql.spark.read.filters import core_of_python
+from paimon_sql.spark.read.filters import core_value
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
@@ -258,12 +259,23 @@ def _only_partitions(target: Target, matching: DataFrame) -> bool:
     return found is not None and found <= set(target.table.schema.partition_keys)
 
 
+def _in_numbers(name: str, kind: Kind) -> Column:
+    """A column as Spark stores its values: Python's dates and times know the years 1 to 9999 alone, in its zone."""
+    text = quoted_name(name)
+    if kind is Kind.DATE:
+        return F.unix_date(F.col(text))
+    if kind is Kind.TIMESTAMP:
+        return F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {text})")
+    return F.unix_micros(F.col(text)) if kind is Kind.TIMESTAMP_LTZ else F.col(text)
+
+
 def delete_partitions(target: Target, matching: DataFrame) -> None:
     """Remove the partitions of rows that match, by metadata only."""
     schema = target.table.schema
-    rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().collect()
+    values = [_in_numbers(field.name, field.type.kind) for field in schema.partition_fields]
+    rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().select(*values).collect()
     if not rows:
         return
-    partitions = (map(core_of_python, row, schema.partition_fields) for row in rows)
+    partitions = (map(core_value, row, schema.partition_fields) for row in rows)
     info = CommitInfo(user=target.table.new_commit_user(), operation=Operation.TRUNCATE)
     target.table.truncate(info, Or(tuple(equals(schema.partition_keys, p) for p in partitions)))
