@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.formats.avro.records import read_records, write_records
 from paimon_core.formats.iceberg_types import Node, avro_type, bound_of, iceberg_schema, value_order
 from paimon_core.io.file_io import MOST_METADATA, FileIO
 from paimon_core.io.load import normalize
 from paimon_core.secrets import without_secrets
+from paimon_core.spec.avro_types import UnfamiliarSchemaError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DataType
 
@@ -207,11 +208,13 @@ def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
 def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> list[Node]:
     """The records of a manifest list or a manifest; `plain`: see `read_records`.
 
-    Raises `CorruptFileError`, `FileNotFoundError`.
+    Raises `UnreadableFileError`, `FileNotFoundError`.
     """
     data = storage.read_bytes(path, MOST_METADATA)
     try:
         return [r for r in read_records(ContainerReader(io.BytesIO(data)), plain=plain) if isinstance(r, dict)]
+    except UnfamiliarSchemaError as e:
+        raise UnfamiliarFormError(path, str(e)) from e
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
         raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e
 

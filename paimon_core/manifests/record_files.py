@@ -8,19 +8,28 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from paimon_core.arrow.evolution import conform, sources_of
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError, reason
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidOptionError,
+    PaimonError,
+    UnfamiliarFormError,
+    UnsupportedVersionError,
+    reason,
+)
 from paimon_core.formats.avro.codecs import InflatedError, most_content
-from paimon_core.formats.avro.container import ContainerReader
-from paimon_core.formats.avro.records import read_records, write_records
+from paimon_core.formats.avro.container import SHORT_SCHEMA, ContainerReader
+from paimon_core.formats.avro.records import RecordCodec, write_records
 from paimon_core.formats.codecs import known_codec
 from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
 from paimon_core.formats.orc.data_files import stored_schema
@@ -28,9 +37,10 @@ from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
+from paimon_core.manifests.avro_resolution import Resolution, resolve
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
-from paimon_core.spec.avro_types import fits
-from paimon_core.spec.records import Record
+from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError
+from paimon_core.spec.records import Column, Record
 from paimon_core.spec.types import (
     BIGINT,
     BYTES,
@@ -45,6 +55,7 @@ from paimon_core.spec.types import (
     TimeType,
 )
 
+VERSION = Column("_VERSION", "version", "int")
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
 COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
@@ -100,38 +111,91 @@ def decode_file(record: Record[Any], version: int, path: str, data: bytes) -> It
 
 
 def decode_columns(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
-    """The values that a Parquet or ORC file holds. Raises `CorruptFileError`, `UnsupportedVersionError`."""
+    """The values that a Parquet or ORC file holds. Raises `UnreadableFileError`."""
     with _errors(record, path):
         found = _bounded_columns(data)
-        _check_version(record, version, path, max(found.column(_VERSION.name).to_pylist(), default=version))
+        _check_version(record, version, path, max(_versions(found), default=version))
+        _check_unread(record, found)
         fields = _fields(record)
         target, rows = arrow_schema(fields), found.drop_columns([_VERSION.name]).combine_chunks()
         names = sources_of(list(rows.schema), [(f.name, f.id) for f in fields])
         there = [(name, f) for name, f in zip(names, target, strict=True) if name is not None]
         if missing := [f.name for name, f in zip(names, target, strict=True) if name is None and not f.nullable]:
-            raise ValueError(f"column {missing[0]} is missing")
-        columns = [conform(rows.column(name).combine_chunks(), f.type) for name, f in there]
-        for column, (_, field) in zip(columns, there, strict=True):
-            _check_nulls(column, field)
+            raise UnfamiliarSchemaError(f"column {missing[0]} is missing")
+        columns = [_column(rows.column(name).combine_chunks(), f) for name, f in there]
         table = pa.Table.from_arrays(columns, names=[f.name for _, f in there])
         table.validate(full=True)
         yield from map(record.from_avro, table.to_pylist())
 
 
-def check_schema(record: Record[Any], avro: Any) -> None:
-    """Raises `ValueError` where an Avro schema is not that of a file of records."""
-    record.check(avro)
-    if not any(f["name"] == _VERSION.name and fits(f["type"], "int") for f in avro["fields"]):
-        raise ValueError(f"column {_VERSION.name} is missing")
+def _versions(rows: pa.Table) -> list[int]:
+    """The versions of the records of a file. Raises `UnfamiliarSchemaError` if a record has none."""
+    if _VERSION.name not in rows.column_names:
+        raise UnfamiliarSchemaError(f"column {_VERSION.name} is missing")
+    found = rows.column(_VERSION.name)
+    if found.null_count or not pa.types.is_integer(found.type):
+        raise UnfamiliarSchemaError(f"column {_VERSION.name} is of type {found.type}, or NULL")
+    versions: list[int] = found.to_pylist()
+    return versions
+
+
+def _check_unread(record: Record[Any], rows: pa.Table) -> None:
+    """As `Record.check_unread`, of the records in the columns of a record."""
+    for column in (c for c in record.columns if c.record and not c.repeated and c.name in rows.column_names):
+        found = rows.column(column.name).combine_chunks()
+        if column.record and pa.types.is_struct(found.type):
+            named = (n for n in column.record.unread if found.type.get_field_index(n) >= 0)
+            column.record.check_unread(n for n in named if found.field(n).null_count < len(found))
+
+
+def _column(found: pa.Array, field: pa.Field) -> pa.Array:
+    """A column as records have it. Raises `UnfamiliarSchemaError` if its values are of another type, or NULL."""
+    try:
+        column = conform(_whole_millis(found), field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
+        raise UnfamiliarSchemaError(f"column {field.name} is of type {str(found.type)[:80]}: {reason(e)}") from e
+    _check_nulls(column, field)
+    return column
+
+
+def _whole_millis(column: pa.Array) -> pa.Array:
+    """A column with its moments rounded down to milliseconds, the unit of manifests: Paimon 0.5 wrote nanoseconds into
+    ORC."""
+    if pa.types.is_timestamp(column.type) and column.type.unit in ("us", "ns"):
+        return pc.floor_temporal(column, unit="millisecond")
+    if not pa.types.is_struct(column.type) or not column.type.num_fields:
+        return column
+    children = [_whole_millis(column.field(i)) for i in range(column.type.num_fields)]
+    nulls = column.is_null() if column.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(column.type), mask=nulls)
+
+
+def file_resolution(record: Record[Any], container: ContainerReader) -> Resolution:
+    """Resolve the schema of an Avro file. Raises `UnfamiliarSchemaError` if it cannot give the records."""
+    return _file_reading(record, container)[0]
+
+
+def _file_reading(record: Record[Any], container: ContainerReader) -> tuple[Resolution, RecordCodec]:
+    short = len(container.schema_text) <= SHORT_SCHEMA  # the container parses such a text once
+    return (_reading if short else _reading.__wrapped__)(record, container.type)
+
+
+@lru_cache(maxsize=64)
+def _reading(record: Record[Any], avro: AvroType) -> tuple[Resolution, RecordCodec]:
+    resolution = resolve(record, avro, (VERSION,))
+    return resolution, RecordCodec(resolution.plain)
 
 
 def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     with _errors(record, path):
         container = ContainerReader(io.BytesIO(data))
-        check_schema(record, container.schema)
-        for node in read_records(container):
-            _check_version(record, version, path, node[_VERSION.name])
-            yield record.from_avro(node)
+        resolution, codec = _file_reading(record, container)
+        version_of = resolution.conversions.get((VERSION.name,), int)
+        for count, content in container.bounded():
+            for node in codec.decode(count, content):
+                if isinstance(node, dict) and VERSION.name in node:
+                    _check_version(record, version, path, version_of(node[VERSION.name]))
+                yield resolution.read(node)
 
 
 def _check_version(record: Record[Any], known: int, path: str, found: int) -> None:
@@ -171,6 +235,8 @@ def _errors(record: Record[Any], path: str) -> Iterator[None]:
         yield
     except PaimonError:
         raise
+    except UnfamiliarSchemaError as e:
+        raise UnfamiliarFormError(path, f"its columns are not those of metadata ({e})") from e
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
         raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
 
@@ -200,7 +266,7 @@ def _type(avro: Any, name: str) -> DataType:
 
 def _check_nulls(column: pa.Array, field: pa.Field) -> None:
     if column.null_count and not field.nullable:
-        raise ValueError(f"column {field.name} is missing somewhere")
+        raise UnfamiliarSchemaError(f"column {field.name} is NULL")
     if pa.types.is_struct(field.type):
         for child, inner in zip(column.flatten(), field.type, strict=True):
             if not column.null_count:

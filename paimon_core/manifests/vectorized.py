@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
+from functools import partial
 from typing import Any, TypeVar
 
 import fastavro
@@ -32,9 +33,8 @@ from paimon_core.formats.avro.field_offsets import (
     UnusualError,
     find_records,
 )
-from paimon_core.formats.avro.records import RecordCodec
-from paimon_core.manifests.record_files import check_schema
-from paimon_core.spec.avro_types import without_null
+from paimon_core.manifests.avro_resolution import Resolution
+from paimon_core.manifests.record_files import VERSION, file_resolution
 from paimon_core.spec.manifest import (
     DATA_FILE_META,
     ENTRY_VERSION,
@@ -51,10 +51,13 @@ V = TypeVar("V")
 Rows = NDArray[np.int64]
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
-_VERSION = ("_VERSION",)
+_VERSION = (VERSION.name,)
 _COUNT_BYTES = 4
 _COUNT = np.uint64(0xFFFFFFFF)
-_PARTITION = np.array([2])  # offset of the first entry's partition, behind version and kind
+_LEADING = ("_VERSION", "_KIND", "_PARTITION")
+_LARGEST_BYTE = np.uint8(0x7F)  # of a number of one byte
+_NO_KIND, _ZERO = np.uint8(0xFD), np.uint8(0)
+_LEAST_ENTRY = 16  # bytes for each candidate, on average: of more candidates most would be false
 
 
 def find_entries(path: str, data: bytes) -> CodedEntries:
@@ -66,19 +69,18 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
         raise UnusualError
     try:
         container = ContainerReader(io.BytesIO(data))
-        check_schema(MANIFEST_ENTRY, container.schema)
-        RecordCodec(container.schema)  # a schema that decodes no entry is refused here as well
+        resolution = file_resolution(MANIFEST_ENTRY, container)
         count, content = container.content(PADDING)
-        offsets = find_records(container.schema, Coded(content), count, _candidates)
+        offsets = find_records(resolution.plain, Coded(content), count, partial(_candidates, resolution.plain))
+        source = CodedEntries(path, resolution, offsets)
+        for converted in resolution.conversions:
+            source.check(converted)
     except InflatedError:
         raise
-    except (ValueError, LookupError, TypeError, RecursionError) as e:
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
         raise UnusualError from e
-    source = CodedEntries(path, container.schema, offsets)
-    if (offsets.fields.get(_VERSION, offsets.starts) != offsets.starts).any():
-        raise UnusualError  # only the version, of which each entry has one, may be at offset 0: it would be `NULL`
-    later = any(source.known(("_FILE", name)).any() for name in DATA_FILE_META.unread)
-    if later or (offsets.coded.numbers(offsets.starts)[0] > ENTRY_VERSION).any():
+    unread = (p for p in offsets.fields if p[:1] == ("_FILE",) and p[1] in DATA_FILE_META.unread)
+    if any(source.known(p).any() for p in unread) or (source.numbers(_VERSION) > ENTRY_VERSION).any():
         raise UnusualError
     return source
 
@@ -86,16 +88,20 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
 class CodedEntries:
     """Entries in an Avro manifest, an `EntrySource`: the offsets of their fields, which are decoded when asked for."""
 
-    def __init__(self, path: str, avro: Any, offsets: RecordOffsets) -> None:
-        self._path, self._avro, self._offsets = path, avro, offsets
+    def __init__(self, path: str, resolution: Resolution, offsets: RecordOffsets) -> None:
+        self._path, self._resolution, self._offsets = path, resolution, offsets
         self._coded: Coded = offsets.coded
 
     def __len__(self) -> int:
         return len(self._offsets.starts)
 
+    def check(self, path: Path) -> None:
+        """Decode the lists of a path. Raises `ValueError` where they hold what the resolution refuses."""
+        if self._offsets.fields.get((*path, END)) is not None:
+            self.lists(path)
+
     def numbers(self, path: Path) -> NDArray[np.int64]:
-        offsets = self._at(path, None)
-        return np.where(offsets == NULL, 0, self._coded.numbers(offsets)[0])
+        return self._numbers(self._at(path, None), path)
 
     def known(self, path: Path) -> NDArray[np.bool_]:
         known: NDArray[np.bool_] = self._at(path, None) != NULL
@@ -120,9 +126,10 @@ class CodedEntries:
         starts = offsets[there]
         coded = self._coded.binary(starts, self._at((*path, END), rows)[there] - starts).dictionary_encode()
         codes[there] = coded.indices.to_numpy()
-        avro = fastavro.parse_schema(_type_at(self._avro, path))
-        distinct = (fastavro.schemaless_reader(io.BytesIO(c), avro, None) for c in coded.dictionary.to_pylist())
-        return codes, [tuple(d) for d in distinct]
+        avro = fastavro.parse_schema(_type_at(self._resolution.plain, path))
+        decoded = (fastavro.schemaless_reader(io.BytesIO(c), avro, None) for c in coded.dictionary.to_pylist())
+        convert = self._resolution.conversions.get(path, tuple)
+        return codes, [tuple(convert(d)) for d in decoded]
 
     def make(self, rows: Rows) -> list[ManifestEntry]:
         try:
@@ -139,7 +146,7 @@ class CodedEntries:
     def _values(self, column: Column, path: Path, rows: Rows) -> list[Any]:
         if column.record is not None:
             return self._records(_NESTED[column.attribute], column.record, path, rows)
-        kind = without_null(column.avro)
+        kind = column.avro[1] if isinstance(column.avro, list) else column.avro
         if isinstance(kind, dict) and kind["type"] == "array":
             codes, distinct = self.lists(path, rows)
             return [None if code < 0 else distinct[code] for code in codes.tolist()]
@@ -148,12 +155,18 @@ class CodedEntries:
             found: list[Any] = (content.cast(pa.string()) if kind == "string" else content).to_pylist()
             return found
         offsets = self._at(path, rows)
-        numbers = self._coded.numbers(offsets)[0]
+        numbers = self._numbers(offsets, path)
         meant = _MEANINGS.get(column.attribute)
         values: list[Any] = numbers.tolist() if meant is None else _each_once(meant, numbers)
         for row in np.flatnonzero(offsets == NULL).tolist():
             values[row] = None
         return values
+
+    def _numbers(self, offsets: Offsets, path: Path) -> NDArray[np.int64]:
+        """The numbers at offsets, in units of ours; 0 for NULL."""
+        numbers = np.where(offsets == NULL, 0, self._coded.numbers(offsets)[0])
+        divisor = self._resolution.divisors.get(path)
+        return numbers if divisor is None else numbers // divisor
 
     def _has(self, path: Path) -> bool:
         return any(p[: len(path)] == path for p in self._offsets.fields)
@@ -172,14 +185,55 @@ class CodedEntries:
         return content if len(there) == len(offsets) else _spread(content, there, len(offsets))
 
 
-def _candidates(coded: Coded, low: int, high: int) -> Offsets:
-    """Where version, kind and the partition's field count are as entries begin: the version as in the first one."""
+def _candidates(avro: Any, coded: Coded, low: int, high: int) -> Offsets:
+    """Offsets of bytes that look like the beginning of an entry: the version of the first entry, one of two kinds, as
+    many fields in the partition, as far as these columns come first. Raises `UnusualError` if they are many."""
     high = min(high, coded.size)
-    found = np.flatnonzero(coded.bytes[low:high] == coded.bytes[0]) + low
-    found = found[coded.bytes[found + 1] & 0xFD == 0]
-    lengths, starts = coded.numbers(found + 2)
-    counts, first = (coded.words[np.minimum(p, coded.size)] & _COUNT for p in (starts, coded.numbers(_PARTITION)[1]))
-    same: Offsets = found[(counts == first) & (lengths >= _COUNT_BYTES)]
+    same: NDArray[np.bool_] | None = None
+    for ahead, (name, expected) in enumerate(_leading(avro)):
+        if name == "_PARTITION" and same is not None:
+            return _of_same_arity(coded, np.flatnonzero(same) + low, ahead)
+        byte = coded.bytes[low + ahead : high + ahead]
+        if name == "_KIND":
+            fits = byte & _NO_KIND == _ZERO
+        else:
+            fits = byte == (min(coded.bytes[ahead], _LARGEST_BYTE) if expected is None else np.uint8(expected))
+        same = fits if same is None else np.logical_and(same, fits, out=same)
+    found = np.zeros(0, dtype=np.int64) if same is None else np.flatnonzero(same) + low
+    if same is None or len(found) * _LEAST_ENTRY > high - low:
+        raise UnusualError
+    return found
+
+
+def _leading(avro: Any) -> Iterator[tuple[str, int | None]]:
+    """Names of the columns of one byte that entries begin with, and of the partition if it follows them. The mark of a
+    union has no name, and the byte that it must be."""
+    branch, record = _only_branch(avro)
+    if branch is not None:
+        yield "", 2 * branch
+    for field in record["fields"]:
+        branch, kind = _only_branch(field["type"])
+        if field["name"] not in _LEADING or isinstance(kind, list):
+            return
+        if branch is not None:
+            yield "", 2 * branch
+        yield field["name"], None
+
+
+def _only_branch(avro: Any) -> tuple[int | None, Any]:
+    """The branch of a union with NULL that is not NULL, and its type; another type is given as it is."""
+    if isinstance(avro, list) and len(avro) == 2 and "null" in avro:
+        branch = 1 - avro.index("null")
+        return branch, avro[branch]
+    return None, avro
+
+
+def _of_same_arity(coded: Coded, found: Offsets, ahead: int) -> Offsets:
+    """The candidates that have partitions of as many fields as the first one; `ahead` is where partitions begin."""
+    lengths, starts = coded.numbers(found + ahead)
+    first = coded.numbers(np.array([ahead]))[1]
+    counts, expected = (coded.words[np.minimum(p, coded.size)] & _COUNT for p in (starts, first))
+    same: Offsets = found[(counts == expected) & (lengths >= _COUNT_BYTES)]
     return same
 
 
@@ -201,9 +255,10 @@ def _frozen(kind: type[V], count: int, columns: Mapping[str, list[Any]]) -> list
 
 
 def _type_at(avro: Any, path: Path) -> Any:
+    """The type of a path in a plain schema, without its NULLs."""
     for name in path:
-        avro = next(f["type"] for f in without_null(avro)["fields"] if f["name"] == name)
-    return without_null(avro)
+        avro = next(f["type"] for f in _only_branch(avro)[1]["fields"] if f["name"] == name)
+    return _only_branch(avro)[1]
 
 
 def _spread(content: pa.Array, rows: Rows, count: int) -> pa.Array:

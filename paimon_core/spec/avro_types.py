@@ -1,98 +1,190 @@
-"""What the schema inside an Avro file may be. A file brings the schema it was written with, and that one decodes it:
-a column of another type would give values of another type, a recursive type could exhaust the stack, and an array whose
-items take no bytes the memory, as could records that repeat others by name: 30 of them, each with the one before twice,
-make a billion values of no bytes. So only fixed types and enums may be referred to by name.
+"""The schema inside an Avro file, as a value in which each name is replaced by the type that it stands for.
+
+A file brings the schema it was written with, and that schema decodes it. It may also be hostile: a type that contains
+itself could exhaust the stack, an array of items that take no bytes the memory, and so could records that repeat others
+by name: 30 of them, each with the one before twice, make a billion values of no bytes. So recursive types are refused,
+and names may repeat no more than `_MOST_REPEATED` types. Source: Avro specification, "Schema Declaration", "Names".
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from paimon_core.errors import reason
 
-_LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "float", "double", "bytes", "string"), 1)
-PRIMITIVES = frozenset(_LEAST_BYTES)
+_LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "bytes", "string"), 1) | {"float": 4, "double": 8}
+_MOST_REPEATED = 2**16
 
 
-def check_schema(avro: Any) -> None:
-    """Raises `ValueError` for what is no Avro type, and where values could be without bound."""
+class UnfamiliarSchemaError(ValueError):
+    """An Avro schema that may be legal, and cannot be read as what is needed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AvroType:
+    """An Avro type. `parts` are the types of a record's fields (`names` are their names), the branches of a union, the
+    items of an array or the values of a map; `size` counts the bytes of a fixed, `digits` are those of a decimal: in
+    all, and behind the point."""
+
+    kind: str
+    logical: str = ""
+    parts: tuple[AvroType, ...] = ()
+    names: tuple[str, ...] = ()
+    size: int = 0
+    digits: tuple[int, int] | None = None
+    least: int = 0  # bytes that each value takes at least
+    types: int = 1  # how many it is made of
+
+    def __str__(self) -> str:
+        """The type in a few words, without its parts' parts."""
+        if self.kind == "union":
+            return f"union of {', '.join(p.kind for p in self.parts[:9])}"
+        if self.kind in ("array", "map"):
+            return f"{self.kind} of {self.parts[0].kind}"
+        return f"{self.kind} ({self.logical[:40]})" if self.logical else self.kind
+
+    @property
+    def branches(self) -> tuple[AvroType, ...]:
+        """The branches of a union; another type is its own only one."""
+        return self.parts if self.kind == "union" else (self,)
+
+
+_PRIMITIVES = {kind: AvroType(kind, least=least) for kind, least in _LEAST_BYTES.items()}
+
+
+def parse_type(avro: Any) -> AvroType:
+    """The type of an Avro schema, which is JSON.
+
+    Raises `ValueError` for what is not a schema, `UnfamiliarSchemaError` where its values could be without bound."""
     try:
-        _least_bytes(avro, {})
+        return _Parser().parse(avro, "")
     except RecursionError as e:
         raise ValueError("its schema is nested too deeply") from e
     except (KeyError, TypeError, AttributeError) as e:
-        raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
+        raise ValueError(f"its schema is not an Avro schema ({reason(e)})") from e
 
 
-def _least_bytes(avro: Any, named: dict[str, int | None]) -> int:
-    """The least bytes that a value of an Avro type takes; `named` has those of the named types before it."""
-    if isinstance(avro, list):
-        return 1 + min((_least_bytes(t, named) for t in avro), default=0)
-    if not isinstance(avro, dict):
-        least = _LEAST_BYTES.get(avro, named.get(_last_name(avro)))
-        if least is None:
-            raise ValueError(f"type {avro!r} refers to another")
-        return least
-    if not isinstance(avro.get("logicalType", ""), str):
-        raise TypeError("a logical type that is no text")
-    match avro["type"]:
+def plain_schema(avro: AvroType, names: count[int] | None = None) -> Any:
+    """An Avro schema of the same bytes: fields are called `f0`, `f1`, … by index, maps are arrays of records (f0: key,
+    f1: value), and enums are numbers. `names` number the types that have to have a name."""
+    names = count() if names is None else names
+    match avro.kind:
+        case "union":
+            return [plain_schema(t, names) for t in avro.parts]
         case "record":
-            if not all(isinstance(f["name"], str) for f in avro["fields"]):
-                raise TypeError("a field without a name")
-            _remember(named, avro, None)
-            return sum(_least_bytes(f["type"], named) for f in avro["fields"])
-        case "array" | "map" as kind:
-            items = _least_bytes(avro["items" if kind == "array" else "values"], named)
-            if kind == "array" and items == 0:
-                raise ValueError("items of an array take no bytes")
-            return 1
+            return plain_record([(f"f{i}", plain_schema(t, names)) for i, t in enumerate(avro.parts)], names)
+        case "array":
+            return {"type": "array", "items": plain_schema(avro.parts[0], names)}
+        case "map":
+            pair = plain_record([("f0", "string"), ("f1", plain_schema(avro.parts[0], names))], names)
+            return {"type": "array", "items": pair}
         case "fixed":
-            return _remember(named, avro, max(0, int(avro["size"])))
+            return {"type": "fixed", "name": f"n{next(names)}", "size": avro.size}
         case "enum":
-            return _remember(named, avro, 1)
-        case plain:
-            return _least_bytes(plain, {})
+            return "int"
+    return avro.kind
 
 
-def _remember(named: dict[str, int | None], avro: Any, least: int | None) -> int:
-    """Add a type to the named ones: None for a record, and for several types of one name in different namespaces."""
-    name = _last_name(avro.get("name"))
-    named[name] = least if named.get(name, least) == least else None
-    return least or 0
+def plain_record(fields: Sequence[tuple[str, Any]], names: count[int]) -> dict[str, Any]:
+    """A record of plain fields, by a name that no other has."""
+    name = f"n{next(names)}"
+    return {"type": "record", "name": name, "fields": [{"name": n, "type": t} for n, t in fields]}
 
 
-def _last_name(name: Any) -> str:
-    """A name without its namespace, which a reference may leave out."""
-    return str(name).rpartition(".")[2]
+class _Parser:
+    """Parses one schema: named types are known from their definition on, None while they are being defined."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, AvroType | None] = {}
+        self._definitions: dict[str, Any] = {}
+        self._repeated = 0
+
+    def parse(self, avro: Any, namespace: str) -> AvroType:
+        if isinstance(avro, list):
+            parts = tuple(self.parse(t, namespace) for t in avro)
+            least = 1 + min((p.least for p in parts), default=0)
+            return _composed("union", parts, least)
+        if isinstance(avro, str):
+            return _PRIMITIVES.get(avro) or self._reference(avro, namespace)
+        if not isinstance(avro, dict):
+            raise TypeError(f"{str(avro)[:40]} is not a type")
+        match avro["type"]:
+            case "record":
+                return self._record(avro, namespace)
+            case "array" | "map" as kind:
+                items = self.parse(avro["items" if kind == "array" else "values"], namespace)
+                if kind == "array" and not items.least:
+                    raise UnfamiliarSchemaError("the items of an array take no bytes")
+                return _composed(kind, (items,), 1)
+            case "fixed":
+                size = max(0, int(avro["size"]))
+                made = AvroType("fixed", _logical(avro), size=size, digits=_digits(avro), least=size)
+                return self._define(avro, namespace, made)
+            case "enum":
+                return self._define(avro, namespace, AvroType("enum", least=1))
+            case str() as kind if kind in _LEAST_BYTES:
+                return AvroType(kind, _logical(avro), digits=_digits(avro), least=_LEAST_BYTES[kind])
+            case inner:
+                return self.parse(inner, namespace)
+
+    def _record(self, avro: Any, namespace: str) -> AvroType:
+        full = _full_name(avro, namespace)
+        inner = namespace if full is None else full.rpartition(".")[0]
+        if full is not None:
+            self._named.setdefault(full, None)
+        names = tuple(f["name"] for f in avro["fields"])
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("a field without a name")
+        parts = tuple(self.parse(f["type"], inner) for f in avro["fields"])
+        least = sum(p.least for p in parts)
+        types = 1 + sum(p.types for p in parts)
+        return self._define(avro, namespace, AvroType("record", "", parts, names, least=least, types=types))
+
+    def _define(self, avro: Any, namespace: str, made: AvroType) -> AvroType:
+        full = _full_name(avro, namespace)
+        if full is not None:
+            same = self._definitions.setdefault(full, avro) == avro
+            self._named[full] = made if same else None  # a name of two types stands for neither
+        return made
+
+    def _reference(self, name: str, namespace: str) -> AvroType:
+        full = name if "." in name or not namespace else f"{namespace}.{name}"
+        full = full if full in self._named else name  # Java also looks among names without a namespace
+        found = self._named.get(full)
+        if found is None:
+            problem = "contains itself, or has two definitions" if full in self._named else "is not defined"
+            raise UnfamiliarSchemaError(f"type {name[:80]!r} of its schema {problem}")
+        self._repeated += found.types
+        if self._repeated > _MOST_REPEATED:
+            raise UnfamiliarSchemaError(f"its schema repeats more than {_MOST_REPEATED} types by their names")
+        return found
 
 
-def fits(found: Any, expected: Any) -> bool:
-    """Whether values of one Avro type are values of another: int for long, no NULLs for a type that admits them."""
-    found, found_null = _without_null(found)
-    expected, expected_null = _without_null(expected)
-    if found_null and not expected_null:
-        return False
-    if isinstance(expected, dict) and expected["type"] == "array":
-        return isinstance(found, dict) and found["type"] == "array" and fits(found["items"], expected["items"])
-    return _plain(found) == _plain(expected) and _logical(found) in (None, _logical(expected))
+def _composed(kind: str, parts: tuple[AvroType, ...], least: int) -> AvroType:
+    return AvroType(kind, "", parts, least=least, types=1 + sum(p.types for p in parts))
 
 
-def without_null(avro: Any) -> Any:
-    """An Avro type without its NULLs."""
-    return _without_null(avro)[0]
+def _full_name(avro: Any, namespace: str) -> str | None:
+    """The name of a definition with its namespace; None for a definition without a name, as some data files have."""
+    name, own = avro.get("name"), avro.get("namespace")
+    if not isinstance(name, str):
+        return None
+    space = own if isinstance(own, str) else namespace
+    return name if "." in name or not space else f"{space}.{name}"
 
 
-def _without_null(avro: Any) -> tuple[Any, bool]:
-    if not isinstance(avro, list):
-        return avro, avro == "null"
-    others = [t for t in avro if t != "null"]
-    return (others[0] if len(others) == 1 else others), len(others) < len(avro)
+def _logical(avro: Any) -> str:
+    logical = avro.get("logicalType", "")
+    if not isinstance(logical, str):
+        raise TypeError("a logical type that is not a text")
+    return logical
 
 
-def _plain(avro: Any) -> str:
-    kind = str(avro["type"] if isinstance(avro, dict) else avro)
-    return "long" if kind == "int" else kind
-
-
-def _logical(avro: Any) -> Any:
-    return avro.get("logicalType") if isinstance(avro, dict) else None
+def _digits(avro: Any) -> tuple[int, int] | None:
+    precision, scale = avro.get("precision"), avro.get("scale", 0)
+    if type(precision) is int and type(scale) is int:
+        return precision, scale
+    return None

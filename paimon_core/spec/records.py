@@ -16,7 +16,6 @@ from reprlib import repr as shortened
 from typing import Any, Generic, TypeVar
 
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
-from paimon_core.spec.avro_types import fits, without_null
 
 T = TypeVar("T")
 _JSON_TYPES = {"string": str, "boolean": bool}  # int for others
@@ -58,27 +57,13 @@ class Column:
             return _from_json(self.avro, node)
         return self._nested(self.record.from_json, _typed(node, list) if self.repeated else node, tuple)
 
-    def check(self, avro: Any) -> None:
-        """Raises `ValueError` where values of an Avro type are others than this column's."""
-        if self.record is None:
-            if not fits(avro, self.avro):
-                raise ValueError(f"column {self.name} is of type {shortened(avro)}")
-            return
-        if self.optional or self.repeated:
-            avro = without_null(avro)
-        if self.repeated:
-            if not isinstance(avro, dict) or avro["type"] != "array":
-                raise ValueError(f"column {self.name} is of type {shortened(avro)}")
-            avro = without_null(avro["items"])
-        self.record.check(avro)
-
     def _nested(self, convert: Callable[[Any], Any], value: Any, collect: Callable[[Iterable[Any]], Any] = list) -> Any:
         if value is None and (self.optional or self.repeated):
             return None
         return collect(convert(v) for v in value) if self.repeated else convert(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record(Generic[T]):
     """A record type: `build` makes the value from attributes given by name.
 
@@ -93,26 +78,18 @@ class Record(Generic[T]):
     def avro(self) -> dict[str, Any]:
         return {"type": "record", "name": self.name, "fields": [_avro_field(self.name, c) for c in self.columns]}
 
-    def check(self, avro: Any) -> None:
-        """Raises `ValueError` where records of an Avro schema are others than these; it may lack nullable columns."""
-        if not isinstance(avro, dict) or avro["type"] != "record":
-            raise ValueError(f"{shortened(avro)} is not the type of a record")
-        types = {f["name"]: f["type"] for f in avro["fields"]}
-        for c in self.columns:
-            if c.name in types:
-                c.check(types[c.name])
-            elif c.required:
-                raise ValueError(f"column {c.name} is missing")
-
     def to_avro(self, value: T) -> dict[str, Any]:
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
+    def check_unread(self, found: Iterable[str]) -> None:
+        """Raises `UnsupportedFeatureError` for columns with values that change what the others mean."""
+        for name in found:
+            raise UnsupportedFeatureError(
+                f"Metadata has a value in {name}, which a later version of Paimon wrote and this one does not read."
+            )
+
     def from_avro(self, node: dict[str, Any]) -> T:
-        for name in self.unread:
-            if node.get(name) is not None:
-                raise UnsupportedFeatureError(
-                    f"Metadata has a value in {name}, which a later version of Paimon wrote and this one does not read."
-                )
+        self.check_unread(name for name in self.unread if node.get(name) is not None)
         return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
     def to_json(self, value: T) -> dict[str, Any]:

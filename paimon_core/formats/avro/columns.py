@@ -6,19 +6,57 @@ list of records of key and value. Records have fields `f0`, `f1`, … by index, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import byte_lengths, fixed_values, padded_bytes
-from paimon_core.arrow.types import arrow_type
-from paimon_core.formats.avro.schema import branch_of, map_types
-from paimon_core.spec.types import CollectionType, DataType, DecimalType, Kind, RowType, TimeType
+from paimon_core.arrow.types import DIGITS, arrow_type
+from paimon_core.formats.avro.schema import map_types
+from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError
+from paimon_core.spec.types import CollectionType, DataField, DataType, DecimalType, Kind, RowType, TimeType
 
-_DECIMAL_BYTES = 16
+_DECIMAL_BYTES, _MOST_DIGITS, _PAIR = 16, 38, 2
+_INTEGERS, _TEXTS = frozenset(("int", "long")), frozenset(("string", "bytes"))
+_NUMBERS = _INTEGERS | {"float", "double"}
+_STORED_AS: Mapping[Kind, frozenset[str]] = MappingProxyType(
+    {
+        Kind.BOOLEAN: frozenset(("boolean",)),
+        **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT), _INTEGERS),
+        **dict.fromkeys((Kind.FLOAT, Kind.DOUBLE), _NUMBERS),
+        Kind.DATE: frozenset(("int",)),
+        **dict.fromkeys((Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ), _INTEGERS),
+        Kind.DECIMAL: frozenset(("bytes", "fixed")),
+        **dict.fromkeys((Kind.CHAR, Kind.VARCHAR), _TEXTS),
+        **dict.fromkeys((Kind.BINARY, Kind.VARBINARY, Kind.BLOB), _TEXTS | {"fixed"}),
+        Kind.ARRAY: frozenset(("array",)),
+        **dict.fromkeys((Kind.MAP, Kind.MULTISET), frozenset(("map", "array"))),
+        Kind.ROW: frozenset(("record",)),
+    }
+)
+_MOMENTS = frozenset(f"{local}timestamp-{unit}" for local in ("", "local-") for unit in ("millis", "micros", "nanos"))
+_STRANGE: Mapping[Kind, frozenset[str]] = MappingProxyType(  # logical types of other values, in as many bytes
+    {
+        Kind.DATE: _MOMENTS | {"time-millis", "time-micros"},
+        Kind.TIME: _MOMENTS | {"date"},
+        **dict.fromkeys((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ), frozenset(("date", "time-millis", "time-micros"))),
+    }
+)
+_UNITS = MappingProxyType({"millis": "ms", "micros": "us", "nanos": "ns"})
+_UNIT_NAMES = MappingProxyType({"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"})
+_ATOMIC = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "fixed": pa.binary(),
+}
 _DECIMAL = np.dtype((np.uint8, (_DECIMAL_BYTES,)))
 
 
@@ -41,35 +79,75 @@ def to_plain(column: pa.Array, data_type: DataType) -> pa.Array:
     return column.view(pa.int32()) if data_type.kind is Kind.DATE else column
 
 
-def plain_type(data_type: DataType, avro: Any) -> pa.DataType:
-    """The Arrow type of plain values of a Paimon type, decoded by an Avro type.
+def plain_type(data_type: DataType, avro: AvroType) -> pa.DataType:
+    """The Arrow type of values of a Paimon type, decoded by an Avro type.
 
-    Raises `ValueError` where the Avro type does not hold values of the Paimon type."""
-    avro, pair = branch_of(avro), map_types(data_type)
+    Raises `UnfamiliarSchemaError` if the Avro type does not resolve to the Paimon type."""
+    avro, pair = stored_type(data_type, avro), map_types(data_type)
     if pair is not None:
         children = zip(pair, _entry(avro), strict=True)
         return pa.list_(pa.struct([(f"f{i}", plain_type(t, a)) for i, (t, a) in enumerate(children)]))
     match data_type:
+        case CollectionType(element=element):
+            return pa.list_(plain_type(element, avro.parts[0]))
+        case RowType(fields=fields):
+            return plain_fields(fields, avro)
+    return _plain_atomic(data_type, avro)
+
+
+def plain_fields(fields: Sequence[DataField], avro: AvroType) -> pa.StructType:
+    """As `plain_type`, of the fields that a record has. Raises `UnfamiliarSchemaError` naming the column."""
+    indices, found = record_indices(avro), list[tuple[str, pa.DataType]]()
+    for field in fields:
+        if field.name in indices:
+            index, part = indices[field.name]
+            try:
+                found.append((f"f{index}", plain_type(field.type, part)))
+            except UnfamiliarSchemaError as e:
+                raise UnfamiliarSchemaError(f"column {field.name}: {e}") from e
+    return pa.struct(found)
+
+
+def stored_type(data_type: DataType, avro: AvroType) -> AvroType:
+    """The one type of the values that are not NULL; for a union of numbers, or of texts, a type that holds all of them.
+
+    Raises `UnfamiliarSchemaError` if it does not resolve to the Paimon type."""
+    others = [t for t in avro.branches if t.kind != "null"]
+    kinds = {t.kind for t in others}
+    strange = _STRANGE.get(data_type.kind, frozenset())
+    if not kinds <= _STORED_AS.get(data_type.kind, frozenset()) or any(t.logical in strange for t in others):
+        raise UnfamiliarSchemaError(f"it is stored as {avro}, which is not read as {data_type.sql()}")
+    if len(others) == 1:
+        return others[0]
+    if not others:
+        return avro
+    if kinds <= _NUMBERS:
+        return AvroType("double" if kinds & {"float", "double"} else "long")
+    if kinds <= _TEXTS:
+        return AvroType("bytes")
+    raise UnfamiliarSchemaError(f"it is stored as {avro}, which is several types")
+
+
+def _plain_atomic(data_type: DataType, avro: AvroType) -> pa.DataType:
+    if avro.kind == "null":
+        return arrow_type(data_type)
+    match data_type:
         case DecimalType():
             return pa.binary()
-        case CollectionType(element=element):
-            return pa.list_(plain_type(element, _expect(avro, "array")["items"]))
-        case RowType(fields=fields):
-            indices = record_indices(_expect(avro, "record"))
-            found = ((*indices[f.name], f.type) for f in fields if f.name in indices)
-            return pa.struct([(f"f{index}", plain_type(t, a)) for index, a, t in found])
         case TimeType(kind=Kind.TIMESTAMP | Kind.TIMESTAMP_LTZ):
-            logical = avro.get("logicalType", "") if isinstance(avro, dict) else ""
-            default = arrow_type(data_type)
-            unit = "ms" if logical.endswith("-millis") else "us" if logical.endswith("-micros") else default.unit
-            return pa.timestamp(unit, default.tz)
-    return arrow_type(data_type)
+            unit, default = _UNITS.get(avro.logical.rpartition("-")[2]), arrow_type(data_type)
+            return pa.timestamp(unit or default.unit, default.tz)
+        case TimeType():
+            return pa.time64("us") if avro.kind == "long" else pa.time32("ms")
+    return pa.date32() if data_type.kind is Kind.DATE else _ATOMIC[avro.kind]
 
 
-def from_plain(column: pa.Array, data_type: DataType, avro: Any, target: pa.DataType) -> pa.Array:
+def from_plain(column: pa.Array, data_type: DataType, avro: AvroType, target: pa.DataType) -> pa.Array:
     """The column that plain values of `plain_type` stand for. Raises `pa.ArrowInvalid` for what is out of range."""
-    avro, pair = branch_of(avro), map_types(data_type)
+    avro, pair = stored_type(data_type, avro), map_types(data_type)
     nulls = column.is_null() if column.null_count else None
+    if avro.kind == "null":
+        return pa.nulls(len(column), target)
     if pair is not None:
         avros, records = _entry(avro), column.values
         keys = from_plain(records.field(0), pair[0], avros[0], target.key_type)
@@ -77,32 +155,35 @@ def from_plain(column: pa.Array, data_type: DataType, avro: Any, target: pa.Data
         return pa.MapArray.from_arrays(column.offsets, keys, items, type=target, mask=nulls)
     match data_type:
         case DecimalType():
-            return _decimals(column, target)
+            return _decimals(column, avro, target)
         case CollectionType(element=element):
-            values = from_plain(column.values, element, avro["items"], target.value_type)
+            values = from_plain(column.values, element, avro.parts[0], target.value_type)
             return pa.ListArray.from_arrays(column.offsets, values, type=target, mask=nulls)
         case RowType():
             return row_from_plain(column, data_type, avro, target, nulls)
-    return column if column.type.equals(target) else column.cast(target)
+    return _cast(column, target)
 
 
 def row_from_plain(
-    column: pa.StructArray, data_type: RowType, avro: Any, target: pa.StructType, nulls: pa.Array | None = None
+    column: pa.StructArray, data_type: RowType, avro: AvroType, target: pa.StructType, nulls: pa.Array | None = None
 ) -> pa.StructArray:
     """As `from_plain`, of records; a field that they lack is NULL."""
     indices, children = record_indices(avro), []
     for field, arrow in zip(data_type.fields, target, strict=True):
         if field.name in indices:
             index, found = indices[field.name]
-            children.append(from_plain(column.field(f"f{index}"), field.type, found, arrow.type))
+            try:
+                children.append(from_plain(column.field(f"f{index}"), field.type, found, arrow.type))
+            except UnfamiliarSchemaError as e:
+                raise UnfamiliarSchemaError(f"column {field.name}: {e}") from e
         else:
             children.append(pa.nulls(len(column), arrow.type))
     return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
 
 
-def record_indices(avro: Any) -> dict[str, tuple[int, Any]]:
+def record_indices(avro: AvroType) -> dict[str, tuple[int, AvroType]]:
     """Index and Avro type of the fields of a record by name."""
-    return {f["name"]: (i, f["type"]) for i, f in enumerate(avro["fields"])}
+    return {name: (i, part) for i, (name, part) in enumerate(zip(avro.names, avro.parts, strict=True))}
 
 
 def struct_of(children: Sequence[pa.Array], rows: int, nulls: pa.Array | None = None) -> pa.StructArray:
@@ -117,23 +198,40 @@ def _list_like(column: pa.Array, values: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, values, mask=column.is_null() if column.null_count else None)
 
 
-def _entry(avro: Any) -> tuple[Any, Any]:
-    """Avro types of the keys and the values of a map."""
-    if isinstance(avro, dict) and avro["type"] == "map":
-        return "string", avro["values"]
-    fields = _expect(_expect(avro, "array")["items"], "record")["fields"]
-    if len(fields) != 2:
-        raise ValueError("the entries of a map are no pairs")
-    return fields[0]["type"], fields[1]["type"]
+def _entry(avro: AvroType) -> tuple[AvroType, AvroType]:
+    """Avro types of the keys and the values of a map, which may be an array of pairs."""
+    if avro.kind == "map":
+        return AvroType("string"), avro.parts[0]
+    pair = avro.parts[0].branches if avro.kind == "array" else ()
+    records = [t for t in pair if t.kind == "record"]
+    if len(records) != 1 or len(records[0].parts) != _PAIR:
+        raise UnfamiliarSchemaError(f"it is stored as {avro}, the entries of which are not pairs")
+    return records[0].parts[0], records[0].parts[1]
 
 
-def _expect(avro: Any, kind: str) -> Any:
-    if not isinstance(avro, dict) or avro["type"] != kind:
-        raise ValueError(f"a column is no {kind}")
-    return avro
+def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """Values of the type that a file has as values of the type that is wanted, by the promotions of Avro."""
+    if column.type.equals(target):
+        return column
+    if pa.types.is_timestamp(column.type) and DIGITS[column.type.unit] > DIGITS[target.unit]:
+        column = pc.floor_temporal(column, unit=_UNIT_NAMES[target.unit])
+    # a promoted number may lose its last digits, and a time the digits that the column does not have
+    safe = not pa.types.is_floating(target) and not pa.types.is_time(target)
+    try:
+        return column.cast(target, safe=safe)
+    except pa.ArrowInvalid as e:
+        raise UnfamiliarSchemaError(f"it is stored as {column.type}, with values that are not {target} ({e})") from e
 
 
-def _decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
+def _decimals(column: pa.Array, avro: AvroType, target: pa.DataType) -> pa.Array:
+    """Decimals of the scale in the file's schema, if it has one, as decimals of the scale that is wanted."""
+    scale = avro.digits[1] if avro.logical == "decimal" and avro.digits else target.scale
+    if scale == target.scale:
+        return _scaled_decimals(column, target)
+    return _scaled_decimals(column, pa.decimal128(_MOST_DIGITS, scale)).cast(target)
+
+
+def _scaled_decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
     lengths = byte_lengths(column)
     if lengths.max(initial=0) > _DECIMAL_BYTES:
         raise pa.ArrowInvalid("a decimal has more than 16 bytes")

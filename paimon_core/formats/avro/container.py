@@ -30,7 +30,7 @@ from paimon_core.formats.avro.codecs import (
     decompress_frames,
     most_content,
 )
-from paimon_core.spec.avro_types import check_schema
+from paimon_core.spec.avro_types import AvroType, parse_type
 from paimon_core.spec.encodings.varints import MOST_BYTES, encode_varint, unzigzag, varint_at, zigzag
 
 MAGIC = b"Obj\x01"
@@ -38,7 +38,7 @@ SYNC_SIZE = 16
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
 _FEW_RECORDS = 2**12
-_SHORT_SCHEMA = 2**14
+SHORT_SCHEMA = 2**14  # bytes of schemas that are kept: metadata files have few
 _READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
 
 
@@ -51,15 +51,15 @@ class Source(Protocol):
 class ContainerReader:
     """The blocks of a container. Raises `ValueError` where the bytes are no container or it has no Avro schema.
 
-    Of the schema only its structure is checked, not its names: several records of a data file may have the same one,
-    and `schema.plain_record`, which decodes them, renames them."""
+    Several records of a data file may have the same name: `type` is what the schema stands for, without names."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         if source.read(len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin as Avro files do")
         metadata = _read_metadata(source)
-        self.schema: Any = _read_schema(metadata.get("avro.schema", b""))
+        self.schema_text = metadata.get("avro.schema", b"")
+        self.schema, self.type = _read_schema(self.schema_text)
         self.codec = metadata.get("avro.codec", b"null").decode()
         self.about = {k: v for k, v in metadata.items() if not k.startswith("avro.")}
         if self.codec not in CODECS:
@@ -147,19 +147,18 @@ def recoded(data: bytes, codec: str) -> bytes:
     return sink.getvalue()
 
 
-def _read_schema(text: bytes) -> Any:
-    """The schema, which is not to be changed: metadata files have few, so short ones are kept."""
-    return _checked_schema(text) if len(text) <= _SHORT_SCHEMA else _checked_schema.__wrapped__(text)
+def _read_schema(text: bytes) -> tuple[Any, AvroType]:
+    """The schema, which is not to be changed, and the type that it is."""
+    return (_parsed_schema if len(text) <= SHORT_SCHEMA else _parsed_schema.__wrapped__)(text)
 
 
 @lru_cache(maxsize=32)
-def _checked_schema(text: bytes) -> Any:
+def _parsed_schema(text: bytes) -> tuple[Any, AvroType]:
     try:
         schema = json.loads(text)
     except RecursionError as e:
         raise ValueError("its schema is nested too deeply") from e
-    check_schema(schema)
-    return schema
+    return schema, parse_type(schema)
 
 
 def _read_metadata(source: Source) -> dict[str, bytes]:

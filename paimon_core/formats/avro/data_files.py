@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.formats.avro.codecs import CODECS
-from paimon_core.formats.avro.columns import plain_type, row_from_plain, struct_of, to_plain
+from paimon_core.formats.avro.columns import plain_fields, row_from_plain, struct_of, to_plain
 from paimon_core.formats.avro.container import ContainerReader, ContainerWriter
 from paimon_core.formats.avro.records import RecordCodec
-from paimon_core.formats.avro.schema import branch_of, plain_record, record_schema
+from paimon_core.formats.avro.schema import plain_record, record_schema
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
@@ -21,6 +22,7 @@ from paimon_core.formats.reading import check_row_count, conform_batch, read_err
 from paimon_core.formats.stats import ValueStats
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
+from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError, plain_schema
 from paimon_core.spec.types import DataField, RowType
 
 _CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
@@ -42,9 +44,9 @@ class AvroFormat:
         return AvroFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors("Avro", request.path), io.open_input(request.path) as source:
+        with read_errors("Avro", request.path), _schema_errors(request.path), io.open_input(request.path) as source:
             container = ContainerReader(source)
-            decoder = _BlockDecoder(container.schema, request)
+            decoder = _BlockDecoder(container.type, request)
             for records in _batches(container, decoder, request):
                 yield conform_batch(decoder.batch(records), decoder.sources, request)
 
@@ -86,20 +88,31 @@ class AvroFileWriter:
             self._output.abort()
 
 
+@contextmanager
+def _schema_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except UnfamiliarSchemaError as e:
+        raise UnfamiliarFormError(path, f"it is an Avro file that does not resolve to the table's columns ({e})") from e
+
+
 class _BlockDecoder:
     """Decodes blocks of one file; `sources` are the columns of the file that answer the request."""
 
-    def __init__(self, avro: Any, request: ReadRequest) -> None:
-        record = branch_of(avro)  # of the columns of a row Java makes a union of record and null
-        if not isinstance(record, dict) or record.get("type") != "record":
-            raise ValueError("its schema is no record")
-        names = {f["name"] for f in record["fields"]}
+    def __init__(self, avro: AvroType, request: ReadRequest) -> None:
+        found = [t for t in avro.branches if t.kind == "record"]  # Java makes a union of record and null
+        if len(found) != 1:
+            raise UnfamiliarSchemaError(f"its schema is of type {avro}, and a record is needed")
+        (record,) = found
+        names = set(record.names)
+        if len(names) < len(record.names):
+            raise UnfamiliarSchemaError("it has several columns of one name")
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
         fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])  # rows of none are not counted
         self._avro, self._row = record, RowType(fields=fields)
-        self._codec = RecordCodec(plain_record(avro))
-        self._plain, self._arrow = plain_type(self._row, record), pa.struct(list(arrow_schema(fields)))
+        self._codec = RecordCodec(plain_schema(avro))
+        self._plain, self._arrow = plain_fields(fields, record), pa.struct(list(arrow_schema(fields)))
 
     def records(self, count: int, content: bytes) -> list[Any]:
         """The records of a block."""

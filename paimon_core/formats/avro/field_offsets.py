@@ -5,7 +5,7 @@ mark: it ends where its last field does, and each field has to be passed to find
 costs a few microseconds of Python for each field, although a plan looks at a handful of columns.
 
 Representation: the content of all blocks stands in one buffer, `PADDING` zeros behind it. A column is the array of the
-offsets at which its values begin, one for each record, `NULL` (offset 0) where the union says null. Nothing is decoded
+offsets at which its values begin, one for each record, `NULL` (-1) where the union says null. Nothing is decoded
 until a column is asked for; then `Coded` reads numbers, lengths and bytes at all of its offsets in a few numpy calls.
 
 How records are found: nobody knows where the second record begins before the first has been passed, so they cannot be
@@ -16,11 +16,12 @@ finds them by doubling the steps. False candidates are few, and are dropped with
 
 Invariants: offsets stay within the content, `sound` says which candidates still make sense, and a candidate that does
 not ends at -1, so that nothing is reached through it. The records must cover the content exactly and be as many as the
-blocks say. Whatever is legal Avro but not seen in manifests (unions of three types, maps, arrays of several blocks)
-raises `UnusualError`, and the caller decodes record by record: this module may give up, but not give other values.
+blocks say. Whatever is legal Avro but hardly ever seen (a column of several types, arrays of several blocks) raises
+`UnusualError`, and the caller decodes record by record: this module may give up, but not give other values.
 
-Types: records, numbers (int, long: zigzag-coded varints, seven bits per byte), bytes and strings (length, content),
-unions with null, arrays of these. Source: Avro specification, "Binary Encoding".
+Types: those of plain schemas (`manifests.avro_resolution`). A column that is read is a record, a number (int, long:
+zigzag-coded varints, seven bits per byte), bytes or a string (length, content), an array, or a union of one of these
+with null. A field that is skipped may have any type. Source: Avro specification, "Binary Encoding".
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ from paimon_core.arrow.columns import int64_array
 Offsets = NDArray[np.int64] | NDArray[np.int32]
 Path = tuple[str, ...]
 END = "]"  # behind the path of an array: where it ends
-NULL = 0  # as an offset: the first byte is that of the first field of the first record, which is not nullable
+NULL = -1  # as an offset: the last byte, which is one of the zeros behind the content
 PADDING = 16
 _LONGEST_ARRAY = 2**16
 _STEP = 2**21  # bytes of content whose records are followed together: what stays in a processor's cache
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+_SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_MOST_BRANCHES = 64  # which one byte names
 _SEVEN, _ONE = np.uint64(7), np.uint64(1)
 
 
@@ -110,7 +113,8 @@ class Coded:
 @dataclass(frozen=True, slots=True)
 class RecordOffsets:
     """Where records begin and end, and their fields: `fields` has by path the beginning of each value, behind the
-    branch of its union, `NULL` where there is none, and no path where all records have none; shapes (records,)."""
+    branch of its union, `NULL` where there is none, and no path where all records have none, or of fields that are
+    skipped; shapes (records,)."""
 
     coded: Coded
     starts: Offsets
@@ -121,7 +125,8 @@ class RecordOffsets:
 def find_records(
     avro: Any, coded: Coded, count: int, candidates: Callable[[Coded, int, int], Offsets]
 ) -> RecordOffsets:
-    """The `count` records of a schema. `candidates` gives the offsets in a range that may begin a record, ascending.
+    """Find the `count` records of a plain schema. `candidates` gives the offsets in a range that may begin a record,
+    ascending.
 
     Raises `UnusualError` where these are not exactly the content.
     """
@@ -142,7 +147,8 @@ def find_records(
 def _follow(avro: Any, coded: Coded, starts: Offsets) -> RecordOffsets:
     """The candidates that begin at offsets, whatever lies there; the end of one that cannot be a record is -1."""
     found: dict[Path, Offsets] = {}
-    ends, sound = _Steps(coded, found).after(avro, starts, (), np.ones(len(starts), dtype=np.bool_))
+    sound = np.ones(len(starts), dtype=np.bool_)
+    ends, sound = _Steps(coded, found).after(avro, starts, (), sound, required=True)
     return RecordOffsets(coded, starts, np.where(sound, ends, -1), found)
 
 
@@ -152,24 +158,29 @@ def _joined(parts: list[Offsets]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Passes values. A step takes where values begin and which candidates are sound, and gives where values end."""
+    """Passes values. A step takes the beginnings of values, and which candidates are sound, and returns the ends of the
+    values. It notes the beginnings by path; a value is skipped if its path is None."""
 
     coded: Coded
     found: dict[Path, Offsets]
 
-    def after(self, avro: Any, at: Offsets, path: Path, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
+    def after(
+        self, avro: Any, at: Offsets, path: Path | None, sound: NDArray[np.bool_], *, required: bool = False
+    ) -> tuple[Offsets, NDArray[np.bool_]]:
         if isinstance(avro, list):
-            return self._union(avro, at, path, sound)
+            return self._union(avro, at, path, sound, required=required)
         kind = avro["type"] if isinstance(avro, dict) else avro
         if kind == "record":
+            if path is not None and "other" in avro and sound.any():
+                raise UnusualError
             for field in avro["fields"]:
-                at, sound = self.after(field["type"], at, (*path, field["name"]), sound)
+                inner = None if path is None or "skipped" in field else (*path, field["name"])
+                at, sound = self.after(field["type"], at, inner, sound, required=field.get("required", False))
             return at, sound
-        if isinstance(kind, dict | list):
-            return self.after(kind, at, path, sound)
-        self.found[path] = at
+        if path is not None and kind != "null":
+            self.found[path] = at
         ends, sound = self._leaf(avro, kind, at, sound)
-        if kind == "array":
+        if kind == "array" and path is not None:
             self.found[*path, END] = ends
         return ends, sound
 
@@ -182,21 +193,27 @@ class _Steps:
                 inside = (lengths >= 0) & (lengths <= self.coded.size)
                 return self._bounded(starts + np.where(inside, lengths, 0), sound & inside)
             case "array":
-                return self._array(avro["items"], at, sound)
-        raise UnusualError
+                return self._array(avro, at, sound)
+            case "fixed":
+                return self._bounded(at + min(avro["size"], self.coded.size + 1), sound)
+            case "boolean":
+                sound = sound & (self.coded.bytes[at] <= 1)
+        return self._bounded(at + _SIZES[kind], sound)
 
     def _union(
-        self, avro: list[Any], at: Offsets, path: Path, sound: NDArray[np.bool_]
+        self, avro: list[Any], at: Offsets, path: Path | None, sound: NDArray[np.bool_], *, required: bool
     ) -> tuple[Offsets, NDArray[np.bool_]]:
+        if path is None:
+            return self._any_branch(avro, at, sound)
         if len(avro) != 2 or "null" not in avro:
             raise UnusualError
         branch = 1 - avro.index("null")
         mark = self.coded.bytes[at]
-        sound = sound & ((mark == 0) | (mark == 2))
         there = mark == 2 * branch
-        if there.all():
-            return self.after(avro[branch], at + 1, path, sound)
-        ends, inner = at + 1, dict[Path, Offsets]()
+        ends, sound = self._bounded(at + 1, sound & (there if required else (mark == 0) | (mark == 2)))
+        if required or there.all():
+            return self.after(avro[branch], ends, path, sound)
+        inner = dict[Path, Offsets]()
         rows = np.flatnonzero(there)
         if not rows.size:
             return ends, sound
@@ -206,16 +223,30 @@ class _Steps:
             self.found[name][rows] = offsets
         return ends, sound
 
-    def _array(self, items: Any, at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
+    def _any_branch(self, avro: list[Any], at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
+        """Pass values of any union."""
+        if len(avro) > _MOST_BRANCHES:
+            raise UnusualError
+        mark = self.coded.bytes[at]
+        ends, sound = self._bounded(at + 1, sound & (mark % 2 == 0) & (mark < 2 * len(avro)))
+        for branch, kind in enumerate(avro):
+            rows = np.flatnonzero(mark == 2 * branch) if kind != "null" else ()
+            if len(rows):
+                ends[rows], sound[rows] = self.after(kind, ends[rows], None, sound[rows])
+        return ends, sound
+
+    def _array(self, avro: Any, at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
+        items, required = avro["items"], avro.get("required", False)
         counts, ends = self.coded.numbers(at)
         sound = sound & (counts >= 0) & (counts <= _LONGEST_ARRAY)
         remaining = np.where(sound, counts, 0)
         some = remaining > 0
         if items == ["null", "long"]:
             ends, remaining = self._small_numbers(ends, remaining)
+        path = () if required else None  # of what is noted there, nobody asks
         inner = _Steps(self.coded, {})
         while (rows := np.flatnonzero(remaining)).size:
-            ends[rows], sound[rows] = inner.after(items, ends[rows], (), sound[rows])
+            ends[rows], sound[rows] = inner.after(items, ends[rows], path, sound[rows], required=required)
             remaining[rows] = np.where(sound[rows], remaining[rows] - 1, 0)
         # a second block of items, which only long arrays have, is not followed
         sound = sound & (~some | (self.coded.bytes[ends] == 0))

@@ -14,7 +14,7 @@ import fastavro
 
 from paimon_core.errors import reason
 from paimon_core.formats.avro.container import ContainerReader, recoded
-from paimon_core.spec.avro_types import check_schema
+from paimon_core.spec.avro_types import parse_type
 from paimon_core.spec.encodings.varints import encode_varint, zigzag
 
 _END_OF_ARRAY = b"\0"
@@ -27,7 +27,7 @@ class RecordCodec:
 
     def __init__(self, avro: Any) -> None:
         array = {"type": "array", "items": avro}
-        check_schema(array)
+        parse_type(array)
         try:
             self._array = fastavro.parse_schema(array)
         except Exception as e:  # whatever fastavro makes of it

@@ -1,4 +1,4 @@
-"""Avro schemas of data files: what Paimon types are written as, and the plain schema that decodes a file's records.
+"""Avro schemas of data files: what Paimon types are written as, and the plain schema that codes a file's records.
 
 | Paimon | Avro |
 |---|---|
@@ -15,12 +15,11 @@ Types that admit NULL are a union with null first. Source: specification, "File 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.spec.avro_types import PRIMITIVES
+from paimon_core.spec.avro_types import parse_type, plain_schema
 from paimon_core.spec.types import (
     INT,
     CollectionType,
@@ -66,22 +65,8 @@ def map_types(data_type: DataType) -> tuple[DataType, DataType] | None:
 
 
 def plain_record(avro: Any) -> Any:
-    """The schema that decodes the same bytes without logical types.
-
-    Fields are called `f0`, `f1`, … by index; maps are arrays of records (f0: key, f1: value), which are the same bytes.
-    Raises `ValueError` for enums and references to named types, which no column is.
-    """
-    return _plain(avro, count())
-
-
-def branch_of(avro: Any) -> Any:
-    """The type of the values that are not NULL. Raises `ValueError` for a union of several types."""
-    if not isinstance(avro, list):
-        return avro
-    others = [t for t in avro if t != "null"]
-    if len(others) != 1:
-        raise ValueError(f"a union of {len(others)} types is no column")
-    return others[0]
+    """The schema that decodes the same bytes without logical types: see `spec.avro_types.plain_schema`."""
+    return plain_schema(parse_type(avro))
 
 
 def _record(fields: Sequence[DataField], name: str) -> dict[str, Any]:
@@ -137,34 +122,3 @@ def _time_type(data_type: TimeType) -> dict[str, Any]:
     local = "local-" if data_type.kind is Kind.TIMESTAMP_LTZ else ""
     unit = "millis" if data_type.precision <= _MILLIS else "micros"
     return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
-
-
-def _plain(avro: Any, names: Iterator[int]) -> Any:
-    if isinstance(avro, list):
-        return [_plain(t, names) for t in avro]
-    if not isinstance(avro, dict):
-        if avro not in PRIMITIVES:
-            raise ValueError(f"type {avro!r} refers to another")
-        return avro
-    match avro["type"]:
-        case "record":
-            return _plain_record([f["type"] for f in avro["fields"]], names)
-        case "array":
-            return {"type": "array", "items": _plain(avro["items"], names)}
-        case "map":
-            return {"type": "array", "items": _plain_record(["string", avro["values"]], names)}
-        case "fixed":
-            return {"type": "fixed", "name": f"n{next(names)}", "size": avro["size"]}
-        case "enum":
-            raise ValueError("an enum is no column")
-        case inner:
-            return _plain(inner, names)
-
-
-def _plain_record(types: Sequence[Any], names: Iterator[int]) -> dict[str, Any]:
-    name = f"n{next(names)}"
-    return {
-        "type": "record",
-        "name": name,
-        "fields": [_named(f"f{i}", _plain(t, names)) for i, t in enumerate(types)],
-    }

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.errors import UnreadableFileError, UnsupportedFeatureError, UnsupportedVersionError
 from paimon_core.manifests.entries import decode_entries, live_rows
 from paimon_core.manifests.record_files import decode_columns, encode_avro, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
@@ -44,7 +44,7 @@ def outcome(decode: Callable[[], Any]) -> Any:
     """What decodes, or None where it is refused by name."""
     try:
         return decode()
-    except (CorruptFileError, UnsupportedFeatureError) as e:
+    except (UnreadableFileError, UnsupportedFeatureError) as e:
         assert PATH in str(e)
         return None
 

@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedVersionError
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidOptionError,
+    PaimonError,
+    UnfamiliarFormError,
+    UnsupportedVersionError,
+)
 from paimon_core.manifests.entries import decode_entries
 from paimon_core.manifests.record_files import decode_columns, decode_file, encode_avro, encode_columns
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
@@ -96,7 +102,7 @@ def test_what_is_wrong_is_named() -> None:
     data = encode_columns(MANIFEST_ENTRY, 3, entries()[:2], "parquet", "zstd")
     with pytest.raises(UnsupportedVersionError, match=r"f .*version 3"):
         list(decode_columns(MANIFEST_ENTRY, 2, "f", data))
-    with pytest.raises(CorruptFileError, match="to parse string"):
+    with pytest.raises(UnfamiliarFormError, match="f has a form.*column _KIND is of type string"):
         list(decode_columns(MANIFEST_ENTRY, 2, "f", encode_columns(MANIFEST_FILE_META, 2, lists()[:2], "orc", "zstd")))
     with pytest.raises(InvalidOptionError, match="manifest.compression.*'rar' for orc"):
         encode_columns(MANIFEST_ENTRY, 2, [], "orc", "rar")

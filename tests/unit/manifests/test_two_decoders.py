@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import timedelta
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import fastavro
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, PaimonError
+from paimon_core.errors import PaimonError, UnfamiliarFormError
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.formats.avro.container import SYNC_SIZE, ContainerReader, ContainerWriter
 from paimon_core.formats.avro.field_offsets import UnusualError
@@ -66,16 +68,19 @@ COLUMNS = dict(avro_columns(MANIFEST_ENTRY)) | {("_VERSION",): Column("_VERSION"
 OF_OTHER_TYPES = {"int": "string", "long": "bytes", "bytes": "long", "string": "int"}
 
 
-def with_field(path: tuple[str, ...], change: Callable[[list[Any], int], None]) -> bytes:
-    """The manifest by a writer of another schema: `change` gets the fields of a record and the index of one."""
+def with_field(path: tuple[str, ...], change: Callable[[list[Any], int], None], *, null: bool = False) -> bytes:
+    """The manifest by a writer of another schema: `change` gets the fields of a record and the index of one. With
+    `null`, the last entry has NULL there."""
     reader = fastavro.reader(io.BytesIO(CONTENT))
     records, schema = list(reader), deepcopy(reader.writer_schema)
     fields = schema["fields"]
     for name in path[:-1]:
         fields = next(f["type"] for f in fields if f["name"] == name)["fields"]
     change(fields, [f["name"] for f in fields].index(path[-1]))
-    out = io.BytesIO()
-    fastavro.writer(out, fastavro.parse_schema(schema), [with_defaults(schema, r) for r in records], codec="deflate")
+    out, rows = io.BytesIO(), [with_defaults(schema, r) for r in records]
+    if null:
+        reduce(getitem, path[:-1], rows[-1])[path[-1]] = None
+    fastavro.writer(out, fastavro.parse_schema(schema), rows, codec="deflate")
     return out.getvalue()
 
 
@@ -106,6 +111,11 @@ def nullable(fields: list[Any], index: int) -> None:
         fields[index] = {"name": field["name"], "type": ["null", field["type"]]}
 
 
+def nullable_at_last(fields: list[Any], index: int) -> None:
+    nullable(fields, index)
+    fields[index] = {"name": fields[index]["name"], "type": [*reversed(fields[index]["type"])]}
+
+
 def last_of_all(fields: list[Any], index: int) -> None:
     fields.append(fields.pop(index))
 
@@ -126,16 +136,31 @@ def test_a_column_is_missing(path: tuple[str, ...]) -> None:
     assert by_columns(data) in (None, one_by_one(data))
     assert (one_by_one(data) == REFUSED) == COLUMNS[path].required
     if COLUMNS[path].required:
-        with pytest.raises(CorruptFileError, match=f"column {path[-1]} is missing"):
+        with pytest.raises(UnfamiliarFormError, match=f"column {path[-1]} is missing"):
             list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, PATH, data))
 
 
 @pytest.mark.parametrize("path", COLUMNS, ids=".".join)
-@pytest.mark.parametrize("change", [of_another_type, nullable])
-def test_a_column_is_of_another_type(path: tuple[str, ...], change: Callable[[list[Any], int], None]) -> None:
+def test_a_column_is_of_another_type(path: tuple[str, ...]) -> None:
+    data = with_field(path, of_another_type)
+    assert by_columns(data) is None
+    assert one_by_one(data) == REFUSED
+
+
+@pytest.mark.parametrize("path", COLUMNS, ids=".".join)
+@pytest.mark.parametrize("change", [nullable, nullable_at_last])
+def test_a_column_may_be_null(path: tuple[str, ...], change: Callable[[list[Any], int], None]) -> None:
+    """Of any writer whose schema admits NULL: as long as there is none, decoding by columns is as good."""
     data = with_field(path, change)
-    assert by_columns(data) in (None, one_by_one(data))
-    assert (one_by_one(data) == REFUSED) == (change is of_another_type or COLUMNS[path].required)
+    assert by_columns(data) == one_by_one(data) == ENTRIES
+
+
+@pytest.mark.parametrize("path", [p for p in COLUMNS if COLUMNS[p].required], ids=".".join)
+def test_a_column_that_each_entry_has_is_null(path: tuple[str, ...]) -> None:
+    data = with_field(path, nullable, null=True)
+    assert by_columns(data) is None
+    with pytest.raises(UnfamiliarFormError, match=f"{PATH} has a form.*column {path[-1]} is NULL"):
+        list(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, PATH, data))
 
 
 @pytest.mark.parametrize("path", COLUMNS, ids=".".join)
@@ -196,11 +221,10 @@ def with_schema(change: Callable[[str], str]) -> bytes:
 
 
 def test_two_records_of_one_name() -> None:
-    """fastavro refuses them, so that decoding by columns does as well."""
+    """Names of types mean nothing, as long as none refers to them."""
     data = with_schema(lambda text: text.replace("record__FILE__VALUE_STATS", "record__FILE__KEY_STATS"))
     assert by_columns(with_schema(str)) == ENTRIES
-    assert by_columns(data) is None
-    assert one_by_one(data) == REFUSED
+    assert by_columns(data) == one_by_one(data) == ENTRIES
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "zstd"])

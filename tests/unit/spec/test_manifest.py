@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry, ManifestFileMeta, live_entries
 from paimon_core.spec.stats import EMPTY_STATS, SimpleStats
@@ -184,7 +184,7 @@ def test_moments_without_a_logical_type() -> None:
 def test_a_column_that_is_needed_is_named() -> None:
     path = next(p for p in manifest_files() if table_of(p) == "part_pk")
     for column in ("_FILE_NAME", "_SCHEMA_ID", "_ROW_COUNT"):
-        with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt.*column {column} is missing"):
+        with pytest.raises(UnfamiliarFormError, match=f"{PATH} has a form.*column {column} is missing"):
             list(decode_manifest(PATH, rewritten(path.read_bytes(), lambda r: r, drop=(column,))))
 
 
@@ -195,9 +195,9 @@ def test_an_unknown_kind_is_corrupt() -> None:
 
 
 def test_manifest_and_list_are_not_taken_for_each_other() -> None:
-    with pytest.raises(CorruptFileError, match=PATH):
+    with pytest.raises(UnfamiliarFormError, match=PATH):
         list(decode_manifest(PATH, next(p for p in manifest_list_files() if manifest_lists()[p]).read_bytes()))
-    with pytest.raises(CorruptFileError, match=PATH):
+    with pytest.raises(UnfamiliarFormError, match=PATH):
         list(decode_manifest_list(PATH, manifest_files()[0].read_bytes()))
 
 

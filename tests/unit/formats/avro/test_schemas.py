@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.container import MAGIC, ContainerReader, ContainerWriter
 from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.avro.records import RecordCodec, read_records
@@ -20,8 +19,8 @@ from paimon_core.formats.avro.schema import plain_record
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
-from paimon_core.spec.avro_types import check_schema
-from paimon_core.spec.types import INT, DataField, DataType, MapType, RowType
+from paimon_core.spec.avro_types import UnfamiliarSchemaError, parse_type
+from paimon_core.spec.types import BYTES, INT, DataField, DataType, MapType, RowType
 
 LONG = {"name": "k", "type": "long"}
 FIXED = {"type": "fixed", "name": "ns.f", "size": 4}
@@ -98,12 +97,19 @@ def test_fixed_types_are_referred_to_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["f", "n1"])
-def test_columns_of_data_files_refer_to_nothing(name: str, tmp_path: Path) -> None:
+def test_columns_of_data_files_refer_to_types_by_name(name: str, tmp_path: Path) -> None:
     """`n1` is what the record that decodes them calls the type itself."""
-    path, schema = tmp_path / "f.avro", record("r", LONG, field("a", FIXED | {"name": name}), field("b", name))
-    path.write_bytes(container(schema, RecordCodec(schema), [{"k": 7, "a": b"1234", "b": b"5678"}]))
-    with pytest.raises(CorruptFileError, match=f"f.avro.*type '{name}' refers to another"):
-        read(path, [DataField(id=0, name="k", type=INT)])
+    inner = record("i", field("x", "int"))
+    schema = record("r", LONG, field("a", FIXED | {"name": name}), field("b", name), field("c", inner), field("d", "i"))
+    value = {"k": 7, "a": b"1234", "b": b"5678", "c": {"x": 1}, "d": {"x": 2}}
+    path = tmp_path / "f.avro"
+    path.write_bytes(container(schema, RecordCodec(schema), [value]))
+    fields = [
+        DataField(id=0, name="k", type=INT),
+        DataField(id=1, name="b", type=BYTES),
+        *row(("c", X), ("d", X)).fields,
+    ]
+    assert read(path, fields) == [{"k": 7, "b": b"5678", "c": {"x": 1}, "d": {"x": 2}}]
 
 
 @pytest.mark.parametrize(
@@ -111,21 +117,38 @@ def test_columns_of_data_files_refer_to_nothing(name: str, tmp_path: Path) -> No
     [
         [field("a", "f")],
         [field("a", "f"), field("b", FIXED)],
-        [field("a", record("f", field("x", "null"))), field("b", "f")],
         [field("a", ["null", "r"])],
         [field("a", FIXED), field("b", record("f", field("x", ["null", "f"])))],
         [field("a", FIXED | {"name": "a.f", "size": 0}), field("b", FIXED), field("c", "f")],
+        [field("a", FIXED | {"name": "f"}), field("b", FIXED | {"name": "f", "size": 3}), field("c", "f")],
+        [field("a", record("f", field("x", "null"))), *2**16 * [field("b", "f")]],
         [
             field("a", FIXED | {"name": "error"}),
-            field("b", {"type": "array", "items": record("x") | {"type": "error"}}),
+            field("b", {"type": "array", "items": record("x") | {"type": "failure"}}),
         ],
     ],
-    ids=["unknown", "before it is defined", "a record", "recursive", "recursive by namespace", "two", "an error"],
+    ids=[
+        "unknown",
+        "before it is defined",
+        "recursive",
+        "recursive by namespace",
+        "two",
+        "redefined",
+        "many",
+        "a failure",
+    ],
 )
 def test_references_without_bound_are_refused(fields: list[Any]) -> None:
     """By a record that repeats others, or itself, a few bytes are any number of values."""
-    with pytest.raises(ValueError, match="refers to another"):
-        check_schema(record("r", *fields))
+    with pytest.raises(UnfamiliarSchemaError, match="is not defined|contains itself|repeats more than"):
+        parse_type(record("r", *fields))
+
+
+def test_records_that_double_by_their_names_are_refused() -> None:
+    """Thirty records, each with the one before it twice, would be a billion values of no bytes."""
+    doubled = [field(f"f{i}", record(f"d{i}", *[field(n, f"d{i - 1}") for n in "ab"])) for i in range(1, 30)]
+    with pytest.raises(UnfamiliarSchemaError, match="repeats more than"):
+        parse_type(record("r", field("f0", record("d0", field("x", "null"))), *doubled))
 
 
 def test_a_schema_that_fastavro_refuses() -> None:
@@ -136,7 +159,7 @@ def test_a_schema_that_fastavro_refuses() -> None:
 def test_arrays_of_an_empty_fixed_type_by_name() -> None:
     empty = field("a", FIXED | {"size": 0})
     with pytest.raises(ValueError, match="take no bytes"):
-        check_schema(record("r", empty, field("b", {"type": "array", "items": "ns.f"})))
+        parse_type(record("r", empty, field("b", {"type": "array", "items": "ns.f"})))
 
 
 def test_a_schema_that_is_nested_too_deeply() -> None:
