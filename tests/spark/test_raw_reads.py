@@ -86,3 +86,17 @@ def test_tables_with_codecs_that_spark_lacks(spark: Any) -> None:
     spark.sql("ALTER TABLE brotli SET TBLPROPERTIES ('file.compression' = 'zstd')")
     spark.sql("INSERT INTO brotli VALUES (3, 'c')")
     assert spark.sql("SELECT sum(k) FROM brotli").first() == (6,)
+
+
+def test_old_days_are_the_same_in_every_session(spark: Any) -> None:
+    spark.sql("CREATE TABLE old (d DATE, t TIMESTAMP_NTZ, z TIMESTAMP)")
+    spark.sql("INSERT INTO old SELECT DATE '1500-01-01', TIMESTAMP_NTZ '1400-02-03 04:05:06', TIMESTAMP '1300-01-01'")
+    query = "SELECT string(d), string(t), string(z) FROM old"
+    expected = [("1500-01-01", "1400-02-03 04:05:06", "1300-01-01 00:00:00")]
+    assert "PaimonScan[raw]" in plan(spark.sql(query))
+    for mode in ("CORRECTED", "LEGACY", "EXCEPTION"):
+        spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", mode)
+        try:
+            assert spark.sql(query).collect() == expected, mode
+        finally:
+            spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")

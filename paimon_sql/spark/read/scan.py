@@ -40,6 +40,8 @@ from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce
 
 _REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIONING]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
+# days of files count in one calendar, whatever a session says of files of old versions of Spark
+_CALENDAR = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
 
 
@@ -115,7 +117,7 @@ class RawScan(PaimonScan):
             self.session.session,
             [data_file_path(s.bucket_dir, f) for s in splits for f in s.files],
             to_struct(self.table.schema.fields),
-            {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower()},
+            {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR},
         )
         if self.request.parquet_filters:
             inner.pushFilters(self.jvm.seq(self.request.parquet_filters))
