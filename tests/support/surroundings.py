@@ -27,7 +27,6 @@ VARIED: frozenset[str] = frozenset(
         "test_differential",
         "test_filters",
         "test_show_create",
-        "test_upkeep",
         "test_variables",
         "test_versions",
     )
