@@ -32,9 +32,10 @@ def default_value(field: DataField, zone: tzinfo | None = None) -> pa.Array:
     try:
         return _value(field.default or "null", field.type, zone)
     except (InvalidDataError, pa.ArrowException, ValueError) as e:
+        why = f"{e}; use" if isinstance(e, InvalidDataError) else "use"
         raise InvalidSchemaError(
             f"Column {field.name!r} of type {field.type.sql()} cannot have the default value {field.default}: "
-            f"use a constant, such as 1, 'text' or ARRAY(1, 2) ({e})."
+            f"{why} a constant, such as 1, 'text' or ARRAY(1, 2)."
         ) from e
 
 
@@ -69,7 +70,10 @@ def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
         text = text[1:-1]
     if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
         text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
-    value = cast_column(pa.array([text]), STRING, data_type, zone)
+    try:
+        value = cast_column(pa.array([text]), STRING, data_type, zone)
+    except (InvalidDataError, pa.ArrowException, ValueError) as e:
+        raise InvalidDataError(f"{text!r} is not a valid {data_type.sql()}") from e
     if value.null_count:
         raise InvalidDataError("it has too many digits")
     return value

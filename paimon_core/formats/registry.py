@@ -34,6 +34,7 @@ from paimon_core.options import (
     STATS_MODE_PER_LEVEL,
     TableOptions,
 )
+from paimon_core.options.support import WRITTEN_FORMATS
 from paimon_core.spec.types import DataField
 
 _TEXTS = (TextFormat(CsvLayout()), TextFormat(JsonLayout()), TextFormat(LinesLayout()))
@@ -64,7 +65,7 @@ def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
     """Raises `InvalidOptionError`, `UnsupportedFeatureError` for formats and options that new files cannot have."""
     for what, own in _roles(options):
         if own[FILE_FORMAT] not in FORMATS:
-            known = ", ".join(FORMATS)
+            known = ", ".join(WRITTEN_FORMATS)
             raise InvalidOptionError(f"Option '{what}' cannot be {own[FILE_FORMAT]!r}: this version writes {known}.")
         try:
             write_format(own).check(fields, own)

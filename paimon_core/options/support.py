@@ -176,6 +176,7 @@ class Feature:
 
 
 _SHREDDED = "shared-shredding"
+WRITTEN_FORMATS = ("parquet", "orc", "avro", "csv", "json")  # of data files of tables with snapshots
 # what reading a table needs, writing one, and creating one
 READ = (
     Feature(
@@ -200,7 +201,7 @@ _ICEBERG_VERSION = Feature(
 )
 WRITE = (
     *READ,
-    Feature("file.format", ("parquet", "orc", "avro", "csv", "json")),
+    Feature("file.format", WRITTEN_FORMATS),
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",)),

@@ -116,19 +116,48 @@ def _struct_field(field: paimon.DataField) -> spark.StructField:
 def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
     """Paimon's columns for a Spark schema, ids numbered from 0, nested fields after the columns around them."""
     ids = count(len(schema.fields))
-    return tuple(_data_field(i, f, ids) for i, f in enumerate(schema.fields))
+    try:
+        return tuple(_data_field(i, f, ids) for i, f in enumerate(schema.fields))
+    except _NoCounterpartError as e:
+        raise _refusal(e) from e
 
 
-def from_spark(text: str) -> paimon.DataType:
-    """Paimon's type for the JSON of a Spark type, fields numbered from 0."""
-    return _from_spark(_parse_datatype_json_string(text), count())
+def from_spark(text: str, *column: str) -> paimon.DataType:
+    """Paimon's type for the JSON of a Spark type, fields numbered from 0. `column` is the column that is to have it.
+
+    Raises `UnsupportedFeatureError`.
+    """
+    try:
+        return _from_spark(_parse_datatype_json_string(text), count())
+    except _NoCounterpartError as e:
+        raise _refusal(e.within(*column)) from e
+
+
+class _NoCounterpartError(Exception):
+    """A type of Spark that no column of Paimon can have, and the names of the fields that lead to it."""
+
+    def __init__(self, data_type: spark.DataType, path: tuple[str, ...] = ()) -> None:
+        super().__init__(data_type, path)
+        self.data_type, self.path = data_type, path
+
+    def within(self, *names: str) -> _NoCounterpartError:
+        return _NoCounterpartError(self.data_type, (*names, *self.path))
+
+
+def _refusal(error: _NoCounterpartError) -> UnsupportedFeatureError:
+    said = f"ype {error.data_type.simpleString()} of Spark has no counterpart in Paimon."
+    return UnsupportedFeatureError(f"Column {'.'.join(error.path)!r}: t{said}" if error.path else f"T{said}")
 
 
 def _data_field(field_id: int, field: spark.StructField, ids: Iterator[int]) -> paimon.DataField:
+    try:
+        data_type = _from_spark(field.dataType, ids)
+    except _NoCounterpartError as e:
+        raise e.within(field.name) from e
     return paimon.DataField(
         id=field_id,
         name=field.name,
-        type=_from_spark(field.dataType, ids).with_nullable(field.nullable),
+        type=data_type.with_nullable(field.nullable),
         description=field.metadata.get("comment"),
         default=field.metadata.get("CURRENT_DEFAULT"),
     )
@@ -156,4 +185,4 @@ def _from_spark(data_type: spark.DataType, ids: Iterator[int]) -> paimon.DataTyp
             pass  # Paimon compares strings by their bytes
         case _ if type(data_type) in _FROM_SPARK:
             return _FROM_SPARK[type(data_type)]
-    raise UnsupportedFeatureError(f"Type {data_type.simpleString()} of Spark has no counterpart in Paimon.")
+    raise _NoCounterpartError(data_type)

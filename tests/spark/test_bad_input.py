@@ -563,3 +563,27 @@ def test_two_processes_create_the_same_table(spark: Any, warehouse: str, tmp_pat
     said = sorted(creator.communicate(timeout=60)[0].strip() for creator in creators)
     assert said == ["Table default.t already exists.", "created"]
     assert spark.table("t").columns == ["k", "v"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said", "not_said"),
+    [
+        ("CREATE TABLE n (k INT) CLUSTERED BY (k) INTO 4 BUCKETS", "CLUSTERED BY .*'bucket-key'", ""),
+        ("CREATE TABLE n (k INT) CLUSTER BY (k)", "CLUSTER BY .*'clustering.columns'", "bucket"),
+        ("CREATE TABLE n (k INT, i INTERVAL DAY TO SECOND)", "Column 'i': type interval day to second", ""),
+        ("ALTER TABLE t ADD COLUMN i INTERVAL YEAR TO MONTH", "Column 'i': type interval year to month", ""),
+        ("CREATE TABLE n (k INT DEFAULT 'x')", "'x'|k", "int32"),
+        (
+            "MERGE INTO t$snapshots USING t ON t.k = snapshot_id WHEN NOT MATCHED THEN INSERT *",
+            r"system table.*read\s+only",
+            "UNRESOLVED_COLUMN",
+        ),
+        ("SELECT * FROM vector_search('t', 'v', array(1.0f), 3)", "vector_search needs", "MISSING_CATALOG_ABILITY"),
+        ("SELECT * FROM full_text_search('t', 'v', 'x', 3)", "full_text_search needs", "MISSING_CATALOG_ABILITY"),
+    ],
+)
+def test_errors_name_what_is_wrong_and_what_to_do(spark: Any, statement: str, said: str, not_said: str) -> None:
+    spark.sql("CREATE TABLE t (k INT, v STRING)")
+    with pytest.raises(PySparkException, match=said) as caught:
+        spark.sql(statement).collect()
+    assert not not_said or not_said not in str(caught.value)

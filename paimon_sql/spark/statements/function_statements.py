@@ -64,6 +64,7 @@ from paimon_sql.spark.tables.user_functions.python_code import check_code
 
 _STATEMENT = re.compile(r"\bfunction\b", re.IGNORECASE)
 _ROWS_OF = re.compile(r"(?:\bfrom\b|\bjoin\b|\blateral\b|\btable\b|,)\s*(?:lateral\s+)?[^\s(),]+\s*\(", re.IGNORECASE)
+_SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # table functions of Paimon's Java connector
 _CALL = re.compile(r"[\w`]\s*\(")
 
 
@@ -238,6 +239,11 @@ class FunctionStatements:
                 names[kind, parts] = private
             elif kind == TABLE and self.calls.find(full) is not None:
                 raise not_called_so(self.jvm, ".".join(full), is_table=False)
+            elif kind == TABLE and len(parts) == 1 and parts[0].lower() in _SEARCHES:
+                raise UnsupportedFeatureError(
+                    f"{parts[0]} needs global indexes of vectors or full text, which this version does not read: "
+                    "filter in SQL instead, or query the table with Paimon's Java connector."
+                )
         if names and is_kept_view(plan):
             raise UnsupportedFeatureError(
                 f"A view cannot call {', '.join('.'.join(parts) for _, parts in sorted(names))}: this Spark asks no "

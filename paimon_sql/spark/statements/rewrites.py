@@ -172,6 +172,11 @@ class StatementRewriter:
         catalog, identifier = found
         if type(parsed) not in _COMMANDS:
             return parsed
+        if identifier.system_table is not None and type(parsed) is plans.Merge:
+            raise UnsupportedFeatureError(
+                f"MERGE INTO {catalog.catalog_name}.{identifier} cannot run: it is a system table, whose rows are read "
+                "only. Name the table itself."
+            )
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return parsed  # Spark says what is wrong
         command = _COMMANDS[type(parsed)](self.jvm, catalog.session, catalog, identifier, parsed)

@@ -465,12 +465,26 @@ def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
     )
 
 
+def _not_partitioned(kind: str, spelled: str) -> str:
+    """Why a table cannot be laid out as a transform says, and what to write instead."""
+    if kind in ("bucket", "sorted_bucket"):
+        return (
+            f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not how Paimon's tables name buckets: set the options "
+            "'bucket' and 'bucket-key' by TBLPROPERTIES; a primary key needs 'bucket' alone."
+        )
+    if kind == "cluster_by":
+        return (
+            "CLUSTER BY is not how Paimon's tables name the columns that rows are sorted by: set the option "
+            "'clustering.columns' by TBLPROPERTIES."
+        )
+    return f"PARTITIONED BY {spelled}: Paimon partitions by columns. Add one that holds the value."
+
+
 def _partition_columns(transforms: Any) -> tuple[str, ...]:
     names = []
     for transform in transforms:
-        if transform.name() != "identity":
-            raise UnsupportedFeatureError(
-                f"PARTITIONED BY {transform.toString()}: Paimon partitions by columns. Add one that holds the value."
-            )
+        kind = str(transform.name())
+        if kind != "identity":
+            raise UnsupportedFeatureError(_not_partitioned(kind, str(transform.toString())))
         names.append(".".join(transform.references()[0].fieldNames()))
     return tuple(names)

@@ -71,7 +71,7 @@ def _add_column(change: Any) -> SchemaChange:
             f"Column '{'.'.join(path)}' cannot be added with a default value: add it, then give it one by "
             "ALTER TABLE … ALTER COLUMN … SET DEFAULT."
         )
-    data_type = from_spark(change.dataType().json()).with_nullable(change.isNullable())
+    data_type = from_spark(change.dataType().json(), *path).with_nullable(change.isNullable())
     position = change.position()
     return AddColumn(path, data_type, change.comment(), None if position is None else _position(position))
 
@@ -91,7 +91,7 @@ _TRANSLATIONS: dict[ChangeKind, Callable[[Any], SchemaChange]] = {
     ChangeKind.ADD_COLUMN: _add_column,
     ChangeKind.RENAME_COLUMN: lambda c: RenameColumn(_path(c), str(c.newName())),
     ChangeKind.DELETE_COLUMN: lambda c: DropColumn(_path(c)),
-    ChangeKind.UPDATE_COLUMN_TYPE: lambda c: UpdateColumnType(_path(c), from_spark(c.newDataType().json())),
+    ChangeKind.UPDATE_COLUMN_TYPE: lambda c: UpdateColumnType(_path(c), from_spark(c.newDataType().json(), *_path(c))),
     ChangeKind.UPDATE_COLUMN_NULLABILITY: lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
     ChangeKind.UPDATE_COLUMN_COMMENT: lambda c: UpdateColumnComment(_path(c), c.newComment()),
     ChangeKind.UPDATE_COLUMN_POSITION: lambda c: UpdateColumnPosition(_path(c), _position(c.position())),

@@ -31,7 +31,7 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
-from paimon_sql.spark.types import from_arrow, from_struct, read_struct, to_spark, to_struct
+from paimon_sql.spark.types import from_arrow, from_spark, from_struct, read_struct, to_spark, to_struct
 
 # the same in both
 SAME: list[tuple[paimon.DataType, spark.DataType]] = [
@@ -182,10 +182,23 @@ def test_any_type_both_ways(data_type: paimon.DataType) -> None:
     ids=lambda t: t.simpleString(),
 )
 def test_types_that_paimon_has_not_are_named(sparks: spark.DataType) -> None:
-    for data_type in (sparks, spark.ArrayType(sparks), spark.StructType([spark.StructField("x", sparks)])):
+    of_spark = f"ype {sparks.simpleString()} of Spark has no counterpart in Paimon."
+    for data_type, name in (
+        (sparks, "c"),
+        (spark.ArrayType(sparks), "c"),
+        (spark.StructType([spark.StructField("x", sparks)]), "c.x"),
+        (spark.ArrayType(spark.StructType([spark.StructField("x", sparks)])), "c.x"),
+    ):
+        columns = [spark.StructField("first", spark.IntegerType()), spark.StructField("c", data_type)]
         with pytest.raises(UnsupportedFeatureError) as caught:
-            from_struct(spark.StructType([spark.StructField("c", data_type)]))
-        assert str(caught.value) == f"Type {sparks.simpleString()} of Spark has no counterpart in Paimon."
+            from_struct(spark.StructType(columns))
+        assert str(caught.value) == f"Column {name!r}: t{of_spark}"
+        with pytest.raises(UnsupportedFeatureError) as caught:
+            from_spark(data_type.json(), "c")
+        assert str(caught.value) == f"Column {name!r}: t{of_spark}"
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        from_spark(sparks.json())
+    assert str(caught.value) == f"T{of_spark}"
 
 
 def test_rows_made_in_the_driver() -> None:

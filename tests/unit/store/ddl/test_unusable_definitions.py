@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import BranchNotFoundError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import (
+    BranchNotFoundError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    PaimonError,
+    UnsupportedFeatureError,
+)
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.spec.identifier import Identifier
@@ -148,3 +155,32 @@ def test_a_branch_that_is_read_must_exist(tmp_path: Path, key: str) -> None:
     assert catalog.load_table(table).schema.options == {key: "b"}
     catalog.stage_replace(table, made({key: "b"})).publish()
     assert catalog.load_table(table).schema.options == {key: "b"}
+
+
+@pytest.mark.parametrize(
+    ("column", "default", "said"),
+    [
+        ("INT", "abc", "'abc' is not a valid INT"),
+        ("DATE", "2024-13-01", "'2024-13-01' is not a valid DATE"),
+        ("TIMESTAMP(6)", "soon", "'soon' is not a valid TIMESTAMP"),
+        ("TINYINT", "300", "'300' is not a valid TINYINT"),
+        ("TIME(3)", "25:00", "'25:00' is not a valid TIME"),
+        ("DOUBLE", "1.x", "'1.x' is not a valid DOUBLE"),
+        ({"type": "ARRAY", "element": "INT"}, "ARRAY(1, x)", "'x' is not a valid INT"),
+    ],
+)
+def test_a_default_that_is_not_valid_is_refused_in_words_of_sql(column: object, default: str, said: str) -> None:
+    field = DataField(id=0, name="c", type=parse_type(column), default=default)
+    with pytest.raises(InvalidSchemaError, match=said) as caught:
+        new_table_schema([field])
+    assert not re.search(r"int\d+|date32|timestamp\[|scalar|arrow", str(caught.value), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", ["lance", "blob", "nope"])
+def test_formats_that_are_named_can_be_written(name: str) -> None:
+    with pytest.raises(InvalidOptionError) as caught:
+        made({"file.format": name})
+    named = str(caught.value).partition("writes ")[2].rstrip(".").split(", ")
+    assert len(named) > 1
+    for other in named:
+        assert made({"file.format": other}).options == {"file.format": other}
