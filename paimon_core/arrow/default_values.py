@@ -52,6 +52,12 @@ def fill_default(column: pa.Array, field: DataField, zone: tzinfo | None = None)
     return pa.concat_arrays([column, pa.array([value], column.type)]).take(indices)
 
 
+def unquoted(text: str) -> str:
+    """The text of a constant without the quotes around it; what stands between them is as it is, without escapes."""
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
 def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
     text = text.strip()
     if text.lower() == "null":
@@ -66,8 +72,7 @@ def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
             return _struct(text, fields, zone).cast(arrow_type(data_type))
     if not can_cast(STRING, data_type):
         raise InvalidDataError("columns of this type have no default value")
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        text = text[1:-1]
+    text = unquoted(text)
     if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
         text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
     try:

@@ -24,11 +24,15 @@ from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import _parse_datatype_json_string
 
+from paimon_core.arrow.default_values import unquoted
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec import types as paimon
 from paimon_core.spec.types import Kind
+from paimon_sql.preprocess.quoting import quoted_text
 
 _CHARACTERS = re.compile(r'"(?:var)?char\(\d+\)"')
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?")
+_TYPED_LITERALS = {Kind.DATE: "DATE", Kind.TIMESTAMP: "TIMESTAMP_NTZ", Kind.TIMESTAMP_LTZ: "TIMESTAMP"}
 _SIMPLE: dict[Kind, type[spark.DataType]] = {
     Kind.BOOLEAN: spark.BooleanType,
     Kind.TINYINT: spark.ByteType,
@@ -109,8 +113,29 @@ def _struct_field(field: paimon.DataField) -> spark.StructField:
     if field.description is not None:
         metadata["comment"] = field.description
     if field.default:  # an empty one is what Java leaves of a default that was dropped
-        metadata |= {"CURRENT_DEFAULT": field.default, "EXISTS_DEFAULT": field.default}
+        default = default_sql(field)
+        metadata |= {"CURRENT_DEFAULT": default, "EXISTS_DEFAULT": default}
     return spark.StructField(field.name, to_spark(field.type), field.type.nullable, metadata)
+
+
+def default_sql(field: paimon.DataField) -> str:
+    """The default of a column as an SQL expression of the column's type; NULL where it has none.
+
+    A schema keeps the text of a value, which Paimon's engines cast to the type. Spark would take it for an expression.
+    """
+    text = (field.default or "null").strip()
+    if text.lower() == "null":
+        return "NULL"
+    value, kind = unquoted(text), field.type.kind
+    if kind in (Kind.CHAR, Kind.VARCHAR):
+        return quoted_text(value)
+    if kind in (Kind.BINARY, Kind.VARBINARY):
+        return f"X'{value.encode().hex()}'"
+    if kind in _TYPED_LITERALS:
+        return f"{_TYPED_LITERALS[kind]} {quoted_text(value)}"
+    if kind in (Kind.FLOAT, Kind.DOUBLE) and not _NUMBER.fullmatch(value):  # Infinity, NaN
+        return f"CAST({quoted_text(value)} AS {kind.value})"
+    return text if kind in paimon.NESTED_KINDS else value
 
 
 def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:

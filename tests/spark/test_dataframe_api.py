@@ -128,7 +128,7 @@ def test_values_are_cast_as_insert_casts_them(spark: Any, frame: Any) -> None:
     assert content(spark, "t") == [(1, "x", 3, None)] * 3 + [(1, "x", 4, 7)]
     with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
         texts.withColumn("K", F.lit("one")).writeTo("t").append()
-    texts.write.mode("overwrite").saveAsTable("t")  # by name too
+    texts.withColumn("x", F.lit(None).cast("int")).write.mode("overwrite").saveAsTable("t")  # by name too
     assert content(spark, "t") == [(1, "x", 3, None)]
     spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
     with pytest.raises(AnalysisException, match="CANNOT_SAFELY_CAST"):
@@ -171,6 +171,17 @@ def test_save_as_table(spark: Any, frame: Any) -> None:
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         frame.write.mode("errorifexists").saveAsTable("t")
     assert content(spark, "t") == [(1, "a", 1)]
+
+
+def test_save_as_table_of_other_columns_replaces_the_table_as_spark_does(spark: Any, frame: Any) -> None:
+    frame.write.option("primary-key", "k").option("bucket", "1").saveAsTable("t")
+    fewer = frame.select("k", "v")
+    fewer.write.mode("overwrite").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a"), (2, "b")] and spark.table("t").schema["k"].nullable
+    frame.withColumnRenamed("p", "q").write.mode("overwrite").saveAsTable("t")
+    assert spark.table("t").columns == [*fewer.columns, "q"] and content(spark, "t") == [(1, "a", 1), (2, "b", 2)]
+    fewer.write.mode("overwrite").option("write.merge-schema", "true").saveAsTable("t")
+    assert content(spark, "t") == [(1, "a", None), (2, "b", None)]
 
 
 def test_save_as_table_makes_the_table(spark: Any, frame: Any) -> None:

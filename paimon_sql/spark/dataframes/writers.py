@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.frames import analyzed, run
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.plans import FrameWrite, read_head, read_statement
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
-from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
@@ -100,23 +100,34 @@ def _save_as_table(
         with frame_io.without_options(writer, [BRANCH_OPTION]):
             writer.saveAsTable(branch)
         return True
-    table = registry.table_of(registry.find_name(name))
-    if table is not None and frame_io.overwrites(writer) and _keeps_definition(table, writer):
+    found = registry.find_name(name)
+    table = registry.table_of(found)
+    overwrites = frame_io.overwrites(writer)
+    if found is not None and table is not None and overwrites and _keeps_definition(registry, writer, found, table):
         _overwrite_rows(writer, name, dynamic=_overwrites_partitions(registry, table, writer))
     elif table is None or not _written(registry, writer, lambda: frame_io.save_command(registry.jvm, writer, name)):
         frame_io.save_as_table(writer, name)
     return True
 
 
-def _keeps_definition(table: Table, writer: Any) -> bool:
-    """Whether an overwrite by `saveAsTable` replaces rows alone. Of a format table Spark replaces all of it, unless the
-    writer says which partitions it means."""
-    said = overwrites_partitions(frame_io.writer_options(writer))
-    return not is_format_table(table.schema.options) or said is not None
+def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, table: Table) -> bool:
+    """Whether an overwrite by `saveAsTable` replaces rows alone: rows of the same columns, or that may bring some. Of a
+    format table Spark replaces all of it. A writer that says which partitions it means replaces rows of either."""
+    given, bridge = frame_io.writer_options(writer), registry.bridge
+    if overwrites_partitions(given) is not None:
+        return True
+    if is_format_table(table.schema.options):
+        return False
+    settings = merge_options(bridge.table_options(found[0].catalog_name, found[1]))
+    if TableOptions(merge_options(table.schema.options) | settings | merge_options(given))[MERGE_SCHEMA]:
+        return True
+    columns = {bridge.known_as(f.name) for f in table.schema.fields}
+    return {bridge.known_as(c) for c in writer._df.columns} == columns
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
-    """What `saveAsTable` replaces in Spark's eyes, it overwrites in Paimon's: rows by name, the definition stays."""
+    """What `saveAsTable` replaces in Spark's eyes, it overwrites in Paimon's if the columns are the same: rows by name,
+    the definition stays."""
     rows = writer._df.writeTo(name)
     frame_io.copy_options(writer, rows)
     if dynamic:

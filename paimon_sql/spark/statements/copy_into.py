@@ -24,7 +24,7 @@ from paimon_sql.spark.errors.java import first_line
 from paimon_sql.spark.jvm.scans.files import hadoop_status
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
-from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.types import default_sql, string_types, to_struct
 
 Rows = Sequence[tuple[Any, ...]]
 # the columns of the results, by name and SQL type
@@ -206,9 +206,9 @@ def _checked(load: _Load, raw: DataFrame) -> DataFrame:
 
 def _values(load: _Load) -> list[Column]:
     """The table's columns: from the files, or their defaults."""
-    defaults = {f.name: f.default for f in load.table.schema.fields}
+    defaults = {f.name: default_sql(f) for f in load.table.schema.fields}
     return [
-        F.col(quoted_name(c)) if c in load.columns else F.expr(defaults[c] or "NULL").cast(t).alias(c)
+        F.col(quoted_name(c)) if c in load.columns else F.expr(defaults[c]).cast(t).alias(c)
         for c, t in load.types.items()
     ]
 

@@ -27,6 +27,7 @@ from paimon_sql.spark.jvm.frames import bound, frame
 from paimon_sql.spark.jvm.plans import Merge, MergeAction
 from paimon_sql.spark.statements.row_level import Changes, Target, assigned_columns, assigned_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
+from paimon_sql.spark.types import default_sql
 
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
 
@@ -172,7 +173,7 @@ class _JoinedSides:
     def _inserted(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         columns, fields = self.target.columns, self.target.table.schema.field_by_name
         values = self._starred() if action.is_star else self._assigned(action, seen)
-        defaults = {c: F.lit(None) if (d := fields[c].default) is None else F.expr(d) for c in columns}
+        defaults = {c: F.expr(default_sql(fields[c])) for c in columns}
         return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
 
     def _starred(self) -> dict[str, Any]:

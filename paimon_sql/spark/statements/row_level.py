@@ -47,7 +47,7 @@ from paimon_sql.spark.read.filters import core_value
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
-from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.types import default_sql, string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.write.changes import ChangesTable
 from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
@@ -215,8 +215,7 @@ def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[
 
 def _value(target: Target, name: str, assignment: Assignment) -> Column:
     if assignment.is_default:
-        default = target.table.schema.field_by_name[name].default
-        return F.lit(None) if default is None else F.expr(default)
+        return F.expr(default_sql(target.table.schema.field_by_name[name]))
     return target.column(assignment.value)
 
 

@@ -23,6 +23,7 @@ from paimon_core.spec.identifier import BRANCH_OPTION, Identifier, PathIdentifie
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import UpdateColumnDefault
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -47,6 +48,7 @@ from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.streams.changelog import PaimonChangelog
+from paimon_sql.spark.tables.constants import with_constant, with_constants
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
 from paimon_sql.spark.tables.named_catalog import single
@@ -249,7 +251,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
         try:
-            self.catalog.alter_table(ours, schema_changes(ours, changes))
+            wanted = schema_changes(ours, changes)
+            if any(isinstance(change, UpdateColumnDefault) for change in wanted):
+                fields = self.catalog.load_table(ours).schema.fields
+                wanted = [with_constant(self.session, fields, change) for change in wanted]
+            self.catalog.alter_table(ours, wanted)
         except TableNotFoundError:
             self._refuse_view(identifier, written=True)
             raise
@@ -390,7 +396,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a source that is no table of ours
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
-            apply_declared_types(from_struct(read_struct(new.schema_json)), declared),
+            with_constants(self.session, apply_declared_types(from_struct(read_struct(new.schema_json)), declared)),
             partition_keys=() if "partitions" in excluded else _partition_columns(new.partitions),
             options=self._options(identifier, properties, staged=staged),
             comment=properties.get("comment"),

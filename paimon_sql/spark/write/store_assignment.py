@@ -21,7 +21,7 @@ from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.types import default_sql, string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, has_same_fields, has_same_names
 from paimon_sql.spark.write.insert_columns import in_hive_order, inserted_columns
 
@@ -63,7 +63,7 @@ def whole_rows(
         return None
     values = []
     for field in fields:
-        name, default = given.get(known_as(field.name)), F.expr(field.default) if field.default else F.lit(None)
+        name, default = given.get(known_as(field.name)), F.expr(default_sql(field))
         values.append((default if name is None else F.col(name)).alias(field.name))
     return rows.toDF(*given.values()).select(*values)
 

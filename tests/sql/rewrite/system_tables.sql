@@ -41,3 +41,11 @@ REFRESH TABLE `t$branch_b1`
 ALTER TABLE t$branch_b1 SET ('bucket' = '2')
 =>
 ALTER TABLE `t$branch_b1` SET TBLPROPERTIES ('bucket' = '2')
+---
+SELECT * FROM IDENTIFIER('t$snapshots')
+=>
+SELECT * FROM IDENTIFIER('`t$snapshots`')
+---
+SELECT a FROM IDENTIFIER("c.`d`.t$branch_b$files" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
+=>
+SELECT a FROM IDENTIFIER("c.`d`.`t$branch_b$files`" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
