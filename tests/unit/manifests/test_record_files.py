@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,6 +18,7 @@ from paimon_core.errors import (
     InvalidOptionError,
     PaimonError,
     UnfamiliarFormError,
+    UnsupportedFeatureError,
     UnsupportedVersionError,
 )
 from paimon_core.manifests.entries import decode_entries
@@ -96,6 +99,40 @@ def test_columns_of_later_versions_are_none_in_earlier_files() -> None:
     pq.write_table(table.drop_columns(["_MIN_ROW_ID", "_MAX_ROW_ID", "_MIN_LEVEL", "_MAX_LEVEL"]), sink)
     (found,) = decode_columns(MANIFEST_FILE_META, 2, "f", bytes(sink.getvalue()))
     assert found == replace(meta, min_row_id=None, max_row_id=None, min_level=None, max_level=None)
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_moments_in_nanoseconds_are_rounded_down(file_format: str) -> None:
+    """Paimon 0.5 wrote them into ORC manifests."""
+    given = entries()[:20]
+    rows = pq.read_table(pa.BufferReader(encode_columns(MANIFEST_ENTRY, 2, given, "parquet", "none")))
+    file = rows["_FILE"].combine_chunks()
+    types = {f.name: pa.timestamp("ns") if f.name == "_CREATION_TIME" else f.type for f in file.type}
+    nanos = [file.field(n).cast(t) for n, t in types.items()]
+    index = [*types].index("_CREATION_TIME")
+    nanos[index] = pc.add(nanos[index], pa.scalar(999_999, pa.duration("ns")))
+    changed = pa.StructArray.from_arrays(nanos, names=[*types])
+    sink = pa.BufferOutputStream()
+    write = po.write_table if file_format == "orc" else pq.write_table
+    write(rows.set_column(rows.column_names.index("_FILE"), "_FILE", changed), sink)
+    assert list(decode_columns(MANIFEST_ENTRY, 2, "f", bytes(sink.getvalue()))) == given
+
+
+def test_values_of_a_later_version_are_refused() -> None:
+    """As in Avro: such a column changes what the others mean."""
+    rows = pq.read_table(pa.BufferReader(encode_columns(MANIFEST_ENTRY, 2, entries()[:1], "parquet", "none")))
+    file, place = rows["_FILE"].combine_chunks(), rows.column_names.index("_FILE")
+    for later in (None, [1]):
+        columns = [*file.flatten(), pa.array([later], pa.list_(pa.int64()))]
+        changed = pa.StructArray.from_arrays(columns, names=[*(f.name for f in file.type), "_WRITE_COLS_SEQUENCES"])
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows.set_column(place, "_FILE", changed), sink)
+        data = bytes(sink.getvalue())
+        if later is None:
+            assert list(decode_columns(MANIFEST_ENTRY, 2, "f", data)) == entries()[:1]
+        else:
+            with pytest.raises(UnsupportedFeatureError, match="a value in _WRITE_COLS_SEQUENCES"):
+                list(decode_columns(MANIFEST_ENTRY, 2, "f", data))
 
 
 def test_what_is_wrong_is_named() -> None:
