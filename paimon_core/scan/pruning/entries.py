@@ -21,7 +21,7 @@ from paimon_core.formats.trusted_bounds import FLOATS, TIMES, Mask, trusted
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
-from paimon_core.store.data.column_stats import counts_equal_rows, names_then
+from paimon_core.store.data.column_stats import counts_equal_rows, is_sorted_by_others, names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
@@ -118,7 +118,7 @@ def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[St
     ids = columns.schema_ids[rows]
     for schema_id in np.unique(ids).tolist():
         schema = read_schema(store, schema_id)
-        if schema.primary_keys and schema.options.get("pk-clustering-override") != "true":
+        if schema.primary_keys and not is_sorted_by_others(schema):
             yield StatsGroup(rows[ids == schema_id], schema, schema.trimmed_primary_keys)
 
 

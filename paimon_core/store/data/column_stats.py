@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.registry import format_name
 from paimon_core.formats.trusted_bounds import BY_FORMAT, MEASURED
+from paimon_core.options import PK_CLUSTERING_OVERRIDE
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, SimpleStats, decode_stats
@@ -34,9 +35,14 @@ def counts_equal_rows(then: TableSchema) -> bool:
 
 def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
     """As `value_stats`, of the trimmed primary key; none where files are sorted by other columns than that."""
-    if then.options.get("pk-clustering-override") == "true":
+    if is_sorted_by_others(then):
         return {}
     return _decode(then, then.trimmed_primary_keys, file.key_stats, file) if then.primary_keys else {}
+
+
+def is_sorted_by_others(schema: TableSchema) -> bool:
+    """Whether files are sorted by other columns than the key, so that their first and last keys are no bounds."""
+    return schema.options.get(PK_CLUSTERING_OVERRIDE.key, "").strip().lower() == "true"
 
 
 def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[str, str | None]:

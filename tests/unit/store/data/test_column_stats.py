@@ -16,7 +16,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats, encode_stats
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField, DataType, Kind, TimeType
-from paimon_core.store.data.column_stats import trusted_stats, value_stats
+from paimon_core.store.data.column_stats import is_sorted_by_others, trusted_stats, value_stats
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import SYSTEM_TABLES
@@ -84,3 +84,12 @@ def system_table_rows(store: TableStore) -> list[str]:
     found = SYSTEM_TABLES["files"].rows(store, None)
     assert isinstance(found, pa.Table)
     return [str(r) for r in found.to_pylist()]
+
+
+@pytest.mark.parametrize(("spelled", "others"), [("TRUE", True), ("True", True), (" true ", True), ("false", False)])
+def test_an_option_of_another_engine_is_read_in_any_case(spelled: str, others: bool) -> None:
+    """Files that are sorted by other columns have no bounds of their keys: rows would be left out of queries."""
+    field = DataField(id=0, name="k", type=INT.with_nullable(False))
+    options = {"pk-clustering-override": spelled}
+    schema = TableSchema(fields=(field,), highest_field_id=0, primary_keys=("k",), options=options)
+    assert is_sorted_by_others(schema) is others
