@@ -19,6 +19,7 @@ from paimon_core.errors import (
     CorruptFileError,
     PaimonError,
     TableNotFoundError,
+    UnfamiliarFormError,
     UnreadableFileError,
     UnsupportedFeatureError,
 )
@@ -78,8 +79,10 @@ def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
     try:
         node = decode_json_object(path, _unpacked(data) if data[:2] == b"\x1f\x8b" else data)
         return _decode(storage, path, node)
-    except (TypeError, KeyError, ValueError, OSError, EOFError, zlib.error) as e:
-        raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e})") from e
+    except (OSError, EOFError, zlib.error, InflatedError) as e:
+        raise CorruptFileError(path, f"its compressed bytes do not decode ({e})") from e
+    except (TypeError, KeyError, ValueError) as e:
+        raise UnfamiliarFormError(path, f"it is not what Iceberg's metadata is ({e})") from e
 
 
 def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
@@ -111,7 +114,7 @@ def _latest_metadata(storage: FileIO, folder: str) -> str:
         hinted = max(found.values())
     names = [n for n, number in found.items() if number == hinted] or [max(found, key=lambda n: found[n])]
     if len(names) > 1:
-        raise CorruptFileError(
+        raise UnfamiliarFormError(
             f"{folder}/metadata",
             f"it has several versions {hinted}: {', '.join(sorted(names))}",
             "name one of the files",

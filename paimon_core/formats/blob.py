@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, validity
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later
 from paimon_core.formats.output import OutputFile
 from paimon_core.io.file_io import FileIO, storage_errors
 
@@ -53,6 +53,8 @@ class BlobFile:
             size = file.size()
             footer = file.read_at(min(size, _FOOTER), max(size - _FOOTER, 0))
             length = int.from_bytes(footer[:4], "little", signed=True)
+            if len(footer) == _FOOTER and is_later(footer[4], _VERSION):
+                raise UnsupportedVersionError(path, f"it is a blob file of version {footer[4]}, known is {_VERSION}")
             if len(footer) < _FOOTER or footer[4] != _VERSION or not 0 <= length <= size - _FOOTER:
                 raise CorruptFileError(path, "its footer is not that of a blob file of version 1")
             end = size - _FOOTER - length

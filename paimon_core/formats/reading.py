@@ -20,23 +20,34 @@ from paimon_core.arrow.evolution import (
 )
 from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, without_ids
-from paimon_core.errors import CorruptFileError, InvalidDataError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidDataError,
+    PaimonError,
+    UnfamiliarFormError,
+    UnsupportedFeatureError,
+)
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.io.file_io import FileIO, storage_errors
 
 
 @contextmanager
 def read_errors(format_name: str, path: str) -> Iterator[None]:
-    """Raise what pyarrow finds wrong with a file's bytes as `CorruptFileError`; `FileNotFoundError` stays."""
+    """Raise what pyarrow finds wrong with a file's bytes as `CorruptFileError`, what pyarrow does not implement as
+    `UnfamiliarFormError`; `FileNotFoundError` stays."""
     try:
         yield
     except (FileNotFoundError, PaimonError):
         raise
+    except pa.ArrowNotImplementedError as error:
+        raise UnfamiliarFormError(path, f"as a {format_name} file, {error}") from error
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
         if isinstance(error, OSError) and error.errno:
             with storage_errors("read", path):
                 raise
-        raise CorruptFileError(path, f"it is no {format_name} file, or damaged ({error})") from error
+        if "not yet implemented" in str(error).lower():  # Parquet's words for encodings and codecs it lacks
+            raise UnfamiliarFormError(path, f"as a {format_name} file, {error}") from error
+        raise CorruptFileError(path, f"it is not a {format_name} file, or damaged ({error})") from error
 
 
 def is_near(io: FileIO) -> bool:
@@ -79,9 +90,9 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
             array = _column(column, stored.get(source), field, request)
         system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
         if array.null_count and system and not field.nullable:
-            raise CorruptFileError(request.path, f"it has rows without {field.name}")
+            raise UnfamiliarFormError(request.path, f"it has rows without {field.name}")
         if field.name == VALUE_KIND and not has_known_kinds(array):
-            raise CorruptFileError(request.path, f"it has rows of a {field.name} that there is not")
+            raise UnfamiliarFormError(request.path, f"it has rows of a {field.name} that there is not")
         arrays.append(array)
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))

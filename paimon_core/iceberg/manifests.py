@@ -201,7 +201,7 @@ def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
     """
     path = normalize(place)
     if path.rpartition("/")[0] != folder:
-        raise CorruptFileError(folder, f"it names {without_secrets(place)!r}, which is in another folder")
+        raise UnfamiliarFormError(folder, f"it names {without_secrets(place)!r}, which is in another folder")
     return read_avro_records(storage, path, plain=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.formats.iceberg_types import Node, iceberg_schema
 from paimon_core.iceberg.manifests import FIRST_PARTITION_ID, Layout, uri
 from paimon_core.io.file_io import FileIO
@@ -117,7 +117,7 @@ def read_metadata(storage: FileIO, path: str) -> Metadata | None:
         member(node, "snapshots", list)
         _ = found.uuid, found.current.manifest_list, [(s.id, s.identity, s.manifest_list) for s in found.snapshots]
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as e:
-        raise CorruptFileError(path, f"it is not what Iceberg's metadata is ({e!r})") from e
+        raise UnfamiliarFormError(path, f"it is not what Iceberg's metadata is ({e!r})") from e
     return found
 
 

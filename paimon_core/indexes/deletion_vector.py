@@ -19,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap, BitMap64
 
-from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidDataError,
+    UnfamiliarFormError,
+    UnsupportedVersionError,
+    is_later,
+)
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 
 VERSION = 1
@@ -60,6 +66,8 @@ def encode_vectors(
 
 def decode_vectors(path: str, data: bytes, metas: Iterable[DeletionVectorMeta]) -> dict[str, Positions]:
     """The vectors of a whole index file by data file. Raises `CorruptFileError` naming `path`."""
+    if is_later(data[0] if data else 0, VERSION):
+        raise UnsupportedVersionError(path, f"it has deletion vectors of version {data[:1].hex()}, known is 01")
     if data[:1] != bytes([VERSION]):
         raise CorruptFileError(path, f"it has deletion vectors of version {data[:1].hex() or 'none'}, known is 01")
     found = {}
@@ -89,7 +97,7 @@ def decode_vector(path: str, data: bytes, meta: DeletionVectorMeta, row_count: i
     if zlib.crc32(body) != int.from_bytes(checksum, "big"):
         raise _corrupt(path, meta, "has another checksum than its bytes")
     if not is_64 and body[:4] != MAGIC_32:
-        raise _corrupt(path, meta, f"begins with {body[:4].hex()}")
+        raise UnfamiliarFormError(path, f"{_vector(meta)} is whole, and begins with {body[:4].hex()}")
     try:
         bitmap = (BitMap64 if is_64 else BitMap).deserialize(body[4:])
     except (ValueError, IndexError, MemoryError, OverflowError) as e:
@@ -102,4 +110,8 @@ def decode_vector(path: str, data: bytes, meta: DeletionVectorMeta, row_count: i
 
 
 def _corrupt(path: str, meta: DeletionVectorMeta, why: str) -> CorruptFileError:
-    return CorruptFileError(path, f"the deletion vector of {meta.data_file} at byte {meta.offset} {why}")
+    return CorruptFileError(path, f"{_vector(meta)} {why}")
+
+
+def _vector(meta: DeletionVectorMeta) -> str:
+    return f"the deletion vector of {meta.data_file} at byte {meta.offset}"

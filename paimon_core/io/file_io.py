@@ -28,7 +28,7 @@ from typing import Protocol
 from pyarrow import NativeFile
 from pyarrow.fs import FileSystem
 
-from paimon_core.errors import CorruptFileError, FolderMissingError, StorageError, StorageRefusedError
+from paimon_core.errors import FolderMissingError, StorageError, StorageRefusedError, UnfamiliarFormError
 from paimon_core.secrets import without_secrets
 
 MOST_HINT = 2**10  # bytes of a file that holds a number
@@ -186,9 +186,9 @@ def storage_error(action: str, path: str, cause: str, code: int | None = None) -
     return kind(without_secrets(f"Cannot {action} {path}: {cause}; {advice}."))
 
 
-def too_large(path: str, most: int) -> CorruptFileError:
+def too_large(path: str, most: int) -> UnfamiliarFormError:
     """The error for a file of more bytes than its kind has."""
-    return CorruptFileError(path, f"it has more than the {most} bytes that a file of its kind may have")
+    return UnfamiliarFormError(path, f"it has more than the {most} bytes that a file of its kind may have")
 
 
 @contextmanager

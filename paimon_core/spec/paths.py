@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError, InvalidNameError
+from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # as the names of files have it
@@ -235,7 +235,7 @@ def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) ->
 def _inside(folder: str, name: str) -> str:
     """A file's name as metadata gives it, where it is one: it must not lead out of its folder."""
     if not is_file_name(name):
-        raise CorruptFileError(f"{folder}/{name!r}", "metadata names this file, and it is no file name")
+        raise UnfamiliarFormError(f"{folder}/{name!r}", "metadata names this file, and it is no file name")
     return name
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 
 _BLOB = ".blob"
@@ -58,7 +58,7 @@ def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
 def first_row(file: DataFileMeta) -> int:
     """The id of a file's first row. Raises `CorruptFileError` where metadata does not say."""
     if file.first_row_id is None:
-        raise CorruptFileError(file.file_name, "its metadata has no first row id, which data evolution needs")
+        raise UnfamiliarFormError(file.file_name, "its metadata has no first row id, which data evolution needs")
     return file.first_row_id
 
 
@@ -72,10 +72,10 @@ def _range_of(group: Sequence[DataFileMeta]) -> RowRange:
     )
     parts = tuple(f for f in group if is_blob(f))
     if not whole:
-        raise CorruptFileError(parts[0].file_name, "no file has the other columns of its rows")
+        raise UnfamiliarFormError(parts[0].file_name, "no file has the other columns of its rows")
     first, count = first_row(whole[0]), whole[0].row_count
     inside = all(first <= first_row(f) and first_row(f) + f.row_count <= first + count for f in parts)
     if not inside or any((f.first_row_id, f.row_count) != (first, count) for f in whole):
         names = ", ".join(f"{f.file_name} (rows {f.first_row_id} to {first_row(f) + f.row_count - 1})" for f in group)
-        raise CorruptFileError(whole[0].file_name, f"row ranges overlap in part: {names}")
+        raise UnfamiliarFormError(whole[0].file_name, f"row ranges overlap in part: {names}")
     return RowRange(first, count, tuple(whole), parts)

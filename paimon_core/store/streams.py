@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError, InvalidNameError
+from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.paths import (
@@ -49,9 +49,9 @@ def decode_stream_commit(path: str, identifier: int, data: bytes) -> StreamCommi
         node = decode_json_object(path, data)
         made, searched = member(node, "made", bool), member(node, "searched", int)
     except TypeError as e:
-        raise CorruptFileError(
+        raise UnfamiliarFormError(
             path,
-            f"it is no record of a stream: {e}",
+            f"it is not a record of a stream: {e}",
             f"look whether the table has the rows of epoch {identifier}, then delete the file, and start the stream "
             "with 'write.stream.unknown-epoch' = 'skip' or 'commit'",
         ) from e
@@ -118,5 +118,5 @@ def _read(store: TableStore, user: str, number: int) -> StreamCommit:
     path = store.paths.stream_commit(user, number)
     commit = decode_stream_commit(path, number, store.io.read_bytes(path))
     if commit.searched < 0:
-        raise CorruptFileError(path, f"it speaks of snapshot {commit.searched}", "delete it")
+        raise UnfamiliarFormError(path, f"it speaks of snapshot {commit.searched}", "delete it")
     return commit

@@ -11,7 +11,7 @@ from datetime import tzinfo
 from functools import cached_property
 from typing import Any, Protocol
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.rights import Rights
@@ -137,7 +137,7 @@ class TableStore:
         try:
             return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
         except ValueError as e:  # metadata, or the schema, is that of another table
-            raise CorruptFileError(self.paths.manifest("*"), f"a file is in no partition of the table ({e})") from e
+            raise UnfamiliarFormError(self.paths.manifest("*"), f"a file is in no partition of the table ({e})") from e
 
     def bucket_dir(self, partition: bytes, bucket: int) -> str:
         return self.paths.bucket_dir(self.partition_spec(partition), bucket)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import rows_at, without_rows
 from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
 from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
@@ -229,7 +229,9 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
             changed, _ = _with_other_types(source, int96=True, maps=has_maps)
             file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
-            raise CorruptFileError(request.path, f"it has rows without {min(missing)}")
+            raise UnfamiliarFormError(
+                request.path, f"it has rows without {min(missing)}", writer=file.metadata.created_by or ""
+            )
         check_row_count(request, file.metadata.num_rows)
         found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
         yield _Opened(file, found)

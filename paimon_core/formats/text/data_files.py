@@ -188,4 +188,4 @@ def _read_errors(name: str, path: str) -> Iterator[None]:
         with read_errors(name.upper(), path):
             yield
     except (TypeError, RecursionError, OverflowError) as e:
-        raise CorruptFileError(path, f"it is no {name} file, or damaged ({e})") from e
+        raise CorruptFileError(path, f"it is not a {name} file, or damaged ({e})") from e

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyroaring import BitMap
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later
 
 Rows = BitMap
 WITHOUT = "upgrade paimon-sql, or set 'file-index.read.enabled' = 'false' to read without the index"
@@ -44,6 +44,9 @@ class Cursor:
     def version(self, *known: int) -> int:
         """The version byte, one of those known."""
         found = self.number(1)
+        if is_later(found, max(known)):
+            cause = f"as a file index it is of version {found}, known is {' and '.join(map(str, known))}"
+            raise UnsupportedVersionError(self.path, cause, WITHOUT)
         if found not in known:
             raise self.corrupt(f"it is of version {found}, known is {' and '.join(map(str, known))}")
         return found

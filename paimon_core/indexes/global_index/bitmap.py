@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
+from paimon_core.errors import UnsupportedVersionError, is_later
+from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids
 from paimon_core.spec.encodings.varints import POSITIVE_BYTES, encode_varint, varint_at
 
@@ -105,6 +106,8 @@ def decode_footer(path: str, data: bytes) -> BitmapFooter:
     *numbers, _, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
         raise damaged(path, "it does not end as a bitmap index file does")
+    if is_later(version, _VERSION):
+        raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
     if version != _VERSION:
         raise damaged(path, f"it is of version {version}, known is {_VERSION}")
     nulls, values, index = (BlockHandle(start, size) for start, size in zip(numbers[::2], numbers[1::2], strict=True))

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from zlib import crc32
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 
+WITHOUT = "upgrade paimon-sql, or set 'global-index.enabled' = 'false' to read without the index"
 ADVICE = "drop and create the index again, or set 'global-index.enabled' = 'false'"
 TRAILER_SIZE = 5
 
@@ -57,7 +58,7 @@ def unseal(path: str, block: bytes) -> tuple[Codec, bytes]:
     if checksum != crc32(bytes((codec,)), crc32(body)):
         raise damaged(path, "the checksum of a block differs")
     if codec not in tuple(Codec):
-        raise damaged(path, f"a block is compressed by codec {codec}")
+        raise UnfamiliarFormError(path, f"as a global index, a block is compressed by codec {codec}", WITHOUT)
     return Codec(codec), body
 
 

@@ -25,8 +25,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.errors import UnsupportedVersionError, is_later
 from paimon_core.indexes.file_index.keys import ByteKeys
-from paimon_core.indexes.global_index.blocks import BlockHandle, Compress, damaged, seal
+from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, RowIds, decode_row_ids, encode_row_ids, row_ids
 from paimon_core.spec.encodings.varints import decode_varints, put_varints, varint_sizes, varints_at
 
@@ -108,6 +109,8 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
     _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
     if magic != _MAGIC:
         raise damaged(path, "it does not end as a btree index file does")
+    if is_later(version, _VERSION):
+        raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
     if version != _VERSION:
         raise damaged(path, f"it is of version {version}, known is {_VERSION}")
     nulls = BlockHandle(nulls_start, nulls_size) if nulls_start or nulls_size else None

@@ -21,7 +21,13 @@ from paimon_core.arrow.types import (
     VALUE_KIND,
     arrow_schema,
 )
-from paimon_core.errors import CorruptFileError, DataFileMissingError, InvalidDataError, MergeRefusedError
+from paimon_core.errors import (
+    CorruptFileError,
+    DataFileMissingError,
+    InvalidDataError,
+    MergeRefusedError,
+    UnfamiliarFormError,
+)
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.file_format import ReadRequest
@@ -225,7 +231,7 @@ def merge_section(
         raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for run in oldest_first for f in run)
-        raise CorruptFileError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+        raise UnfamiliarFormError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
 
 
 def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError
+from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError, UnfamiliarFormError
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
 from paimon_core.secrets import without_secrets
@@ -226,8 +226,8 @@ def _parts(path: str) -> tuple[str, str, str]:
     return (match[1].lower(), match[2], match[3]) if match else ("", "", path)
 
 
-def _outside(manifest: str, path: str) -> CorruptFileError:
-    return CorruptFileError(
+def _outside(manifest: str, path: str) -> UnfamiliarFormError:
+    return UnfamiliarFormError(
         manifest,
         f"it names {path} as a file outside of the table, and no writer puts one there",
         "look who wrote it before the table is used again",

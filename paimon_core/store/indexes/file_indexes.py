@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.errors import CorruptFileError, DataFileMissingError, UnfamiliarFormError
 from paimon_core.indexes.file_index.container import (
     INDEX_SUFFIX,
     PREFIX_SIZE,
@@ -14,7 +14,7 @@ from paimon_core.indexes.file_index.container import (
     decode_head,
     head_size,
 )
-from paimon_core.indexes.file_index.cursor import ADVICE
+from paimon_core.indexes.file_index.cursor import ADVICE, WITHOUT
 from paimon_core.io.file_io import storage_errors
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path, index_file_path
@@ -41,7 +41,9 @@ def index_file_of(file: DataFileMeta) -> str | None:
     """The name of the `.index` file that goes with a data file. Raises `CorruptFileError` for several."""
     names = [n for n in file.extra_files if n.endswith(INDEX_SUFFIX)]
     if len(names) > 1:
-        raise CorruptFileError(file.file_name, f"metadata gives it several file indexes: {' and '.join(names)}", ADVICE)
+        raise UnfamiliarFormError(
+            file.file_name, f"metadata gives it several file indexes: {' and '.join(names)}", WITHOUT
+        )
     return names[0] if names else None
 
 

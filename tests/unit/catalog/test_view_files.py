@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import CorruptFileError, StorageError, UnreadableFileError, ViewExistsError, ViewNotFoundError
+from paimon_core.errors import (
+    StorageError,
+    UnfamiliarFormError,
+    UnreadableFileError,
+    ViewExistsError,
+    ViewNotFoundError,
+)
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, DataField
@@ -71,7 +77,7 @@ def test_a_file_without_end(catalog: FileSystemCatalog, folder: Path) -> None:
     catalog.create_view(V, VIEW)
     with (folder / "v.json").open("r+b") as file:
         file.truncate(2**30)
-    with pytest.raises(CorruptFileError, match="more than"):
+    with pytest.raises(UnfamiliarFormError, match="more than"):
         catalog.load_view(V)
     (folder / "v.json").unlink()
     os.mkfifo(folder / "v.json")

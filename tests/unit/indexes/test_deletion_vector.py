@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, InvalidDataError
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidDataError,
+    UnfamiliarFormError,
+    UnreadableFileError,
+    UnsupportedVersionError,
+)
 from paimon_core.indexes.deletion_vector import decode_vector, decode_vectors, encode_vector, encode_vectors
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 from tests.support.golden_files import metadata_files
@@ -103,11 +109,14 @@ def test_damage_is_named() -> None:
     ]:
         with pytest.raises(CorruptFileError, match=f"^File p is corrupt: .*data-1.parquet at byte 1 {problem}"):
             decode_vector("p", broken, meta, rows)
-    for body, problem in [(b"\0" * 22, "begins with 00000000"), (data[4:8] + b"\xff" * 18, "holds no bitmap")]:
+    for body, error, problem in [
+        (b"\0" * 22, UnfamiliarFormError, "is whole, and begins with 00000000"),
+        (data[4:8] + b"\xff" * 18, CorruptFileError, "holds no bitmap"),
+    ]:
         checked = (22).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
-        with pytest.raises(CorruptFileError, match=problem):
+        with pytest.raises(error, match=problem):
             decode_vector("p", checked, META, 6)
-    with pytest.raises(CorruptFileError, match="version 02"):
+    with pytest.raises(UnsupportedVersionError, match="version 02"):
         decode_vectors("p", b"\2" + data, [META])
     with pytest.raises(CorruptFileError, match="22 bytes by metadata"):
         decode_vectors("p", b"\1" + data, [replace(META, offset=-3)])
@@ -133,7 +142,7 @@ def test_bitmaps_that_contradict_themselves(bitmap64: bool) -> None:
         meta = replace(META, length=len(data) - (0 if bitmap64 else 8), cardinality=None)
         try:
             found = decode_vector("f", data, meta)
-        except CorruptFileError:
+        except UnreadableFileError:
             refused += 1
         else:
             assert (np.diff(found) > 0).all()

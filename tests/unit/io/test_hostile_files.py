@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import paimon_core
-from paimon_core.errors import CorruptFileError, StorageError
+from paimon_core.errors import StorageError, UnfamiliarFormError
 from paimon_core.io.file_io import MOST_HINT, MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.table import Table
@@ -78,7 +78,7 @@ def test_files_of_many_bytes(tmp_path: Path) -> None:
     table = f"open_table({str(tmp_path)!r})"
     acts = (f"read({table})", f"earliest_snapshot({table}.store).id", *(f"{n}({table}.store)" for n in LISTS))
     found = with_little_memory(imports, acts)
-    assert [f.error.partition(":")[0] for f in found] == ["", "", "CorruptFileError", "CorruptFileError"]
+    assert [f.error.partition(":")[0] for f in found] == ["", "", "UnfamiliarFormError", "UnfamiliarFormError"]
     assert found[-1].megabytes < 500
 
 
@@ -87,7 +87,7 @@ def test_each_kind_of_file_has_its_bound(tmp_path: Path) -> None:
     path.write_bytes(b"x" * (MOST_HINT + 1))
     assert len(IO.read_bytes(str(path))) == MOST_HINT + 1 < MOST_TEXT
     assert len(IO.read_bytes(str(path), MOST_HINT + 1)) == MOST_HINT + 1
-    with pytest.raises(CorruptFileError, match="more than the 1024 bytes"):
+    with pytest.raises(UnfamiliarFormError, match="more than the 1024 bytes"):
         IO.read_bytes(str(path), MOST_HINT)
 
 

@@ -19,6 +19,7 @@ from paimon_core.errors import (
     InvalidOptionError,
     InvalidSchemaError,
     PaimonError,
+    UnfamiliarFormError,
 )
 from paimon_core.format_table.iceberg import read_iceberg_table
 from paimon_core.io.local import LocalFileIO
@@ -77,7 +78,7 @@ def test_where_the_metadata_is(migrate: Migrate, tmp_path: Path, warehouse: str)
     path = evolved_table(tmp_path / "ice")
     hint = path.parent / "version-hint.text"
     hint.write_text("1")
-    with pytest.raises(CorruptFileError, match="v1.metadata.json"):
+    with pytest.raises(UnfamiliarFormError, match="v1.metadata.json"):
         migrate(tmp_path / "ice")
     packed = path.parent / "00009-abc.gz.metadata.json"
     packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -148,7 +149,7 @@ def test_damaged_tables(migrate: Migrate, tmp_path: Path, warehouse: str) -> Non
     whole = path.read_text()
     for key in ("location", "schemas", "snapshots"):
         path.write_text(json.dumps({k: v for k, v in json.loads(whole).items() if k != key}))
-        with pytest.raises(CorruptFileError, match="v2.metadata.json"):
+        with pytest.raises(UnfamiliarFormError, match="v2.metadata.json"):
             migrate(path)
     path.write_text(whole)
     for name, error in (("snap.avro", CorruptFileError), ("m0.avro", CorruptFileError)):

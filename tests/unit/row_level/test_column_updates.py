@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import CommitConflictError, InvalidDataError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
 from paimon_core.row_level.removed_rows import changed_files, marked_rows
@@ -204,9 +204,9 @@ def test_what_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.raises(UnsupportedFeatureError, match="cannot be sorted"):
         sort_job(table.store, [], ("k",), Curve.ORDER)
     (entry,) = live_files(table.store, table.latest_snapshot()).values()
-    with pytest.raises(CorruptFileError, match="overlap in part"):
+    with pytest.raises(UnfamiliarFormError, match="overlap in part"):
         row_ranges([entry.file, replace(entry.file, first_row_id=1, file_name="other.parquet")])
-    with pytest.raises(CorruptFileError, match="no first row id"):
+    with pytest.raises(UnfamiliarFormError, match="no first row id"):
         row_ranges([replace(entry.file, first_row_id=None)])
 
 

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
+from paimon_core.errors import (
+    CorruptFileError,
+    UnfamiliarFormError,
+    UnreadableFileError,
+    UnsupportedFeatureError,
+    UnsupportedVersionError,
+)
 from paimon_core.indexes.file_index.column_index import End
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index import bitmap, btree
@@ -132,7 +138,7 @@ def test_damage_is_refused(kind: str, original: bytes, key_format: KeyFormat, ke
         try:
             changed = open_file(kind, content, key_format)
             changed.between(None, End(key)), changed.values(), changed.nulls()
-        except CorruptFileError as e:
+        except UnreadableFileError as e:
             assert "drop and create the index again" in str(e)
 
     ask()
@@ -146,11 +152,11 @@ def test_blocks_have_checksums() -> None:
 def test_what_is_no_index_file() -> None:
     for kind in GLOBAL_INDEX_FILES:
         for content in (b"", b"x" * 100):
-            with pytest.raises(CorruptFileError, match="as a global index"):
+            with pytest.raises(UnreadableFileError, match="global index"):
                 open_file(kind, content, KeyFormat.of(STRING)).values()
-    with pytest.raises(CorruptFileError, match="version 2"):
+    with pytest.raises(UnsupportedVersionError, match="version 2"):
         open_file("btree", JAVA_BTREE[:-8] + b"\2" + JAVA_BTREE[-7:], KeyFormat.of(BIGINT)).values()
-    with pytest.raises(CorruptFileError, match="codec 9"):
+    with pytest.raises(UnfamiliarFormError, match="codec 9"):
         unseal("f", seal(9, b"body"))  # type: ignore[arg-type]
     with pytest.raises(UnsupportedFeatureError, match="lzo"):
         read_block("f", lambda start, size: seal(Codec.LZO, b"\1x"), BlockHandle(0, 2))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import CommitConflictError, CorruptFileError, StorageError
+from paimon_core.errors import CommitConflictError, CorruptFileError, StorageError, UnfamiliarFormError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch, delete_branch
@@ -171,7 +171,7 @@ def test_no_file_outside_the_table_is_deleted(history: History, tmp_path: Path) 
     store: TableStore = history.fresh()
     delete_files(store, [str(outside), f"{store.root}x/y"])
     assert outside.exists()
-    with pytest.raises(CorruptFileError):
+    with pytest.raises(UnfamiliarFormError):
         data_file_paths(f"{store.root}/bucket-0", data_file(store, 1, 1, extra_files=("../../precious",)))
 
 

@@ -1,0 +1,221 @@
+"""Damage, a later version and an unfamiliar form are three errors of each kind of file; only damage means a backup."""
+
+from __future__ import annotations
+
+import ast
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyroaring import BitMap
+
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnreadableFileError, UnsupportedVersionError
+from paimon_core.formats.blob import BlobFile
+from paimon_core.formats.reading import read_errors
+from paimon_core.indexes.deletion_vector import DeletionVectorMeta, decode_vector, decode_vectors
+from paimon_core.indexes.file_index.container import encode_container, head_size
+from paimon_core.indexes.file_index.cursor import Cursor
+from paimon_core.indexes.global_index import bitmap, btree
+from paimon_core.indexes.global_index.blocks import Codec, seal, unseal
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.consumer import decode_consumer
+from paimon_core.spec.schema import decode_schema
+from paimon_core.spec.snapshot import decode_snapshot
+from paimon_core.spec.statistics import decode_statistics
+from paimon_core.spec.tag import decode_tag
+from paimon_core.store.streams import decode_stream_commit
+from paimon_sql.catalog.function import decode_function
+from paimon_sql.catalog.view import decode_view
+from tests.support.java_json import document
+
+ROOT = Path(__file__).parents[2]
+DAMAGED, LATER, UNFAMILIAR = CorruptFileError, UnsupportedVersionError, UnfamiliarFormError
+PATH = "/w/db.db/t/file"
+Decode = Callable[[bytes], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Bytes of a kind of file, and the class of error that they give."""
+
+    kind: str
+    decode: Decode
+    data: bytes
+    error: type[UnreadableFileError]
+
+
+def json_cases(kind: str, decode: Decode, unfamiliar: dict[str, str], later: dict[str, str] | None) -> list[Case]:
+    """Of a JSON file: truncated, with a member of another form, and of a later version."""
+    data = document(kind, {}).encode()
+    cases = [Case(kind, decode, data[: len(data) // 2], DAMAGED), Case(kind, decode, b"\x00" * 40, DAMAGED)]
+    cases += [
+        Case(kind, decode, document(kind, unfamiliar).encode(), UNFAMILIAR),
+        Case(kind, decode, b"[]", UNFAMILIAR),
+    ]
+    return cases + ([] if later is None else [Case(kind, decode, document(kind, later).encode(), LATER)])
+
+
+def deletion_vectors() -> list[Case]:
+    def vector(magic: bytes, checksum_off: int = 0) -> bytes:
+        body = magic + BitMap([1, 2]).serialize()
+        return struct.pack(">i", len(body)) + body + struct.pack(">I", (zlib.crc32(body) + checksum_off) % 2**32)
+
+    def decode(data: bytes) -> Any:
+        meta = DeletionVectorMeta(data_file="data-1", offset=1, length=len(data) - 8, cardinality=2)
+        return decode_vector(PATH, data, meta)
+
+    magic = (1581511376).to_bytes(4, "big")
+    decode(vector(magic))
+    return [
+        Case("deletion vector", decode, vector(magic, 1), DAMAGED),
+        Case("deletion vector", decode, vector(b"later"[:4]), UNFAMILIAR),
+        Case("deletion vectors", lambda data: decode_vectors(PATH, data, []), b"\x02", LATER),
+        Case("deletion vectors", lambda data: decode_vectors(PATH, data, []), b"", DAMAGED),
+    ]
+
+
+def file_indexes() -> list[Case]:
+    whole = encode_container({"c": {"bitmap": b"123"}})
+
+    def head(data: bytes) -> Any:
+        return head_size(PATH, data)
+
+    def version(data: bytes) -> Any:
+        return Cursor(PATH, data).version(1, 2)
+
+    head(whole)
+    return [
+        Case("file index", head, b"\x00" * 16, DAMAGED),
+        Case("file index", head, whole[:8] + (2).to_bytes(4, "big") + whole[12:], LATER),
+        Case("file index", head, whole[:8] + (-1).to_bytes(4, "big", signed=True) + whole[12:], DAMAGED),
+        Case("body of a file index", version, b"\x03", LATER),
+        Case("body of a file index", version, b"\x00", DAMAGED),
+    ]
+
+
+def global_indexes() -> list[Case]:
+    def of_btree(version: int, magic: int = 0x50425449) -> bytes:
+        return struct.pack("<qiqqiqiii", 0, 0, 0, 0, 0, 0, 0, version, magic)
+
+    def of_bitmap(version: int, magic: int = 0x42474958) -> bytes:
+        return struct.pack(">qiqiqiiii", 0, 0, 0, 0, 0, 0, 0, version, magic)
+
+    sealed = seal(Codec.NONE, b"body")
+    later_codec = seal(9, b"body")  # type: ignore[arg-type]
+    return [
+        Case("btree", lambda d: btree.decode_footer(PATH, d), of_btree(2), LATER),
+        Case("btree", lambda d: btree.decode_footer(PATH, d), of_btree(1, 5), DAMAGED),
+        Case("btree", lambda d: btree.decode_footer(PATH, d), of_btree(1)[:-1], DAMAGED),
+        Case("bitmap", lambda d: bitmap.decode_footer(PATH, d), of_bitmap(2), LATER),
+        Case("bitmap", lambda d: bitmap.decode_footer(PATH, d), of_bitmap(1, 5), DAMAGED),
+        Case("block of a global index", lambda d: unseal(PATH, d), sealed[:-1] + b"\x00", DAMAGED),
+        Case("block of a global index", lambda d: unseal(PATH, d), later_codec, UNFAMILIAR),
+    ]
+
+
+def data_files() -> list[Case]:
+    def raising(error: Exception) -> Decode:
+        def decode(data: bytes) -> Any:
+            with read_errors("Parquet", PATH):
+                raise error
+
+        return decode
+
+    def parquet(data: bytes) -> Any:
+        with read_errors("Parquet", PATH):
+            return pq.ParquetFile(pa.BufferReader(data)).read()
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"a": [1, 2, 3]}), sink)
+    whole = sink.getvalue().to_pybytes()
+    parquet(whole)
+    return [
+        Case("Parquet", parquet, whole[:-20], DAMAGED),
+        Case("Parquet", parquet, b"junk" * 10, DAMAGED),
+        Case("Parquet", raising(pa.ArrowNotImplementedError("codec LZO")), b"", UNFAMILIAR),
+        Case("Parquet", raising(OSError("Not yet implemented: Unsupported encoding.")), b"", UNFAMILIAR),
+        Case("Parquet", raising(pa.ArrowInvalid("Corrupt snappy compressed data")), b"", DAMAGED),
+    ]
+
+
+CASES = [
+    *json_cases("snapshot", lambda d: decode_snapshot(PATH, d), {"commitKind": '"x"'}, {"version": "4"}),
+    *json_cases("tag", lambda d: decode_tag(PATH, d, "t"), {"tagCreateTime": '"x"'}, {"version": "4"}),
+    *json_cases("schema", lambda d: decode_schema(PATH, d), {"fields": "5"}, {"version": "4"}),
+    *json_cases("consumer", lambda d: decode_consumer(PATH, d), {"nextSnapshot": "{}"}, None),
+    *json_cases("statistics", lambda d: decode_statistics(PATH, d), {"colStats": "[]"}, None),
+    Case("view", lambda d: decode_view(PATH, d), b"{", DAMAGED),
+    Case("view", lambda d: decode_view(PATH, d), b'{"fields": 5}', UNFAMILIAR),
+    Case("function", lambda d: decode_function(PATH, d), b"{", DAMAGED),
+    Case("function", lambda d: decode_function(PATH, d), b'{"definitions": 5}', UNFAMILIAR),
+    Case("stream", lambda d: decode_stream_commit(PATH, 1, d), b"{", DAMAGED),
+    Case("stream", lambda d: decode_stream_commit(PATH, 1, d), b'{"made": "x"}', UNFAMILIAR),
+    *deletion_vectors(),
+    *file_indexes(),
+    *global_indexes(),
+    *data_files(),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.kind}-{c.error.__name__}")
+def test_each_kind_of_file_tells_the_three_apart(case: Case) -> None:
+    with pytest.raises(UnreadableFileError) as caught:
+        case.decode(case.data)
+    assert type(caught.value) is case.error, caught.value
+    check_words(caught.value)
+
+
+def check_words(error: UnreadableFileError) -> None:
+    text = str(error).lower()
+    assert PATH in text
+    if isinstance(error, CorruptFileError):
+        assert "is corrupt" in text
+        return
+    assert [word for word in ("corrupt", "restore", "backup", "damaged") if word in text] == []
+    assert "left as it is" in text
+
+
+@pytest.mark.parametrize(("version", "error"), [(1, None), (2, LATER), (0, DAMAGED), (200, DAMAGED)])
+def test_versions_of_blob_files(tmp_path: Path, version: int, error: type[UnreadableFileError] | None) -> None:
+    path = tmp_path / "a.blob"
+    path.write_bytes((0).to_bytes(4, "little") + bytes((version,)))
+    if error is None:
+        assert len(BlobFile.open(LocalFileIO(), str(path)).lengths) == 0
+        return
+    with pytest.raises(error) as caught:
+        BlobFile.open(LocalFileIO(), str(path))
+    assert type(caught.value) is error
+
+
+def raised_calls() -> list[tuple[str, str, str]]:
+    """The module, the class and the words of each error of a file in the code."""
+    found = []
+    names = {"CorruptFileError", "UnsupportedVersionError", "UnfamiliarFormError"}
+    for folder in ("paimon_core", "paimon_sql", "catalog", "procedures"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                    texts = [
+                        n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                    ]
+                    found.append((str(path.relative_to(ROOT)), node.func.id, " ".join(texts).lower()))
+    return found
+
+
+def test_no_healthy_file_is_called_corrupt_in_the_code() -> None:
+    calls = raised_calls()
+    assert len(calls) > 70
+    healthy = [c for c in calls if c[1] != "CorruptFileError"]
+    assert [c for c in healthy if any(word in c[2] for word in ("corrupt", "restore", "backup", "damage"))] == []
+
+
+def test_the_classes_have_their_own_advice() -> None:
+    assert "backup" in CorruptFileError.default_advice
+    for kind in (UnsupportedVersionError, UnfamiliarFormError):
+        assert "backup" not in kind.default_advice and "issue tracker" in kind.default_advice
