@@ -31,6 +31,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob.columns import described_fields
+from paimon_core.store.data.row_tracking import check_no_vectors
 from paimon_core.store.table_store import TableStore
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup
@@ -62,6 +63,7 @@ def choose_execution(
     store: TableStore, plan: Plan, request: ScanRequest, *, is_answered: bool = False, opens_unicode: bool = True
 ) -> Execution:
     """`is_answered`: metadata holds the answer; `opens_unicode`: the engine opens paths that are not ASCII."""
+    check_no_vectors(store, request.columns)
     if is_answered:
         return Execution.METADATA
     if _is_raw(store, plan, request) and _opens_names(plan, opens_unicode):

@@ -20,7 +20,7 @@ from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, has_vector
 from paimon_core.store.branches import open_branch
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.evolved_files import EvolvedFiles
@@ -51,7 +51,8 @@ def _with_metadata_columns(
     if not extra:
         yield from _rows(store, split, columns, predicate)
         return
-    plain = [c for c in columns if c not in extra] or [store.schema.fields[0].name]
+    any_column = next(f.name for f in store.schema.fields if not has_vector(f.type))
+    plain = [c for c in columns if c not in extra] or [any_column]
     by_file = extra.keys() & {FILE_PATH, ROW_INDEX}
     parts = _by_file(store, split, plain) if by_file else ((b, "") for b in _rows(store, split, plain, predicate))
     usable = only_on(predicate, plain) if predicate else None

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.scan.aggregates import COMPARED, SUMMED, Aggregate, aggregate_rows, result_fields
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, has_vector
 from paimon_core.store.table_store import TableStore
 
 _FEW_GROUPS = 0.25  # of the rows of a batch: more of them take longer to find than they save
@@ -40,7 +40,8 @@ class Reduction:
     def columns(self, schema: TableSchema) -> tuple[str, ...]:
         """The columns to read, one at least."""
         asked = (a.column for a in self.aggregates if a.column is not None)
-        return tuple(dict.fromkeys((*self.groups, *asked))) or (schema.fields[0].name,)
+        first = next(f.name for f in schema.fields if not has_vector(f.type))
+        return tuple(dict.fromkeys((*self.groups, *asked))) or (first,)
 
     def fields(self, store: TableStore) -> list[DataField]:
         """The columns of the result: the groups, then the aggregates."""

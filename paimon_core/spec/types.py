@@ -155,6 +155,19 @@ class CollectionType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
+class VectorType(CollectionType):
+    """VECTOR: an array of `length` elements. Tables that have one are opened; the column itself is not read yet."""
+
+    length: int = 1
+
+    def sql(self) -> str:
+        return f"VECTOR<{self.element}, {self.length}>"
+
+    def json(self) -> Any:
+        return {"type": "VECTOR" + self._not_null, "element": self.element.json(), "length": self.length}
+
+
+@dataclass(frozen=True, slots=True)
 class MapType(DataType):
     """MAP from `key` to `value`."""
 
@@ -225,7 +238,7 @@ _TIMES = {
     "TIMESTAMP WITH LOCAL TIME ZONE": Kind.TIMESTAMP_LTZ,
     "TIMESTAMP_LTZ": Kind.TIMESTAMP_LTZ,
 }
-_NESTED = ("ARRAY", "MAP", "MULTISET", "ROW")
+_NESTED = ("ARRAY", "MAP", "MULTISET", "ROW", "VECTOR")
 _KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
 # of a text in capitals with single blanks
 _SPELLING = re.compile(
@@ -252,6 +265,11 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
     try:
         if name in ("ARRAY", "MULTISET"):
             return CollectionType(Kind[name], nullable, parse_type(node["element"], depth + 1))
+        if name == "VECTOR":
+            length = node_integer(node, "length")
+            if length < 1:
+                raise InvalidSchemaError(f"{shortened(node)} is not a data type: a vector has one element or more.")
+            return VectorType(Kind.ARRAY, nullable, parse_type(node["element"], depth + 1), length)
         if name == "MAP":
             key, value = parse_type(node["key"], depth + 1), parse_type(node["value"], depth + 1)
             return MapType(nullable=nullable, key=key, value=value)
@@ -332,3 +350,8 @@ def nested_types(data_type: DataType) -> Iterator[DataType]:
             yield from nested_types(value)
         case CollectionType(element=element):
             yield from nested_types(element)
+
+
+def has_vector(data_type: DataType) -> bool:
+    """Whether a type is a VECTOR, or has one in it."""
+    return any(isinstance(t, VectorType) for t in nested_types(data_type))

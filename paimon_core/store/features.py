@@ -24,7 +24,7 @@ from paimon_core.options import (
     is_in_iceberg_catalog,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
-from paimon_core.spec.types import Kind
+from paimon_core.spec.types import Kind, has_vector
 from paimon_core.store.table_store import TableStore
 
 
@@ -51,6 +51,12 @@ def check_writable(store: TableStore) -> None:
     `check_insertable`."""
     check_insertable(store)
     _check(store, WRITE, "written")
+    vector = next((f for f in store.schema.fields if has_vector(f.type)), None)
+    if vector is not None:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: column {vector.name!r} is of type {vector.type}, which this "
+            "version does not write. Write the table by another engine; its other columns are read here."
+        )
     if store.options[ICEBERG_STORAGE] != DISABLED:
         _check_iceberg(store)
         check_iceberg_catalogs(store)

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_FIELDS, TRACKING_NAMES
-from paimon_core.errors import InvalidSchemaError
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.options import ROW_TRACKING
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, has_vector
 from paimon_core.store.table_store import TableStore
 
 
@@ -36,7 +36,20 @@ def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField,
     for name in wanted:
         if name not in known:
             raise InvalidSchemaError(f"Table {store.name} has no column {name!r}; it has {', '.join(known)}.")
+    check_no_vectors(store, wanted)
     return tuple(known[n] for n in wanted)
+
+
+def check_no_vectors(store: TableStore, names: Iterable[str]) -> None:
+    """Raises `UnsupportedFeatureError` naming a column that is not read yet."""
+    fields = store.schema.field_by_name
+    vector = next((fields[n] for n in names if n in fields and has_vector(fields[n].type)), None)
+    if vector is not None:
+        readable = ", ".join(n for n, f in fields.items() if not has_vector(f.type))
+        raise UnsupportedFeatureError(
+            f"Column {vector.name!r} of table {store.name} is of type {vector.type}, which this version does not read; "
+            f"select other columns ({readable})."
+        )
 
 
 def rewritten_columns(store: TableStore) -> tuple[str, ...] | None:

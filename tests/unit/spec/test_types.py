@@ -226,7 +226,6 @@ def test_what_is_no_type(node: Any) -> None:
         ("GEOMETRY('OGC:CRS84')", "GEOMETRY"),
         ("VECTOR<FLOAT, 3>", "VECTOR"),
         ("INTERVAL DAY", "INTERVAL"),
-        ({"type": "VECTOR NOT NULL", "element": "FLOAT", "length": 3}, "VECTOR"),
         ({"type": "ROW", "fields": [{"id": 1, "name": "a", "type": "BLOB"}]}, "BLOB"),
     ],
     ids=repr,
@@ -234,6 +233,17 @@ def test_what_is_no_type(node: Any) -> None:
 def test_types_of_other_versions_are_named(node: Any, name: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=f"Columns of type .*{name}"):
         parse_type(node)
+
+
+def test_vectors_both_ways() -> None:
+    node = {"type": "VECTOR NOT NULL", "element": "FLOAT", "length": 3}
+    found = parse_type(node)
+    assert (found.json(), str(found)) == (node, "VECTOR<FLOAT, 3> NOT NULL")
+    assert parse_type({"type": "VECTOR", "element": "DOUBLE", "length": "2"}).json()["length"] == 2
+    assert parse_type({"type": "ARRAY", "element": "FLOAT"}) != parse_type(node)
+    for length in (0, None, "x"):
+        with pytest.raises(InvalidSchemaError):
+            parse_type({"type": "VECTOR", "element": "FLOAT", "length": length})
 
 
 @pytest.mark.parametrize("key", ["description", "defaultValue"])
