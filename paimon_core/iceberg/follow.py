@@ -28,6 +28,7 @@ from paimon_core.iceberg.metadata import (
     version_of,
     version_path,
 )
+from paimon_core.io.load import normalize
 from paimon_core.options import DISABLED, ICEBERG_STORAGE, is_in_iceberg_catalog
 from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema
@@ -102,7 +103,7 @@ class _Following:
         store, folder, latest = self.store, self.folder, self.latest
         versions = {n for f in store.io.list(folder) if (n := version_of(f.name)) is not None}
         known = self._read(latest.id) if latest.id in versions else None
-        if known is not None and known.current.identity == identity_of(latest):
+        if known is not None and known.current.identity == identity_of(latest) and self._is_here(known):
             self._refresh(known)
         else:
             base = self._base(versions)
@@ -129,7 +130,8 @@ class _Following:
         metadata = version_path(self.folder, latest.id)
         if not create_new(self.store.io, metadata, data):
             there = self._read(latest.id)
-            if there is None or there.current.identity != identity_of(latest):  # of a history that was rolled back
+            of_this = there is not None and there.current.identity == identity_of(latest) and self._is_here(there)
+            if not of_this:  # of a history that was rolled back, or of the table's former folder
                 self.store.io.replace_file(metadata, data)
 
     def _listing(self, base: Metadata | None) -> Listing:
@@ -180,7 +182,12 @@ class _Following:
             return None
         snapshot = find_snapshot(self.store, before)
         same = snapshot is not None and found.current.identity == identity_of(snapshot)
-        return found if same and found.node.get("format-version") == 2 else None
+        return found if same and found.node.get("format-version") == 2 and self._is_here(found) else None
+
+    def _is_here(self, metadata: Metadata) -> bool:
+        """Whether metadata names files of the table's folder, and not of the one before the table was renamed."""
+        location = metadata.node.get("location")
+        return isinstance(location, str) and normalize(location) == self.store.root
 
     def _uuid(self, base: Metadata | None, versions: set[int]) -> str:
         """The table's identity for readers; that of a table that was dropped is not taken over."""

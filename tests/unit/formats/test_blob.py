@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.errors import CorruptFileError, DataFileMissingError, UnreadableFileError
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
@@ -115,7 +115,7 @@ def test_damage_is_told(tmp_path: Path, values: list[Value], data: st.DataObject
     try:
         file = BlobFile.open(LocalFileIO(), str(path))
         assert sum(len(part) for part in file.read(0, len(file.lengths))) == len(file.lengths)
-    except CorruptFileError as e:
+    except UnreadableFileError as e:
         assert e.path == str(path)
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from paimon_core.arrow.types import arrow_schema, arrow_type, key_value_fields
 from paimon_core.errors import (
-    CorruptFileError,
     InvalidDataError,
     InvalidOptionError,
     PaimonError,
+    UnfamiliarFormError,
     UnsupportedFeatureError,
 )
 from paimon_core.formats.file_format import ReadRequest
@@ -206,7 +206,7 @@ def test_thin_files_have_their_keys_once(name: str, tmp_path: Path) -> None:
     assert read(path, list(fields), stored=lambda: fields).to_pylist() == [
         {"_KEY_a": 1, "_SEQUENCE_NUMBER": 5, "_VALUE_KIND": 0, "a": 1, "b": "x"}
     ]
-    with pytest.raises(CorruptFileError, match="_SEQUENCE_NUMBER"):
+    with pytest.raises(UnfamiliarFormError, match="_SEQUENCE_NUMBER"):
         write(path, value, [pa.table([[1], ["x"]], schema=arrow_schema(value))])
         read(path, list(fields), stored=lambda: fields)
 

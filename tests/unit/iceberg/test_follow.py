@@ -20,10 +20,12 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.table import Table
+from paimon_sql.catalog.load import load_catalog
 from tests.support.iceberg_reader import iceberg_rows, open_iceberg
-from tests.support.stored import Row, compact, create_table, insert, open_table, read
+from tests.support.stored import Row, T, compact, create_table, insert, open_table, read
 
 IN_TABLE = {"metadata__iceberg__storage": "table-location"}
 KEYED = {"primary_key": "k", "bucket": "2", **IN_TABLE}
@@ -266,3 +268,25 @@ def test_what_readers_of_iceberg_would_misread_is_not_written(
     table = create_table(str(tmp_path), **IN_TABLE, **options)
     with pytest.raises(UnsupportedFeatureError, match=reason):
         insert(table, rows(1))
+
+
+@pytest.mark.parametrize("options", [IN_TABLE, KEYED], ids=["append", "keyed"])
+def test_a_renamed_table_names_the_files_of_its_new_folder_at_once(tmp_path: Path, options: dict[str, str]) -> None:
+    table = create_table(str(tmp_path), **options)
+    for n in range(2):
+        insert(table, rows(n))
+    compact(table)
+    expected = read(table)
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.rename_table(T, Identifier("default", "other"))
+    renamed = catalog.load_table(Identifier("default", "other"))
+    found = iceberg(renamed)
+    assert iceberg_rows(folder_of(renamed), "k", "v") == expected
+    paths = [task.file.file_path.removeprefix("file://") for task in found.scan().plan_files()]
+    assert paths and all(path.startswith(f"{renamed.store.root}/") for path in paths)
+    before = names(renamed)
+    follow(renamed.store)
+    assert names(renamed) == before, "nothing is left to be done"
+    insert(renamed, rows(7))
+    compact(renamed)
+    assert iceberg_rows(folder_of(renamed), "k", "v") == read(renamed)
