@@ -348,7 +348,7 @@ def test_bad_tables_are_listed_with_the_others(spark: Any, table: Path, warehous
     assert [r[1] for r in rows(spark, "SHOW TABLES")] == [*sorted(bad), "t"]
     told = {r[1]: r[3] for r in rows(spark, "SHOW TABLE EXTENDED LIKE '*'")}
     assert told.keys() == {*bad, "t"} and "Schema: root\n |-- k: integer" in told["t"]
-    why = {"no_schema": "schema-0 is corrupt: it is no JSON", "no_folder": "Cannot list"}
+    why = {"no_schema": "schema-0 is corrupt: it is not valid JSON", "no_folder": "Cannot list"}
     spelled = said_by({(4, 0): ", ".join, (4, 3): str})  # older ones take a text of properties for a list of them
     assert all(spelled(words) in told[name] for name, words in why.items())
     types = dict(rows(spark, "SELECT table_name, table_type FROM sys.tables"))
