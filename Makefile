@@ -10,6 +10,7 @@
 # make test-dbt    dbt-paimon: of its tests and dbt's suites what the gate runs; ARGS and SHARE as above. dbt is kept in
 #              ~/.cache/paimon-sql, not in .venv
 # make test-dbt-all   all of dbt's suites (half an hour)
+# make beside   SQLMesh, ibis, Great Expectations, dbt and Delta in one environment with us, on Spark 4.0
 # make environments   what test-dbt and test-versions install, without the tests
 # make stress   processes that write and tidy up one table while they are killed; ARGS="--commits 1000"
 # make fuzz    files of every kind, damaged and read: COUNT=100000 of them, of SEED=0
@@ -37,7 +38,7 @@
 # make simulate    histories of many processes on one table, by seeds; SEEDS=100000 FIRST=0
 # make docs   docs/ as a site that can be searched, in build/site; SERVE=1 shows it while pages change
 # make clean   removes what these made
-.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon nightly clean
+.PHONY: docs help demo environments test test-all test-versions test-all-versions test-wheel test-dbt test-dbt-all check simulate protocol stress interleavings faults fuzz fuzz-statements long-session stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn beside pypaimon nightly clean
 .DELETE_ON_ERROR:
 
 help:
@@ -175,6 +176,9 @@ HADOOP ?= 3.5.0
 yarn: .venv/dev.installed
 	jars=$$(scripts/yarn-jars $(HADOOP)) && PAIMON_SQL_YARN_JARS="$$jars" $(PYTHON_OF_TESTS) -m pytest -q tests/cluster/test_yarn.py $(ARGS)
 
+beside: .venv/dev.installed
+	$$(scripts/beside_env)/bin/python -m pytest -q -p no:cacheprovider tests/beside $(ARGS)
+
 PYPAIMON ?= 2.1.0
 pypaimon: .venv/dev.installed
 	PAIMON_SQL_PYPAIMON=$$(scripts/environment pypaimon-$(PYPAIMON) pypaimon==$(PYPAIMON))/bin/python $(BIN)/python -m pytest -q tests/catalogs/test_pypaimon.py $(ARGS)
@@ -188,7 +192,7 @@ stream-soak: .venv/dev.installed
 	$(BIN)/python benchmarks/streaming_soak.py $(ARGS)
 
 nightly:
-	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn pypaimon
+	$(MAKE) --keep-going test-all-versions simulate protocol fuzz-statements fuzz stress test-dbt-all long-session interleavings faults stream-kills stream-soak streams surroundings catalog-crashes catalog-commits hive-versions kerberos iceberg-server java-jdbc yarn beside pypaimon
 
 SCHEDULES ?= 2000
 interleavings: .venv/dev.installed
