@@ -239,6 +239,8 @@ _TIMES = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP_LTZ,
 }
 _NESTED = ("ARRAY", "MAP", "MULTISET", "ROW", "VECTOR")
+# pypaimon 2 writes a MAP's key and value in its name, too; their own members say what they are
+_NESTED_SPELLING = re.compile(rf"(?P<name>{'|'.join(_NESTED)}) ?(?:<.*>)? ?(?P<null>NOT NULL|NULL)?")
 _KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
 # of a text in capitals with single blanks
 _SPELLING = re.compile(
@@ -258,10 +260,10 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
         return found
     if not isinstance(node, dict) or not isinstance(node.get("type"), str):
         raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
-    name, _, null = node["type"].partition(" ")
-    if name not in _NESTED or null not in ("", "NULL", "NOT NULL"):
+    match = _NESTED_SPELLING.fullmatch(" ".join(node["type"].split()))
+    if match is None:
         raise _not_a_type(node["type"])
-    nullable = null != "NOT NULL"
+    name, nullable = match["name"], match["null"] != "NOT NULL"
     try:
         if name in ("ARRAY", "MULTISET"):
             return CollectionType(Kind[name], nullable, parse_type(node["element"], depth + 1))

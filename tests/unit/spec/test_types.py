@@ -105,6 +105,21 @@ def test_other_spellings_are_read(text: str, data_type: DataType) -> None:
         assert parse_type(f"{text} NOT NULL") == data_type.with_nullable(False)
 
 
+@pytest.mark.parametrize("null", ["", " NULL", " NOT NULL"])
+def test_nested_types_may_show_their_parts_in_their_name(null: str) -> None:
+    """As pypaimon 2 writes MAPs; the NOT NULL of a part is not that of the type."""
+    nullable = null != " NOT NULL"
+    node = {"type": f"MAP<STRING NOT NULL, INT>{null}", "key": "STRING NOT NULL", "value": "INT", "nullable": True}
+    assert parse_type(node) == MapType(nullable=nullable, key=STRING.with_nullable(False), value=INT)
+    node = {
+        "type": f"ARRAY<MAP<INT NOT NULL, DATE>>{null}",
+        "element": {"type": "MAP<INT, DATE>", "key": "INT", "value": "DATE"},
+    }
+    assert parse_type(node) == CollectionType(Kind.ARRAY, nullable, MapType(key=INT, value=DATE))
+    with pytest.raises(InvalidSchemaError):
+        parse_type({"type": f"MAP<INT, DATE{null}", "key": "INT", "value": "DATE"})
+
+
 def test_nested_types_both_ways() -> None:
     fields = (
         DataField(id=3, name="a", type=INT.with_nullable(False), description="first", default="1"),
