@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from paimon_core.errors import DatabaseNotFoundError, UnsupportedFeatureError
+from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import DEFAULT_DATABASE, Catalog, SupportsDatabases, with_databases
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -61,9 +61,13 @@ class NamedCatalog(Proxy):
 
     def _database(self, namespace: Any) -> str:
         database = single(namespace)
-        if not self._has_database(database):
-            raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}.")
-        return database
+        missing = f"Catalog {self.catalog_name} has no database {database!r}"
+        try:
+            if self._has_database(database):
+                return database
+        except InvalidNameError as e:  # a name that no database can have is looked up in vain, as any other
+            raise DatabaseNotFoundError(f"{missing}. {e}") from None
+        raise DatabaseNotFoundError(f"{missing}.")
 
 
 def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) -> Identifier:
