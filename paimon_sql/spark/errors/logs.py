@@ -1,4 +1,4 @@
-"""What py4j logs of errors that cross to the JVM: nothing of those that Spark expects.
+"""Filter py4j's log records of errors that cross to the JVM: those that Spark expects are dropped.
 
 Spark learns from an exception that a database or table is not there. py4j logs each exception of a Python object with
 its stack, which programs that configure logging, as dbt does, show to their users.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 
+from py4j import clientserver, java_gateway
 from py4j.protocol import Py4JJavaError
-
-_LOGGERS = ("py4j.clientserver", "py4j.java_gateway")
 
 
 class _Unexpected(logging.Filter):
@@ -26,5 +25,5 @@ _UNEXPECTED = _Unexpected()
 
 def quiet_crossings() -> None:
     """Let py4j log no exception that crosses to the JVM as one of Java's; does nothing the second time."""
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_UNEXPECTED)
+    for module in (clientserver, java_gateway):
+        module.logger.addFilter(_UNEXPECTED)
