@@ -43,6 +43,7 @@ from paimon_sql.spark.jvm.servers import (
     start_thrift_server,
     stop_connect_server,
     takes_tokens,
+    watch_failures,
 )
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
@@ -63,6 +64,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
     bound_results(jvm)
+    watch_failures(jvm)
     if settings.read_only:
         refuse_writes(jvm, java_session(spark), _reads(jvm, settings))
     with ExitStack() as servers:

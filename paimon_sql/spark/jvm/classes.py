@@ -265,6 +265,7 @@ CACHE_MANAGER = f"{_SQL}.execution.CacheManager"
 
 # -- servers ----------------------------------------------------------------------------------------------------------
 JAVA_CLASS_LOADER = "java.lang.ClassLoader"
+LISTENER_BUS = "org.apache.spark.scheduler.LiveListenerBus"
 CONNECT_SERVICE = f"{_SQL}.connect.service.SparkConnectService"
 CONNECT_SESSIONS = f"{_SQL}.connect.service.SparkConnectSessionManager"
 CONNECT_ERRORS = f"{_SQL}.connect.utils.ErrorUtils"

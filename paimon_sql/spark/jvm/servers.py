@@ -97,16 +97,24 @@ def takes_tokens(jvm: Jvm) -> bool:
         "of both servers",
         method(classes.THRIFT_STATEMENTS, "getExecutionList", 0),
         method(classes.CONNECT_STATEMENTS, "getExecutionList", 0),
+        method(classes.LISTENER_BUS, "addToStatusQueue", 1),
     ),
     Variant.of(_NONE),
 )
 def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
-    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not tell. With
-    `fetched` not those whose clients may still fetch rows."""
+    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not list them.
+    The state of one that failed is how it failed, if `watch_failures` was called before it. With `fetched` not those
+    whose clients may still fetch rows."""
     if not _tells(jvm):
         return []
     found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc(), fetched)))
     return [EndedStatement(**one) for one in found]
+
+
+def watch_failures(jvm: Jvm) -> None:
+    """Remember which statements fail or are cancelled, which Spark forgets as soon as clients close them."""
+    if _tells(jvm):
+        jvm.compiled("ServerStatements").watch(jvm.context._jsc.sc())
 
 
 def open_sessions(jvm: Jvm) -> int:
