@@ -22,6 +22,7 @@ from impala import dbapi as impyla
 from impala.error import OperationalError as ImpylaError
 from pyhive import hive
 from pyhive.exc import OperationalError
+from pyhive.hive import Cursor
 from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
@@ -47,6 +48,23 @@ try:
 except AnalysisException as error:
     print(error.getCondition())
 spark.stop()
+"""
+FAILING_CLIENT = """
+import sys, threading, time
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+def run(statement):
+    try:
+        spark.sql(statement).collect()
+    except PySparkException as error:
+        print(error.getCondition())
+run("SELECT raise_error('bad ' || id) FROM range(1)")
+slow = threading.Thread(target=run, args=("SELECT count(*) AS bad FROM range(1000000000000) WHERE id % 7 = 2",))
+slow.start()
+while slow.is_alive():
+    time.sleep(5)
+    spark.interruptAll()
 """
 
 
@@ -119,6 +137,22 @@ def test_trees_of_tables_and_columns(server: Server) -> None:
         assert tree.columns(None, "tree", "%", "I%") == ids
 
 
+def test_primary_keys(server: Server) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        answer(cursor, "CREATE DATABASE keyed")
+        options = "WITH ('primary-key' = 'z,At day', 'bucket' = '1')"
+        answer(cursor, f"CREATE TABLE keyed.`of ``two` (v INT, `At day` DATE, z INT) {options}")
+        answer(cursor, "CREATE TABLE keyed.no_key (v INT)")
+        answer(cursor, "CREATE VIEW keyed.seen AS SELECT v FROM paimon.keyed.no_key")
+        tree = Tree(client)
+        answer(cursor, "USE keyed")
+        table = ("paimon", "keyed", "of `two")
+        for asked in (table, (None, *table[1:]), (None, None, table[2])):
+            assert tree.key(*asked) == [(*table, "At day", 2, None), (*table, "z", 1, None)]
+        others = [("paimon", "keyed", "no_key"), ("paimon", "keyed", "seen"), ("paimon", "keyed", "nowhere")]
+        assert [tree.key(*other) for other in others] == [[]] * len(others)
+
+
 class Tree:
     """The calls of HiveServer2 with which BI tools fill their trees; PyHive has them as its own client's."""
 
@@ -138,6 +172,9 @@ class Tree:
     def columns(self, catalog: str | None, schema: str, table: str, column: str) -> list[Any]:
         asked = ttypes.TGetColumnsReq(self.session, catalog, schema, table, column)
         return [(*row[:4], row[5]) for row in self._rows(self.client.GetColumns(asked))]
+
+    def key(self, catalog: str | None, schema: str | None, table: str) -> list[tuple[Any, ...]]:
+        return self._rows(self.client.GetPrimaryKeys(ttypes.TGetPrimaryKeysReq(self.session, catalog, schema, table)))
 
     def _rows(self, done: Any) -> list[tuple[Any, ...]]:
         assert done.status.statusCode == ttypes.TStatusCode.SUCCESS_STATUS, done.status.errorMessage
@@ -257,6 +294,35 @@ def test_the_log_tells_each_statement_without_secrets(server: Server) -> None:
     assert re.search(r"thrift user=ann seconds=\d+\.\d+ rows=1 closed: SELECT 'find me'", log), log
     assert re.search(r"thrift user=ann seconds=\d+\.\d+ rows=1500 closed: SELECT \* FROM range", log), log
     assert "s3.secret-key" in log and "hush" not in log
+
+
+def test_the_log_tells_failures_from_ends(server: Server) -> None:
+    failing = ("SELECT raise_error('bad ' || id) FROM range(1)", "SELECT bad_column")
+    with server.client() as client, client.cursor() as cursor:
+        for statement in failing:
+            with pytest.raises(OperationalError):
+                cursor.execute(statement)
+            cursor.close()
+    for number, leave in enumerate((Cursor.cancel, Cursor.close)):
+        with server.client() as client, client.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM range(1000000000000) WHERE id % 7 = {number}", async_=True)
+            time.sleep(5)  # Spark overlooks what is cancelled while it is planned
+            leave(cursor)
+            cursor.close()
+    command = [sys.executable, "-c", FAILING_CLIENT, server.remote]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    server.wait_for("bad_column")
+    log = server.wait_for("SELECT count(*) AS bad")
+    ends = [
+        ("thrift", "failed", "SELECT raise_error("), ("thrift", "failed", "SELECT bad_column"),
+        ("thrift", "canceled", "% 7 = 0"), ("thrift", "canceled", "% 7 = 1"),
+        ("connect", "failed", "common { plan_id: 1 } sql"), ("connect", "canceled", "common { plan_id: 3 } sql"),
+    ]  # fmt: skip
+    lines = re.findall(r"(thrift|connect) user=\w* seconds=(\d+)\.\d+(?: rows=\d+)? (\w+): (.*)", log)
+    for door, state, text in ends:
+        told = [(end, int(seconds) < PATIENCE) for at, seconds, end, line in lines if at == door and text in line]
+        assert told == [(state, True)], (text, log)
 
 
 def test_cancelling_ends_the_job(server: Server) -> None:

@@ -125,6 +125,14 @@ public class ThriftOperations {
       handleToOperation().put(made.getHandle(), made);
       return made;
     }
+
+    public synchronized GetPrimaryKeysOperation newGetPrimaryKeysOperation(HiveSession session, String catalog,
+        String schema, String table) {
+      SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
+      PrimaryKeys made = new PrimaryKeys(spark, session, catalog, schema, table);
+      handleToOperation().put(made.getHandle(), made);
+      return made;
+    }
   }
 
   static class Statement extends SparkExecuteStatementOperation {
@@ -218,6 +226,19 @@ public class ThriftOperations {
       } catch (Exception e) {
         return null;
       }
+    }
+
+    /** The columns of a table's primary key, in its order; none of a table without one, or that cannot be read. */
+    List key(String schema, String table) {
+      try {
+        List found = rows(spark, "SHOW TBLPROPERTIES " + quoted(name) + "." + quoted(schema) + "." + quoted(table));
+        for (int i = 0; i < found.size(); i++)
+          if (((Row) found.get(i)).getString(0).equals("primary-key"))
+            return Arrays.asList(((Row) found.get(i)).getString(1).split("\\s*,\\s*"));
+      } catch (Exception e) {
+        // a table that was dropped since, a view, or a table whose files are damaged
+      }
+      return Collections.EMPTY_LIST;
     }
 
     private void add(Map kinds, String kind, String statement) {
@@ -382,6 +403,50 @@ public class ThriftOperations {
         named.addRow(row);
       }
       field(GetColumnsOperation.class, "rowSet").set(this, named);
+    }
+  }
+
+  /** Primary keys of tables outside of a Hive metastore, for which alone HiveServer2 has them. */
+  static class PrimaryKeys extends GetPrimaryKeysOperation {
+    private final SparkSession spark;
+    private final String asked, schema, table;
+
+    PrimaryKeys(SparkSession spark, HiveSession session, String catalog, String schema, String table) {
+      super(session, catalog, schema, table);
+      this.spark = spark;
+      this.asked = catalog;
+      this.schema = schema;
+      this.table = table;
+    }
+
+    public void runInternal() throws HiveSQLException {
+      Catalog catalog = Catalog.of(spark, asked);
+      if (catalog == null) {
+        super.runInternal();
+        return;
+      }
+      setState(OperationState.RUNNING);
+      try {
+        addAll(catalog);
+      } catch (Exception e) {
+        setState(OperationState.ERROR);
+        throw new HiveSQLException(e);
+      }
+      setState(OperationState.FINISHED);
+    }
+
+    /** JDBC has the columns by name, and their places in the key beside them. */
+    private void addAll(Catalog catalog) throws Exception {
+      RowSet rows = (RowSet) field(GetPrimaryKeysOperation.class, "rowSet").get(this);
+      boolean current = schema == null || schema.isEmpty();
+      String database = current ? Catalog.first(spark, "SELECT current_schema()") : schema;
+      List key = catalog.key(database, table);
+      Map places = new TreeMap();
+      for (int i = 0; i < key.size(); i++) places.put(key.get(i), Integer.valueOf(i + 1));
+      for (Iterator each = places.entrySet().iterator(); each.hasNext();) {
+        Map.Entry one = (Map.Entry) each.next();
+        rows.addRow(new Object[] {catalog.name, database, table, one.getKey(), one.getValue(), null});
+      }
     }
   }
 }
