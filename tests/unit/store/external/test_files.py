@@ -280,6 +280,22 @@ def test_no_table_has_a_secret(tmp_path: Path, key: str) -> None:
     assert open_table(str(tmp_path)).schema == table.schema
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "fields.token_count.aggregate-function",
+        "fields.api_key,secret.sequence-group",
+        "file-index.bloom-filter.password_hash.fpp",
+        "parquet.enable.dictionary#token",
+    ],
+)
+def test_options_may_name_columns_that_are_called_like_secrets(tmp_path: Path, key: str) -> None:
+    check_no_secrets("t", {"bucket": "1", key: "x"})
+    for hidden in (f"s3.{key}.password", "parquet.encryption-key#token", "s3.secret-key#fields."):
+        with pytest.raises(InvalidOptionError, match="everyone reads"):
+            check_no_secrets("t", {hidden: "hush"})
+
+
 def test_files_that_blobs_name(tmp_path: Path) -> None:
     store = create_table(str(tmp_path / "wh")).store
     paths = [Path(store.root, "f"), tmp_path / "ext" / "f", tmp_path / "other" / "f"]
