@@ -3,6 +3,9 @@
 What is the same whatever the metastore: threads of a process queue before they ask it, the thread that has a lock may
 take it again, a timer renews it, and `check` asks once more before a write that nothing else guards. A metastore gives
 what its holder knows it by, the token; another's is never renewed nor released.
+
+A holder marks its lock for the other processes of its machine (`paimon_core.io.holders`). They free the lock of a
+holder that is proven dead; the locks of all others have to expire.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError, StorageRefusedError
+from paimon_core.io.holders import Deaths, Mark
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.01  # seconds, as all times here
@@ -31,6 +35,8 @@ class LeasedLock(ABC):
         self._row = threading.Lock()  # of two threads that change the lock: the holder, and its sign of life
         self._token: str | None = None  # None: not held, or lost
         self._alive: threading.Timer | None = None
+        self._mark: Mark | None = None  # of the lock that is held, or waited for
+        self._deaths = Deaths()
 
     # -- what the metastore does --------------------------------------------------------------------------------------
     @abstractmethod
@@ -95,6 +101,7 @@ class LeasedLock(ABC):
                 time.sleep(min(wait * random.uniform(0.5, 1), left))
                 wait = min(wait * 1.5, self._max_sleep)
         except BaseException:
+            self._unmark()
             self.give_up()
             raise
         self._token = token
@@ -111,10 +118,23 @@ class LeasedLock(ABC):
             self._alive.cancel()
         with self._row:
             token, self._token = self._token, None
+            self._unmark()
         if token is None or not self.release(token):
             raise StorageError(
                 f"The lock {self.name} was lost while it was held: another writer may have held it, too."
             )
+
+    def _set_mark(self, name: str) -> None:
+        """Mark the lock as ours under a name that no other holder's has."""
+        if self._mark is None:
+            self._mark = Mark(name)
+        else:
+            self._mark.rename(name)
+
+    def _unmark(self) -> None:
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.end()
 
     def _beat_later(self) -> None:
         self._alive = threading.Timer(self._expiry / 4, self._beat)

@@ -3,7 +3,8 @@
 The metastore keeps a queue: a lock that is not to be had waits there under its number. Better than Java's in three
 ways: its holder renews it (`heartbeat`) for as long as its process runs; `check` asks the metastore once more before a
 write that nothing else guards; and a holder that shows no signs of life is not waited for, whether or not the
-metastore's own clean-up runs. Ours say in the lock how long that is, for others it is `hive.txn.timeout`.
+metastore's own clean-up runs. Ours say in the lock how long that is, for others it is `hive.txn.timeout`. One that is
+proven to have died on this machine is not waited for that long: what ours say in the lock also names its mark here.
 
 Ages are differences of two times of the metastore's: what waits renews its own lock by asking for it.
 """
@@ -35,7 +36,7 @@ _ATTEMPTS = 3
 _LOOKS = 0.5  # seconds between two looks at the others in a queue
 _MOST_EXPIRY = 60  # seconds
 _AGENT = "paimon-sql {}, expires after {} s"
-_OURS = re.compile(r"paimon-sql [0-9a-f]{32}, expires after ([0-9]{1,6}) s")
+_OURS = re.compile(r"paimon-sql (?P<holder>[0-9a-f]{32}), expires after (?P<seconds>[0-9]{1,6}) s")
 _SAFE = re.compile(r"[\w -]+")
 _THEIRS = 300.0  # seconds, where the metastore does not say
 _TIME = re.compile(r"([0-9]{1,10})(ms|s|m|h|d)?")
@@ -122,7 +123,9 @@ class HiveLock(LeasedLock):
 
     def take(self) -> str | None:
         if self._waits is None:
-            request = self._request()
+            holder = uuid.uuid4().hex
+            request = self._request(holder)
+            self._set_mark(_mark_of(holder))
             try:
                 answer = self._metastore.change("lock", request)
             except OutcomeUnknown:
@@ -152,6 +155,7 @@ class HiveLock(LeasedLock):
             self._metastore.read("heartbeat", ttypes.HeartbeatRequest(lockid=int(token)))
         except MetastoreError as error:
             if error.answer is Answer.MISSING:
+                self._unmark()
                 return None
             raise
         return token
@@ -177,7 +181,7 @@ class HiveLock(LeasedLock):
             with suppress(PaimonError):
                 self._metastore.change("unlock", ttypes.UnlockRequest(lockid=waits))
 
-    def _request(self) -> Any:
+    def _request(self, holder: str) -> Any:
         part = ttypes.LockComponent(
             type=ttypes.LockType.EXCLUSIVE,
             level=ttypes.LockLevel.TABLE,
@@ -189,7 +193,7 @@ class HiveLock(LeasedLock):
             component=[part],
             user=self._metastore.settings.user,
             hostname=socket.gethostname(),
-            agentInfo=_AGENT.format(uuid.uuid4().hex, self._expires),
+            agentInfo=_AGENT.format(holder, self._expires),
         )
 
     def _number_of(self, agent: str) -> int | None:
@@ -209,22 +213,41 @@ class HiveLock(LeasedLock):
         if now is None:
             return
         for lock in found:
-            if lock.lockid != mine and lock.lastheartbeat and now - lock.lastheartbeat > 1000 * self._lifetime(lock):
-                _LOG.warning("Lock %s of table %s is released: its holder shows no signs of life.", lock.lockid, self)
+            if lock.lockid != mine and (why := self._why_dead(lock, now)) is not None:
+                _LOG.warning("Lock %s of table %s is released: %s.", lock.lockid, self, why)
                 with suppress(StorageError):
                     self._metastore.change("unlock", ttypes.UnlockRequest(lockid=lock.lockid))
+                    self._deaths.forget(_mark_of(_holder_of(lock)))
+
+    def _why_dead(self, lock: Any, now: int) -> str | None:
+        """The reason not to wait for a lock's holder, None where it may live."""
+        if lock.lastheartbeat and now - lock.lastheartbeat > 1000 * self._lifetime(lock):
+            return "its holder shows no signs of life"
+        if self._deaths.are_proven(_mark_of(_holder_of(lock))):
+            return "the process that held it, on this machine, has died"
+        return None
 
     def _lifetime(self, lock: Any) -> float:
         """Seconds without a sign of life after which a lock is free."""
         match = _OURS.fullmatch(lock.agentInfo or "")
         if match is not None:
-            return max(1.0, float(match[1]))
+            return max(1.0, float(match["seconds"]))
         said = self._metastore.read("get_config_value", "hive.txn.timeout", "")
         span = _TIME.fullmatch((said or "").strip())
         return int(span[1]) * _UNITS[span[2] or "s"] if span else _THEIRS
 
     def __str__(self) -> str:
         return self.name
+
+
+def _holder_of(lock: Any) -> str:
+    """The name that a holder of ours gave itself, empty for others."""
+    match = _OURS.fullmatch(lock.agentInfo or "")
+    return "" if match is None else match["holder"]
+
+
+def _mark_of(holder: str) -> str:
+    return f"hive\0{holder}"
 
 
 def expiry(settings: HiveSettings) -> int:

@@ -5,11 +5,13 @@ Who inserts the row of a table has its lock. It is free again when the row is de
 `acquired_at` for as long as its process runs; the time that it wrote there last says whose the row is, so nobody
 deletes another's; and `check` asks the database once more before a write that nothing else guards.
 
-Another holder's time is always a later one: it gets a lock that was lost only after it has expired.
+Another holder's time is always a later one: it gets a lock that was lost only after it has expired, or after its holder
+is proven dead. The row's key and time name the mark of its holder on this machine; Java's holders have none.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -21,6 +23,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.database import Database, RowExists
 from paimon_sql.catalog.leases import LeasedLock
 
+_LOG = logging.getLogger(__name__)
 # now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits tell two holders apart
 _NOW = {
     "sqlite": "strftime('%Y-%m-%d %H:%M:%f', 'now') || substr(abs(random()) || '000', 1, 3)",
@@ -97,10 +100,13 @@ class JdbcLock(LeasedLock):
             return str(connection.scalar(self._statements.stamp, {"id": self.name}))
 
         try:
-            return self._database.read(take)
+            token = self._database.read(take)
         except RowExists:
             self._database.read(lambda c: c.execute(self._statements.free, {"id": self.name}))
+            self._free_dead()
             return None
+        self._set_mark(self._mark_of(token))
+        return token
 
     def renew(self, token: str) -> str | None:
         def renew(connection: Connection) -> str | None:
@@ -109,8 +115,27 @@ class JdbcLock(LeasedLock):
                 return None
             return str(connection.scalar(self._statements.stamp, {"id": self.name}))
 
-        return self._database.write(renew)
+        renewed = self._database.write(renew)
+        if renewed is None:
+            self._unmark()
+        else:
+            self._set_mark(self._mark_of(renewed))
+        return renewed
 
     def release(self, token: str) -> bool:
         mine = {"id": self.name, "stamp": token}
         return self._database.read(lambda c: c.execute(self._statements.release, mine).rowcount) > 0
+
+    def _mark_of(self, token: str) -> str:
+        return "\0".join(("jdbc", self._settings.address, self.name, token))
+
+    def _free_dead(self) -> None:
+        """Delete the row of a holder that died on this machine, if the row is still the one it wrote."""
+        stamp = self._database.read(lambda c: c.scalar(self._statements.stamp, {"id": self.name}))
+        if stamp is None:
+            return
+        mark = self._mark_of(str(stamp))
+        if self._deaths.are_proven(mark):
+            _LOG.warning("The lock %s is released: the process that held it, on this machine, has died.", self.name)
+            self.release(str(stamp))
+            self._deaths.forget(mark)

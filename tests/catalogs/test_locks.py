@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import CommitConflictError, StorageError, StorageRefusedError
+from paimon_core.io import holders
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.snapshots import snapshot_ids
 from tests.catalogs.kinds import CAN, SCHEMA, Can, Place
@@ -96,11 +97,14 @@ def test_a_holder_that_was_frozen_does_not_commit(place: Place, opened: Callable
     assert sorted(read(other.load_table(T))) == ROWS
 
 
-def test_a_holder_that_is_killed_delays_others_by_its_expiry(place: Place, opened: Callable[..., Any]) -> None:
+def test_a_holder_that_is_killed_elsewhere_delays_others_by_its_expiry(
+    place: Place, opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its lock is free when its own time is over: who waits for less is refused, who waits for more commits."""
     with process(place, 9, "hold", lock_acquire_timeout="8 s") as killed:
         assert killed.stdout is not None and killed.stdout.readline() == "held\n"
         killed.kill()
+    monkeypatch.setattr(holders, "SHARED_MEMORY", tmp_path)
     hasty = opened(lock_acquire_timeout="1 s")
     table = hasty.load_table(T)
     with pytest.raises(CommitConflictError, match="was not to be had within 1 s"):
@@ -108,6 +112,18 @@ def test_a_holder_that_is_killed_delays_others_by_its_expiry(place: Place, opene
     patient = opened(lock_acquire_timeout="60 s")
     insert(patient.load_table(T), ROWS)
     assert sorted(read(patient.load_table(T))) == ROWS
+
+
+@pytest.mark.skipif(holders._folder() is None, reason="this system keeps no marks")
+def test_a_holder_that_is_killed_on_this_machine_is_not_waited_for(place: Place, opened: Callable[..., Any]) -> None:
+    """CREATE and DROP of its table, and commits, go on after some seconds; while it lives they do not."""
+    with process(place, 9, "hold") as killed:  # whose lock is free after a minute
+        assert killed.stdout is not None and killed.stdout.readline() == "held\n"
+        with pytest.raises(CommitConflictError, match="was not to be had within 1 s"):
+            opened(lock_acquire_timeout="1 s").drop_table(T)
+        killed.kill()
+        killed.wait()
+        opened(lock_acquire_timeout="30 s").drop_table(T)
 
 
 def test_a_holder_that_lost_its_lock_is_told(opened: Callable[..., Any]) -> None:
