@@ -33,6 +33,7 @@ from paimon_core.store.tags import kept_snapshot, tag_names
 
 T = TypeVar("T")
 _LOOKS = 20
+_FIRST = 1  # the number of a first snapshot: a damaged tag may have a smaller one, or none
 
 
 class _LookAgainError(Exception):
@@ -116,12 +117,13 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
 
     In a history that was not cut off these are the snapshots among the removed ones and the next ones on either side;
     the latest is added for safety. Tags whose snapshots were removed may be of a history that was cut off: expiry adds
-    the nearest.
+    the nearest. A tag without a valid number may be a neighbour of any snapshot.
     """
     ids, tagged = sorted(listing.snapshots), _tagged(store, listing)
     numbers = [s.id for s in (*removed.snapshots, *removed.changelogs)]
-    low, high = min(numbers, default=0), max(numbers, default=0)
-    if not oldest and any(_is_cut_off(store, s, ids) for s in removed.snapshots):
+    low, high = min(numbers, default=_FIRST), max(numbers, default=_FIRST)
+    is_cut_off = not oldest and any(_is_cut_off(store, s, ids) for s in removed.snapshots)
+    if is_cut_off or low < _FIRST:
         return Versions(store, (*_snapshots(store, ids), *tagged), _changelogs(store, listing))
     wanted = {n for n in ids if low <= n <= high} | set(ids[-1:])
     wanted |= {*[n for n in ids if n < low][-1:], *[n for n in ids if n > high][:1]}
@@ -131,7 +133,8 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
         tagged = [
             s
             for s in tagged
-            if s.id >= before and (s.id <= high or first is None or s.id < first or _is_cut_off(store, s, ids))
+            if s.id < _FIRST
+            or (s.id >= before and (s.id <= high or first is None or s.id < first or _is_cut_off(store, s, ids)))
         ]
     return Versions(store, (*_snapshots(store, wanted), *tagged), _changelogs(store, listing))
 

@@ -137,3 +137,36 @@ def test_with_a_manifest_that_cannot_be_read_either_all_that_is_older_stays(hist
     assert str(young) in found and old.exists()
     Path(store.paths.tag("kept")).write_bytes(data)
     history.check()
+
+
+@pytest.fixture
+def long_history(tmp_path: Path) -> History:
+    """Four snapshots that each add a file, and two that replace all; tags of the second and the third."""
+    history = History(tmp_path, random.Random(0))
+    for kind in (*["append"] * 4, "overwrite", "overwrite"):
+        history.write(kind=kind)
+    for name, number in (("early", 2), ("kept", 3)):
+        create_tag(history.fresh(), name, read_snapshot(history.fresh(), number))
+    return history
+
+
+@pytest.mark.parametrize("number", [{}, None, "x", -7])
+def test_the_place_of_a_tag_without_a_number_is_not_guessed(long_history: History, number: Any) -> None:
+    """Expiry looks at the tags nearest to the snapshots that it removes: a tag of any place may be one of them."""
+    expire(long_history.fresh(), 3)
+    path = Path(long_history.store.paths.tag("kept"))
+    data = path.read_bytes()
+    path.write_bytes(with_members(id=number)(data))
+    expire(long_history.fresh(), 1)
+    path.write_bytes(data)
+    assert snapshot_ids(long_history.fresh()) == [6]
+    long_history.check()
+
+
+@pytest.mark.parametrize("number", [{}, None, "x", -7])
+def test_a_tag_without_a_number_is_deleted_without_files_of_snapshots(long_history: History, number: Any) -> None:
+    path = Path(long_history.store.paths.tag("kept"))
+    path.write_bytes(with_members(id=number)(path.read_bytes()))
+    assert delete_tags(long_history.fresh(), ["kept"]) == ["kept"]
+    assert snapshot_ids(long_history.fresh()) == [1, 2, 3, 4, 5, 6]
+    long_history.check()
