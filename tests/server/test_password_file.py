@@ -92,6 +92,24 @@ def test_who_guesses_slows_himself_down(users: Path, log_in: LogIn, jvm: Jvm) ->
     assert log_in(user, "right"), "a password that was right is remembered, wherever it comes from"
 
 
+def test_who_guesses_does_not_learn_who_is_a_user(users: Path, jvm: Jvm) -> None:
+    """Guesses of names that are not users' pause together: the pause has the words of a wrong password."""
+    file = jvm.compiled("PasswordFile")
+    set_password(users, "ann", "right")
+
+    def words(user: str) -> str:
+        with pytest.raises(Py4JJavaError) as refused:
+            file.Authenticate(user, "wrong")
+        return str(refused.value.java_exception.getMessage())
+
+    file.cameFrom("an address that guesses names")
+    try:
+        strangers = {words(f"nobody {number}") for number in range(5)}
+        assert {words("ann")} == strangers
+    finally:
+        file.cameFrom(None)
+
+
 def test_a_password_that_was_right_is_not_hashed_again(users: Path, log_in: LogIn, jvm: Jvm) -> None:
     set_password(users, "ann", "right")
     assert log_in("ann", "right")

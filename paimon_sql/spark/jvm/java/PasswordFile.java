@@ -24,6 +24,8 @@ public class PasswordFile implements PasswdAuthenticationProvider {
   private static final Map RIGHT = Collections.synchronizedMap(new HashMap());  // digests of entry and password, by user
 
   private static final int FREE = 3, MOST_SECONDS = 60, KEPT = 10000;  // wrong passwords; of a pause; addresses and users
+  // one text, since a pause of users and one of nobody begin at different times
+  private static final String WRONG = "Wrong user or password. Behind three wrong ones none is looked at for up to a minute.";
   private static final long REFUSAL = 300;  // milliseconds, as hashing takes: it says of nobody whether he is a user
   private static final ThreadLocal ADDRESS = new ThreadLocal();
   private static final Semaphore USERS = new Semaphore(1, true), STRANGERS = new Semaphore(1, true);
@@ -49,7 +51,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     } catch (Exception e) {
       throw new AuthenticationException("The file of users cannot be read.");
     }
-    if (!right) throw new AuthenticationException("Wrong user or password.");
+    if (!right) throw new AuthenticationException(WRONG);
   }
 
   private static boolean hashed(boolean known, String user, String entry, String given) throws Exception {
@@ -79,7 +81,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     long seconds = Math.min(MOST_SECONDS, 4L << Math.min(wrong[0] - FREE, 10));
     if (System.nanoTime() - wrong[1] > seconds * 1000000000L) return;
     Thread.sleep(REFUSAL);
-    throw new AuthenticationException("Too many wrong passwords: wait up to a minute.");
+    throw new AuthenticationException(WRONG);
   }
 
   private static String entryOf(String user) throws Exception {
