@@ -165,7 +165,7 @@ class FileSystemCatalog:
                 raise TableExistsError(f"Table {target} already exists.")
             self._check_no_view(target)
             self._files.rename(self._path(source), self._path(target), target)
-        follow_name(partial(self._files.load, target, self._path(target)))
+        follow_name(partial(self._files.load, target, self._path(target)), self._path(source))
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         self._files.alter(partial(self._altered, identifier), changes)

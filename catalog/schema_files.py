@@ -28,7 +28,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
-from paimon_core.iceberg.follow import keep_up
+from paimon_core.iceberg.follow import follow_rename, keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.maintenance.done_partitions import check_report
@@ -288,16 +288,20 @@ def unfollowed(table: Table) -> Table:
     return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
 
 
-def follow_name(load: Callable[[], Table | None]) -> None:
-    """Let readers of Iceberg see the table that has got a name, of which `load` has the metadata. Never fails: it has
-    that name, and the next commit to the table does this, too."""
+def follow_name(load: Callable[[], Table | None], former: str | None = None) -> None:
+    """Let readers of Iceberg see the table that `load` returns by its new name, and no longer where its `former` folder
+    was. Never fails: the table has that name, and its next commit makes it seen, too."""
     try:
         table = load()
     except PaimonError as error:
         _LOG.warning("Readers of Iceberg see the table that was renamed or replaced after its next commit: %s", error)
         return
-    if table is not None:
+    if table is None:
+        return
+    if former is None or former == table.store.root:
         keep_up(table.store)
+    else:
+        follow_rename(table.store, former)
 
 
 def check_is_table(identifier: Identifier) -> None:

@@ -247,7 +247,7 @@ class HiveCatalog(DelegatedViews):
                     if not schema_ids(self._io(new), new):
                         self._rename(moving, source, entry.location)
                     raise
-        follow_name(partial(self._files(new).load, target, new))
+        follow_name(partial(self._files(new).load, target, new), entry.location)
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         table = self._altered(named(identifier))

@@ -231,7 +231,7 @@ class JdbcCatalog(JdbcFunctions):
             except OutcomeUnknown:
                 if self._read(rows.noted_rename, source) is not None:
                     self._settle(source, target)
-        follow_name(partial(self._files.load, target, new))
+        follow_name(partial(self._files.load, target, new), old)
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
         alter = partial(self._files.alter, partial(self._altered, identifier), changes)

@@ -1,16 +1,32 @@
-"""Remove what no metadata of Iceberg names any longer: old versions, and the manifests of snapshots that expired."""
+"""Remove what no metadata of Iceberg names any longer: old versions, the manifests of snapshots that expired, and the
+metadata of a renamed table under its former name."""
 
 from __future__ import annotations
 
 import re
 
 from paimon_core.iceberg.manifests import read_own_records
-from paimon_core.iceberg.metadata import identity_of, read_metadata, version_of, version_path
+from paimon_core.iceberg.metadata import (
+    HINT,
+    folder_in_warehouse,
+    identity_of,
+    metadata_folder,
+    read_metadata,
+    version_of,
+    version_path,
+)
 from paimon_core.io.file_io import FileStatus, delete_each_below
 from paimon_core.io.load import normalize
-from paimon_core.options import ICEBERG_DELETE_AFTER_COMMIT, ICEBERG_PREVIOUS_VERSIONS, is_in_iceberg_catalog
+from paimon_core.options import (
+    HADOOP_CATALOG,
+    ICEBERG_DELETE_AFTER_COMMIT,
+    ICEBERG_PREVIOUS_VERSIONS,
+    ICEBERG_STORAGE,
+    is_in_iceberg_catalog,
+)
 from paimon_core.spec.paths import UUID
-from paimon_core.store.snapshots import find_snapshot
+from paimon_core.store.schemas import schema_ids
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
 _REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # which a server has read, and goes on from
@@ -28,6 +44,39 @@ def clean(store: TableStore, folder: str, latest: int) -> None:
     if latest in versions:
         stale = {f.path for f in found if _is_stale(f, versions[latest])}
         _remove_manifests(store, folder, sorted(versions.keys() - set(gone)), stale)
+
+
+def clean_former(store: TableStore, root: str) -> None:
+    """Remove the metadata of a renamed table from where its former folder, `root`, has it in an Iceberg Hadoop catalog.
+
+    The metadata stays if its latest version is not the renamed table's, or if there is a table in `root` again: then it
+    belongs to another table. Names that are not Iceberg's are left alone.
+    """
+    folder, latest = folder_in_warehouse(root), latest_snapshot(store)
+    if store.options[ICEBERG_STORAGE] != HADOOP_CATALOG or folder is None or latest is None:
+        return
+    here = metadata_folder(store)
+    if folder == here or read_metadata(store.io, version_path(here, latest.id)) is None or schema_ids(store.io, root):
+        return
+    found = list(store.io.list(folder))
+    versions = sorted((n for f in found if (n := version_of(f.name)) is not None), reverse=True)
+    if not versions or not _is_of(store, folder, root, versions[0]):
+        return
+    manifests = [f.path for f in found if _MANIFEST.fullmatch(f.name)]
+    named = [f"{folder}/{HINT}", *(version_path(folder, n) for n in versions), *manifests]
+    top = folder.removesuffix("/metadata")
+    delete_each_below(store.io, top, named)
+    if store.io.delete_empty_dir_below(top, folder):  # else readers of Iceberg list what is left as a namespace
+        store.io.delete_empty_dir_below(top.rpartition("/")[0], top)
+
+
+def _is_of(store: TableStore, folder: str, root: str, version: int) -> bool:
+    """Whether a version was written for this table, when its folder was `root`."""
+    metadata, snapshot = read_metadata(store.io, version_path(folder, version)), find_snapshot(store, version)
+    if metadata is None or snapshot is None or metadata.current.identity != identity_of(snapshot):
+        return False
+    location = metadata.node.get("location")
+    return isinstance(location, str) and normalize(location) == root
 
 
 def _is_old(store: TableStore, version: int, latest: int) -> bool:

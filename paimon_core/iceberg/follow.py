@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, PaimonError
 from paimon_core.formats.iceberg_types import Node
-from paimon_core.iceberg.cleaning import clean
+from paimon_core.iceberg.cleaning import clean, clean_former
 from paimon_core.iceberg.entries import added_entry, net_changes
 from paimon_core.iceberg.listing import Listing, continued, listed_anew
 from paimon_core.iceberg.manifests import Layout, write_manifest_list
@@ -57,6 +57,15 @@ def keep_up(store: TableStore) -> None:
         follow(store)
     except Exception as error:
         _LOG.warning("Table %s is changed; its Iceberg metadata is not: %s", store.name, error)
+
+
+def follow_rename(store: TableStore, former: str) -> None:
+    """`keep_up` with a table that is renamed, and take its metadata away from where its `former` folder has it."""
+    keep_up(store)
+    try:
+        clean_former(store, former)
+    except Exception as error:
+        _LOG.warning("Readers of Iceberg may still find table %s by its former name: %s", store.name, error)
 
 
 def follow(store: TableStore) -> None:

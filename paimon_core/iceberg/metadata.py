@@ -67,7 +67,7 @@ def metadata_folder(store: TableStore) -> str:
     given, location = store.options[ICEBERG_STORAGE], store.options[ICEBERG_STORAGE_LOCATION]
     if (location or given) == TABLE_LOCATION:
         return _folder_in_table(store)
-    folder = _folder_in_warehouse(store)
+    folder = folder_in_warehouse(store.root)
     if folder is None:
         raise UnsupportedFeatureError(
             f"Table {store.name} has no place for '{ICEBERG_STORAGE.key}' = '{given}': it is in no "
@@ -78,15 +78,16 @@ def metadata_folder(store: TableStore) -> str:
 
 def metadata_folders(store: TableStore) -> frozenset[str]:
     """Where a table's Iceberg metadata is, or was under other options."""
-    return frozenset(filter(None, (_folder_in_table(store), _folder_in_warehouse(store))))
+    return frozenset(filter(None, (_folder_in_table(store), folder_in_warehouse(store.root))))
 
 
 def _folder_in_table(store: TableStore) -> str:
     return f"{store.root}/metadata"
 
 
-def _folder_in_warehouse(store: TableStore) -> str | None:
-    database, _, table = store.root.rpartition("/")
+def folder_in_warehouse(root: str) -> str | None:
+    """The folder of a table of folder `root` in an Iceberg Hadoop catalog; None outside of a database's folder."""
+    database, _, table = root.rpartition("/")
     warehouse, _, name = database.rpartition("/")
     return f"{warehouse}/iceberg/{name.removesuffix('.db')}/{table}/metadata" if name.endswith(".db") else None
 

@@ -14,7 +14,8 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.table import StaticTable
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.iceberg.follow import follow
+from paimon_core.iceberg.follow import follow, follow_rename
+from paimon_core.iceberg.metadata import metadata_folder
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.rollback import roll_back
@@ -270,9 +271,19 @@ def test_what_readers_of_iceberg_would_misread_is_not_written(
         insert(table, rows(1))
 
 
-@pytest.mark.parametrize("options", [IN_TABLE, KEYED], ids=["append", "keyed"])
-def test_a_renamed_table_names_the_files_of_its_new_folder_at_once(tmp_path: Path, options: dict[str, str]) -> None:
-    table = create_table(str(tmp_path), **options)
+PARTITIONED = {"partition": "v", **IN_TABLE}
+
+
+def files_of(table: Table) -> set[str]:
+    return {p.name for p in Path(metadata_folder(table.store)).iterdir()}
+
+
+@pytest.mark.parametrize("storage", ["table-location", "hadoop-catalog"])
+@pytest.mark.parametrize("options", [IN_TABLE, KEYED, PARTITIONED], ids=["append", "keyed", "partitioned"])
+def test_a_renamed_table_names_the_files_of_its_new_folder_at_once(
+    tmp_path: Path, options: dict[str, str], storage: str
+) -> None:
+    table = create_table(str(tmp_path), **{**options, "metadata__iceberg__storage": storage})
     for n in range(2):
         insert(table, rows(n))
     compact(table)
@@ -280,13 +291,51 @@ def test_a_renamed_table_names_the_files_of_its_new_folder_at_once(tmp_path: Pat
     catalog = load_catalog({"warehouse": str(tmp_path)})
     catalog.rename_table(T, Identifier("default", "other"))
     renamed = catalog.load_table(Identifier("default", "other"))
-    found = iceberg(renamed)
-    assert iceberg_rows(folder_of(renamed), "k", "v") == expected
+    found = iceberg(renamed, Path(metadata_folder(renamed.store)))
+    assert iceberg_rows(Path(metadata_folder(renamed.store)), "k", "v") == expected
     paths = [task.file.file_path.removeprefix("file://") for task in found.scan().plan_files()]
     assert paths and all(path.startswith(f"{renamed.store.root}/") for path in paths)
-    before = names(renamed)
+    before = files_of(renamed)
     follow(renamed.store)
-    assert names(renamed) == before, "nothing is left to be done"
+    assert files_of(renamed) == before, "nothing is left to be done"
     insert(renamed, rows(7))
     compact(renamed)
-    assert iceberg_rows(folder_of(renamed), "k", "v") == read(renamed)
+    assert iceberg_rows(Path(metadata_folder(renamed.store)), "k", "v") == read(renamed)
+
+
+IN_WAREHOUSE = {"metadata__iceberg__storage": "hadoop-catalog"}
+OTHER = Identifier("default", "other")
+
+
+def test_a_renamed_table_is_no_longer_found_by_its_former_name(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path), **IN_WAREHOUSE)
+    for n in range(2):
+        insert(table, rows(n))
+    former = Path(metadata_folder(table.store))
+    load_catalog({"warehouse": str(tmp_path)}).rename_table(T, OTHER)
+    assert not former.parent.exists()
+    assert [p.name for p in former.parent.parent.iterdir()] == ["other"]
+
+
+def test_a_file_of_another_name_stays_behind_a_rename(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path), **IN_WAREHOUSE)
+    insert(table, rows(1))
+    former = Path(metadata_folder(table.store))
+    (former / "notes.txt").write_text("mine")
+    load_catalog({"warehouse": str(tmp_path)}).rename_table(T, OTHER)
+    assert [p.name for p in former.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("why", ["another table is there again", "its metadata is another table's"])
+def test_what_belongs_to_another_table_stays_behind_a_rename(tmp_path: Path, why: str) -> None:
+    table = create_table(str(tmp_path), **IN_WAREHOUSE)
+    insert(table, rows(1))
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.rename_table(T, OTHER)
+    again = create_table(str(tmp_path), **IN_WAREHOUSE)
+    insert(again, rows(2))
+    if why != "another table is there again":
+        (tmp_path / "default.db" / "t").rename(tmp_path / "default.db" / "moved")
+    before = files_of(again)
+    follow_rename(catalog.load_table(OTHER).store, again.store.root)
+    assert files_of(again) == before
