@@ -24,7 +24,7 @@ from paimon_core.store.branches import branch_schema, open_branch
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.snapshots import find_snapshot, list_snapshots, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, read_tag
+from paimon_core.store.tags import read_tag, readable_tags
 
 _LOOKS = 10
 
@@ -43,7 +43,7 @@ class _History:
         for _ in range(_LOOKS):
             ids, snapshots = snapshot_ids(store), list_snapshots(store)
             if [s.id for s in snapshots] == ids:
-                return _History(tuple(snapshots), tuple(list_tags(store)), tuple(list_schemas(store)))
+                return _History(tuple(snapshots), tuple(readable_tags(store)), tuple(list_schemas(store)))
         raise CommitConflictError(
             f"Snapshots of {store.name} are made and removed all the time. Run the statement again."
         )

@@ -24,6 +24,7 @@ from paimon_core.errors import (
     InvalidOptionError,
     PaimonError,
     UnfamiliarFormError,
+    UnreadableFileError,
     UnsupportedVersionError,
     reason,
 )
@@ -37,6 +38,7 @@ from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
+from paimon_core.formats.writers import writer_of
 from paimon_core.manifests.avro_resolution import Resolution, resolve
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
 from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError
@@ -112,7 +114,7 @@ def decode_file(record: Record[Any], version: int, path: str, data: bytes) -> It
 
 def decode_columns(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     """The values that a Parquet or ORC file holds. Raises `UnreadableFileError`."""
-    with _errors(record, path):
+    with _errors(record, path, data):
         found = _bounded_columns(data)
         _check_version(record, version, path, max(_versions(found), default=version))
         _check_unread(record, found)
@@ -187,7 +189,7 @@ def _reading(record: Record[Any], avro: AvroType) -> tuple[Resolution, RecordCod
 
 
 def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
-    with _errors(record, path):
+    with _errors(record, path, b""):
         container = ContainerReader(io.BytesIO(data))
         resolution, codec = _file_reading(record, container)
         version_of = resolution.conversions.get((VERSION.name,), int)
@@ -230,15 +232,22 @@ def _bounded_columns(data: bytes) -> pa.Table:
 
 
 @contextmanager
-def _errors(record: Record[Any], path: str) -> Iterator[None]:
+def _errors(record: Record[Any], path: str, columns: bytes) -> Iterator[None]:
+    """Raise what is wrong with a file as `UnreadableFileError`; a Parquet or ORC file, `columns`, names its writer."""
     try:
-        yield
-    except PaimonError:
-        raise
-    except UnfamiliarSchemaError as e:
-        raise UnfamiliarFormError(path, f"its columns are not those of metadata ({e})") from e
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
-        raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
+        try:
+            yield
+        except PaimonError:
+            raise
+        except UnfamiliarSchemaError as e:
+            raise UnfamiliarFormError(path, f"its columns are not those of metadata ({e})") from e
+        except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
+            raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
+    except UnreadableFileError as error:
+        writer = writer_of(pa.BufferReader(columns)) if columns else ""
+        if not writer or error.writer:
+            raise
+        raise error.changed(writer=writer) from error.__cause__
 
 
 def _fields(record: Record[Any]) -> tuple[DataField, ...]:

@@ -48,13 +48,8 @@ def tag_names(store: TableStore) -> list[str]:
     return sorted(n.removeprefix(TAG_PREFIX) for n in files if n.startswith(TAG_PREFIX))
 
 
-def list_tags(store: TableStore) -> list[Tag]:
-    """All tags, by name; those that are deleted meanwhile are left out."""
-    return [tag for name in tag_names(store) if (tag := read_tag(store, name)) is not None]
-
-
 def readable_tags(store: TableStore) -> list[Tag]:
-    """All tags that can be read, by name; the others are passed over with a warning."""
+    """All tags that can be read, by name; a warning names each of the others."""
     found = []
     for name in tag_names(store):
         try:

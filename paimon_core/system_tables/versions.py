@@ -13,7 +13,7 @@ from paimon_core.secrets import redacted
 from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import readable_tags
 from paimon_core.system_tables.text import duration_text, in_hash_order, local_time
 from paimon_core.time_zones import wall_clock_elsewhere
 
@@ -101,7 +101,7 @@ def options(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def tags(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    for tag in list_tags(store):
+    for tag in readable_tags(store):
         s = tag.snapshot
         made = None if tag.created is None else wall_clock_elsewhere(tag.created, zone)
         times = local_time(s.time_millis, zone), s.total_record_count, made, duration_text(tag.retained)

@@ -10,7 +10,6 @@ from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names
 from paimon_core.store.snapshots import list_snapshots, snapshot_ids
-from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
 from tests.simulation.model import Effect
 from tests.simulation.observer import ROOT
@@ -21,6 +20,7 @@ from tests.simulation.statements import CHANGES, Session
 from tests.simulation.steps.chains import wrong_chain
 from tests.simulation.steps.layouts import rescue
 from tests.simulation.steps.lifecycle import rescue_table
+from tests.support.all_tags import list_tags
 from tests.support.orphan_tasks import Lost
 
 _NEWEST = 10**6  # where ids are sequence numbers, those of the last rows are larger than all others

@@ -12,10 +12,11 @@ from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
 from paimon_core.store.branches import branch_names
 from paimon_core.store.snapshots import list_snapshots
-from paimon_core.store.tags import list_tags, tag_names
+from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
 from tests.stress.rows import Commit, Kind, Row
 from tests.stress.run import BRANCH_WRITER, Run, rows_of
+from tests.support.all_tags import list_tags
 from tests.support.stored import compact
 
 FOREVER = 2**62  # as a moment: everything is older

@@ -31,8 +31,9 @@ from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags, tag_names
+from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
+from tests.support.all_tags import list_tags
 from tests.support.tables import data_file, info, message, new_store
 
 FOREVER = 2**62  # as a moment: everything is older

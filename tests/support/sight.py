@@ -26,8 +26,8 @@ from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import list_snapshots
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
+from tests.support.all_tags import list_tags
 from tests.support.histories import CheckedCache
 from tests.support.place import Place, format_rows, rows_of
 

@@ -43,8 +43,8 @@ from paimon_core.store.manifests import live_files, read_entries, read_manifest_
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots, read_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
+from tests.support.all_tags import list_tags
 from tests.support.histories import FOREVER, newest
 from tests.support.interleaving import CountedCache, InterleavedIO, MemoryIO
 from tests.support.orphan_tasks import Lost

@@ -3,36 +3,64 @@
 from __future__ import annotations
 
 import ast
+import gzip
+import re
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap
 
+from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnreadableFileError, UnsupportedVersionError
+from paimon_core.formats.avro.records import write_records
 from paimon_core.formats.blob import BlobFile
+from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.reading import read_errors
+from paimon_core.formats.registry import FORMATS
 from paimon_core.indexes.deletion_vector import DeletionVectorMeta, decode_vector, decode_vectors
 from paimon_core.indexes.file_index.container import encode_container, head_size
 from paimon_core.indexes.file_index.cursor import Cursor
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.blocks import Codec, seal, unseal
 from paimon_core.io.local import LocalFileIO
+from paimon_core.manifests.entries import decode_entries
+from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns
+from paimon_core.options import TableOptions
+from paimon_core.spec import index_manifest, manifest
+from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.consumer import decode_consumer
+from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexFileMeta, IndexManifestEntry
+from paimon_core.spec.manifest import (
+    MANIFEST_ENTRY,
+    MANIFEST_FILE_META,
+    DataFileMeta,
+    FileKind,
+    ManifestEntry,
+    ManifestFileMeta,
+)
 from paimon_core.spec.schema import decode_schema
 from paimon_core.spec.snapshot import decode_snapshot
 from paimon_core.spec.statistics import decode_statistics
+from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.spec.tag import decode_tag
+from paimon_core.spec.types import INT, STRING, DataField
+from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot
 from paimon_core.store.streams import decode_stream_commit
 from paimon_sql.catalog.function import decode_function
 from paimon_sql.catalog.view import decode_view
 from tests.support.java_json import document
+from tests.support.stored import create_table, insert, open_table
+from tests.support.tables import fields
 
 ROOT = Path(__file__).parents[2]
 DAMAGED, LATER, UNFAMILIAR = CorruptFileError, UnsupportedVersionError, UnfamiliarFormError
@@ -144,6 +172,110 @@ def data_files() -> list[Case]:
     ]
 
 
+def of_another_kind(name: str) -> bytes:
+    """A healthy file without the columns of metadata."""
+    rows, sink = pa.table({"_VERSION": pa.array([1], pa.int32()), "x": [1]}), pa.BufferOutputStream()
+    if name == "avro":
+        schema = {"type": "record", "name": "r", "fields": [{"name": "x", "type": "int"}]}
+        return write_records(schema, iter([{"x": 1}]), "null")
+    po.write_table(rows, sink) if name == "orc" else pq.write_table(rows, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def manifests() -> list[Case]:
+    """Of manifests, their lists and index manifests, in each form that `manifest.format` gives them."""
+    file = DataFileMeta(
+        file_name="data-1.parquet", file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
+    )
+    entry = ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=1, file=file)
+    listed = ManifestFileMeta(
+        file_name="manifest-1",
+        file_size=1,
+        num_added_files=1,
+        num_deleted_files=0,
+        partition_stats=EMPTY_STATS,
+        schema_id=0,
+    )
+    index = IndexFileMeta(index_type="HASH", file_name="index-1", file_size=4, row_count=1)
+    indexed = IndexManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, file=index)
+    cases = []
+    for kind, record, version, value in (
+        ("manifest", MANIFEST_ENTRY, manifest.ENTRY_VERSION, entry),
+        ("manifest list", MANIFEST_FILE_META, manifest.LIST_VERSION, listed),
+        ("index manifest", INDEX_MANIFEST_ENTRY, index_manifest.ENTRY_VERSION, indexed),
+    ):
+
+        def decode(data: bytes, record: Any = record, version: int = version) -> Any:
+            if record is MANIFEST_ENTRY:
+                columns = decode_entries(PATH, data)
+                return columns.entries(np.arange(len(columns)))
+            return list(decode_file(record, version, PATH, data))
+
+        for name in ("avro", "parquet", "orc"):
+
+            def encode(version: int, name: str = name, record: Any = record, value: Any = value) -> bytes:
+                if name == "avro":
+                    return encode_avro(record, version, [value], "zstd")
+                return encode_columns(record, version, [value], name, "zstd")
+
+            whole, form = encode(version), f"{name} {kind}"
+            assert len(list(decode(whole))) == 1
+            cases += [
+                Case(form, decode, whole[: len(whole) // 2], DAMAGED),
+                Case(form, decode, whole[:4] + bytes(byte ^ 255 for byte in whole[4:]), DAMAGED),
+                Case(form, decode, encode(version + 1), LATER),
+                Case(form, decode, of_another_kind(name), UNFAMILIAR),
+            ]
+        cases.append(Case(kind, decode, b"", DAMAGED))
+    return cases
+
+
+def files_of_formats() -> list[Case]:
+    """Data files of the other formats, by the readers that tables have."""
+    columns = (DataField(id=0, name="k", type=INT), DataField(id=1, name="v", type=STRING))
+    rows = pa.table({"k": pa.array([1, 2], pa.int32()), "v": ["a", "b"]}, schema=arrow_schema(columns))
+
+    def reading(name: str, ending: str) -> Decode:
+        def decode(data: bytes) -> Any:
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/file.{ending}"
+                Path(path).write_bytes(data)
+                try:
+                    return list(FORMATS[name].read(LocalFileIO(), ReadRequest(path, columns, row_count=2)))
+                except UnreadableFileError as error:
+                    raise error.changed(path=PATH) from error
+
+        return decode
+
+    def written(name: str) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            writer = FORMATS[name].open_writer(LocalFileIO(), f"{folder}/file", columns, TableOptions({}))
+            writer.write(rows)
+            return Path(writer.close().path).read_bytes()
+
+    cases = []
+    for name in ("avro", "orc", "parquet"):
+        decode, whole = reading(name, name), written(name)
+        assert sum(batch.num_rows for batch in decode(whole)) == 2
+        cases += [
+            Case(f"{name} data file", decode, data, DAMAGED)
+            for data in (b"", b"junk" * 10, whole[: len(whole) // 2], whole[:-1])
+        ]
+    avro = reading("avro", "avro")
+    cases += [
+        Case("avro data file", avro, written("avro").replace(b'"record"', b'"reword"'), UNFAMILIAR),
+        Case("orc data file", reading("orc", "orc"), written("orc")[:-2] + b"\xff\xff", DAMAGED),
+    ]
+    for name in ("csv", "json", "text"):
+        decode = reading(name, f"{name}.gz")
+        whole = gzip.compress(b'{"k":1,"v":"a"}\n{"k":2,"v":"b"}\n' if name == "json" else b"1,a\n2,b\n")
+        cases += [
+            Case(f"{name} data file", decode, whole[:-12], DAMAGED),
+            Case(f"{name} data file", decode, b"junk", DAMAGED),
+        ]
+    return cases
+
+
 CASES = [
     *json_cases("snapshot", lambda d: decode_snapshot(PATH, d), {"commitKind": '"x"'}, {"version": "4"}),
     *json_cases("tag", lambda d: decode_tag(PATH, d, "t"), {"tagCreateTime": '"x"'}, {"version": "4"}),
@@ -160,6 +292,8 @@ CASES = [
     *file_indexes(),
     *global_indexes(),
     *data_files(),
+    *files_of_formats(),
+    *manifests(),
 ]
 
 
@@ -219,3 +353,29 @@ def test_the_classes_have_their_own_advice() -> None:
     assert "backup" in CorruptFileError.default_advice
     for kind in (UnsupportedVersionError, UnfamiliarFormError):
         assert "backup" not in kind.default_advice and "issue tracker" in kind.default_advice
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc"])
+def test_errors_name_the_software_that_wrote_the_file(name: str, tmp_path: Path) -> None:
+    """Of data files and of manifests, if their footer is whole."""
+    writer = "parquet-cpp-arrow" if name == "parquet" else "ORC C++"
+    path = tmp_path / f"data.{name}"
+    path.write_bytes(of_another_kind(name))
+    with pytest.raises(CorruptFileError, match=f"(?s)metadata says 7 .written by {re.escape(writer)}"):
+        list(FORMATS[name].read(LocalFileIO(), ReadRequest(str(path), tuple(fields(x=INT)), row_count=7)))
+    with pytest.raises(UnfamiliarFormError, match=f"written by {re.escape(writer)}"):
+        decode_entries(PATH, of_another_kind(name))
+
+
+@pytest.mark.parametrize("hint", [b"", b"junk", b"-1", b"99", b"\xff\xfe", b"1 2", b"9" * 40, b"0" * 5000])
+def test_hints_are_never_an_error(tmp_path: Path, hint: bytes) -> None:
+    """A hint only saves a listing: whatever it says, the snapshots are found."""
+    table = create_table(str(tmp_path))
+    for key in range(2):
+        insert(table, [(key, "a")])
+    for path in (table.store.paths.latest_hint, table.store.paths.earliest_hint):
+        Path(path).write_bytes(hint)
+    store = open_table(str(tmp_path)).store
+    latest, earliest = latest_snapshot(store), earliest_snapshot(store)
+    assert latest is not None and earliest is not None
+    assert (latest.id, earliest.id) == (2, 1)

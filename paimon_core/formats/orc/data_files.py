@@ -23,6 +23,7 @@ from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
+from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import (
     FILE_BLOCK_SIZE,
@@ -68,7 +69,7 @@ class OrcFormat:
         return OrcFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors("ORC", request.path), io.open_input(request.path) as source:
+        with naming_writer(io, request.path), read_errors("ORC", request.path), io.open_input(request.path) as source:
             tail = check_tail(source)
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)

@@ -9,6 +9,7 @@ from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.formats.parquet.footer import bytes_at
 from paimon_core.formats.parquet.shapes import Shapes, look
 from paimon_core.formats.reading import read_errors
+from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO
 
 # as Parquet numbers them: none, Snappy, GZIP, Brotli, Hadoop's LZ4, Zstandard, raw LZ4
@@ -24,13 +25,13 @@ def parquet_errors(io: FileIO, path: str) -> Iterator[None]:
 
     It is an `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow lacks."""
     try:
-        with read_errors("Parquet", path):
+        with naming_writer(io, path), read_errors("Parquet", path):
             yield
     except CorruptFileError as error:
         cause = _unfamiliar_form(io, path)
         if cause is None:
             raise
-        raise UnfamiliarFormError(path, cause) from error
+        raise UnfamiliarFormError(path, cause, writer=error.writer) from error
 
 
 def _unfamiliar_form(io: FileIO, path: str) -> str | None:

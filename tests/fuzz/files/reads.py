@@ -27,10 +27,10 @@ from paimon_core.store.consumers import list_consumers
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import earliest_snapshot
-from paimon_core.store.tags import list_tags
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import load_partition
 from paimon_sql.catalog.load import load_catalog
+from tests.support.all_tags import list_tags
 
 _FIRST_BATCHES = 8
 Read = Callable[[Path], None]  # of the table in a folder

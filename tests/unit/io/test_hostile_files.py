@@ -18,7 +18,7 @@ from tests.support.bombs import with_little_memory
 from tests.support.stored import create_table, insert, open_table, read
 
 IO = LocalFileIO()
-LISTS = ("list_consumers", "list_tags")
+LISTS = ("list_consumers({}.store)", "read_tag({}.store, 'a')")
 
 
 def insert_one(warehouse: Path) -> Table:
@@ -73,10 +73,10 @@ def test_files_of_many_bytes(tmp_path: Path) -> None:
         os.truncate(path, 20 * 10**9)
     imports = (
         "from tests.support.stored import open_table, read\nfrom paimon_core.store.consumers import list_consumers\n"
-        "from paimon_core.store.snapshots import earliest_snapshot\nfrom paimon_core.store.tags import list_tags"
+        "from paimon_core.store.snapshots import earliest_snapshot\nfrom paimon_core.store.tags import read_tag"
     )
     table = f"open_table({str(tmp_path)!r})"
-    acts = (f"read({table})", f"earliest_snapshot({table}.store).id", *(f"{n}({table}.store)" for n in LISTS))
+    acts = (f"read({table})", f"earliest_snapshot({table}.store).id", *(text.format(table) for text in LISTS))
     found = with_little_memory(imports, acts)
     assert [f.error.partition(":")[0] for f in found] == ["", "", "UnfamiliarFormError", "UnfamiliarFormError"]
     assert found[-1].megabytes < 500

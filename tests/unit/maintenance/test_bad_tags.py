@@ -6,18 +6,22 @@ import json
 import os
 import random
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimon_core.errors import UnreadableFileError
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.tags import create_tag, delete_tags, expired_tags, taggable_snapshot
+from paimon_core.store.branches import open_branch
 from paimon_core.store.snapshots import read_snapshot, snapshot_ids
-from paimon_core.store.tags import kept_by_tags, kept_snapshot, list_tags, read_tag, readable_tags
+from paimon_core.store.tags import kept_by_tags, kept_snapshot, read_tag, readable_tags, tag_names
+from paimon_core.system_tables.versions import tags
 from tests.support.histories import FOREVER, History, expire
 from tests.support.orphan_tasks import Lost
 
@@ -84,7 +88,7 @@ def test_upkeep_goes_on_and_the_files_stay(history: History, name: str) -> None:
     assert set(remove_orphans(history.fresh(), FOREVER).paths) == set(searched.files) >= {str(junk)}
     Path(store.paths.tag("kept")).write_bytes(data)  # as from a backup
     history.check()
-    assert [t.name for t in list_tags(history.fresh())] == ["kept"]
+    assert [t.name for t in readable_tags(history.fresh())] == ["kept"]
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -110,6 +114,30 @@ def test_other_tags_are_read_beside_it(history: History, name: str, caplog: pyte
     kept = kept_by_tags(store)
     assert set(kept.snapshots) | set(kept.unknown) == {"kept", "other", "third"}
     assert (kept.unknown == ()) == (name in SAYING)
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_the_system_table_lists_the_other_tags(history: History, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    path = Path(history.store.paths.tag("kept"))
+    path.write_bytes(ALL[name](path.read_bytes()))
+    assert [row[0] for row in tags(history.fresh(), UTC)] == ["other"]
+    assert "Tag 'kept'" in caplog.text and "tag-kept" in caplog.text
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_branch_with_a_bad_tag_becomes_the_table(
+    history: History, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = history.fresh()
+    create_branch(store, "b", "other")
+    bad = Path(open_branch(store, "b").paths.tag("bad"))
+    content = ALL[name](Path(store.paths.tag("kept")).read_bytes())
+    bad.write_bytes(content)
+    fast_forward(store, "b")
+    assert snapshot_ids(store) == [1]
+    assert tag_names(store) == ["kept", "other"]
+    assert bad.read_bytes() == content, "the branch keeps it"
+    assert "Tag 'bad'" in caplog.text
 
 
 def test_what_a_tag_keeps_is_known_by_its_files_alone(history: History) -> None:

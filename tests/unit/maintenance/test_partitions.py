@@ -18,7 +18,7 @@ from paimon_core.store.allowed import MARK_DONE_URLS, Allowed
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partition_times import partition_time
 from paimon_core.store.snapshots import latest_snapshot
-from paimon_core.store.tags import list_tags
+from paimon_core.store.tags import readable_tags
 from paimon_core.table import Table
 from tests.support.tables import data_file, info, message, new_store
 
@@ -144,7 +144,7 @@ def test_writes_mark_partitions_done_and_tag_batches_where_asked(
     old, new = data_file(store, 1, 1), data_file(store, 2, 2)
     Table(store).commit([message(store, old, p=7)], info())
     assert [p.parent.name for p in Path(store.root).glob("*/_SUCCESS")] == ["p=7"]
-    assert len(list_tags(store)) == 1
+    assert len(readable_tags(store)) == 1
     Path(store.root, "p=7", "_SUCCESS").unlink()
     Table(store).commit([message(store, compact_before=(old,), compact_after=(new,), p=7)], info())
     assert not list(Path(store.root).glob("*/_SUCCESS"))  # a compaction writes no rows

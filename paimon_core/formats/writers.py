@@ -1,0 +1,52 @@
+"""The software that wrote a file, as the footers of Parquet and ORC files name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+
+from paimon_core.errors import UnreadableFileError
+from paimon_core.formats.orc.layout import check_tail
+from paimon_core.io.file_io import FileIO
+
+_MOST = 100  # characters of a name: a footer may hold any text
+
+
+def writer_of(source: pa.NativeFile) -> str:
+    """The software that wrote a file, empty if its footer does not name it, or cannot be read."""
+    try:
+        source.seek(0)
+        if source.read(3) != b"ORC":
+            return _plain(pq.read_metadata(source).created_by or "")
+        check_tail(source)
+        file = po.ORCFile(source)
+        return _plain(file.software_version or file.writer)
+    except (pa.ArrowException, OSError, ValueError, AttributeError):
+        return ""
+
+
+@contextmanager
+def naming_writer(io: FileIO, path: str) -> Iterator[None]:
+    """Let errors of a file name the software that wrote it."""
+    try:
+        yield
+    except UnreadableFileError as error:
+        if error.writer or error.path != path:
+            raise
+        raise error.changed(writer=_writer_at(io, path)) from error.__cause__
+
+
+def _writer_at(io: FileIO, path: str) -> str:
+    try:
+        with io.open_input(path) as source:
+            return writer_of(source)
+    except (OSError, ValueError):
+        return ""
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split())[:_MOST] if name.isprintable() else ""
