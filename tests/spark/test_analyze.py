@@ -65,6 +65,10 @@ def test_columns(spark: Any) -> None:
     spark.conf.set("spark.sql.cbo.enabled", "true")
     filtered = "SELECT k FROM t WHERE k > 1 AND d > date'2020-01-01' AND n > timestamp_ntz'2020-01-01 00:00:00'"
     assert spark.sql(filtered).collect() == []
+    moment = "timestamp_ntz'2020-01-02 03:04:05'"
+    for condition in (f"= {moment}", f"<= {moment}", f"IN ({moment}, timestamp_ntz'2021-01-01 00:00:00')", "= n"):
+        assert len(spark.sql(f"SELECT k FROM t WHERE n {condition}").collect()) == 1, condition
+    assert len(spark.sql("SELECT a.k FROM t a JOIN t b ON a.n = b.n").collect()) == 1
     about = spark.sql("EXPLAIN COST SELECT k FROM t WHERE k = 1").collect()[0][0]
     assert "rowCount=1" in about and "rowCount=2" in about
 
