@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError, PaimonError
+from paimon_core.errors import CorruptFileError, PaimonError, UnfamiliarFormError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.orc.data_files import OrcFormat
 from paimon_core.formats.orc.integer_runs import decode_runs
@@ -73,7 +73,8 @@ def test_damage_is_named(tmp_path: Path) -> None:
             list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), tuple(FIELDS))))
         except PaimonError as error:
             assert "f.orc" in str(error)
-            assert isinstance(error, CorruptFileError) or "cannot be read as" in str(error)
+            # no checksum covers the footer: a damaged type may be a type of another file
+            assert isinstance(error, (CorruptFileError, UnfamiliarFormError)) or "cannot be read as" in str(error)
 
 
 # the examples of the ORC specification
