@@ -3,8 +3,9 @@
 A footer begins with the schema. Files of one writer begin their footers with the same bytes, so a schema is decoded
 once: `Shapes` compares the first bytes of a footer with those it has seen. Behind the schema are the number of rows and
 the row groups. What each chunk is encoded and compressed with stands at one place of the chunk's metadata, right before
-and behind the name of the column: one regular expression finds these places. Thrift allows other spellings, which no
-known writer uses: a footer in one of them is decoded as a whole.
+and behind the name of the column. Chunks are in the order of the columns, so each name is searched for behind the one
+before it, and the time grows with the footer alone. Thrift allows other spellings, which no known writer uses: a footer
+in one of them is decoded as a whole.
 Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "ColumnMetaData"; Thrift, "compact protocol".
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 
 import pyarrow as pa
 
@@ -38,9 +40,12 @@ _TYPE, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _
 _ENCODINGS, _PATH, _CODEC = 2, 3, 4  # ColumnMetaData
 _ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields behind the schema
 _LONG_LIST = 15
-# the type and the encodings of a chunk, before its path, and the codec behind it
-_BEFORE_PATH = rb"\x15[\x00-\x0e]\x19[\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5]([\x00-\x12]*)(?:"
-_BEHIND_PATH = rb")\x15([\x00-\x7f])"
+# the type and the encodings of a chunk, which end where its path begins
+_BEFORE_PATH = re.compile(
+    rb"\x15[\x00-\x0e]\x19([\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5])([\x00-\x12]*)\Z"
+)
+_MOST_BEFORE = 18  # bytes of these
+_CODEC_HEADER, _MOST_CODEC = 0x15, 0x7F  # of the codec, which stands behind the path
 _UNITS = {1: "ms", 2: "us", 3: "ns"}
 _CONVERTED_TYPES = {
     0: "string",
@@ -83,11 +88,10 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A schema: its columns, the number of its leaves, and what finds encodings and codecs in metadata of chunks."""
+    """A schema: its columns, and the paths of its leaves as metadata of chunks has them."""
 
     columns: tuple[Element, ...]
-    leaves: int
-    chunk: re.Pattern[bytes]
+    paths: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +159,31 @@ def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
     groups, at = footer[at + 1] >> 4, at + 2
     if groups == _LONG_LIST:
         groups, at = varint_at(footer, at)
-    chunks = shape.chunk.findall(footer, at)
-    if len(chunks) != groups * shape.leaves:
+    if groups > len(footer):
         return None
-    encodings, codecs = frozenset(e for e, _ in chunks), frozenset(c[0] for _, c in chunks)
+    encodings, codecs = set[bytes](), set[int]()
+    for path in chain.from_iterable(repeat(shape.paths, groups)):
+        found = _chunk(footer, at, path)
+        if found is None:
+            return None
+        encoded, codec, at = found
+        encodings.add(encoded)
+        codecs.add(codec >> 1)
     used = frozenset(number >> 1 for each in encodings for number in each)
-    return FileLook(shape, unzigzag(rows), frozenset(codec >> 1 for codec in codecs), used)
+    return FileLook(shape, unzigzag(rows), frozenset(codecs), used)
+
+
+def _chunk(footer: bytes, at: int, path: bytes) -> tuple[bytes, int, int] | None:
+    """The encodings and the codec of the next chunk of a path, and the offset behind them; None if there is none.
+    Statistics may hold the bytes of a path, too."""
+    while (start := footer.find(path, at)) >= 0:
+        at = start + len(path)
+        before = _BEFORE_PATH.search(footer, max(0, start - _MOST_BEFORE), start)
+        if before is None or before[1][0] >> 4 != len(before[2]) or footer[at] != _CODEC_HEADER:
+            continue
+        if footer[at + 1] <= _MOST_CODEC:
+            return before[2], footer[at + 1], at + 2
+    return None
 
 
 def _whole_look(footer: bytes, shape: Shape) -> FileLook:
@@ -196,9 +219,7 @@ def _shape(file: Fields) -> Shape:
     columns = tuple(_element(elements, 0) for _ in range(root[_CHILDREN][1]))
     if next(elements, None) is not None:
         raise ValueError("its schema has columns behind the last one")
-    paths = [_path_bytes(path) for column in columns for path in _leaves(column, ())]
-    found = _BEFORE_PATH + b"|".join(map(re.escape, paths)) + _BEHIND_PATH
-    return Shape(columns, len(paths), re.compile(found, re.DOTALL))
+    return Shape(columns, tuple(_path_bytes(path) for column in columns for path in _leaves(column, ())))
 
 
 def _element(elements: Iterator[Fields], depth: int) -> Element:

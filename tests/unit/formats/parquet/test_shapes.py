@@ -38,7 +38,17 @@ def test_chunks_of_every_group(tmp_path: Path, codec: str, rows: int) -> None:
     assert found.row_count == 1000
     assert found.codecs == {NUMBERS[c.compression] for c in chunks}
     assert found.encodings == {3, 0, 8}
-    assert found.shape.leaves == metadata.num_columns
+    assert len(found.shape.paths) == metadata.num_columns
+
+
+def test_no_footer_of_a_known_writer_is_decoded_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of a thousand columns: names that begin alike, and values in statistics that look like other names."""
+    monkeypatch.delattr(shapes, "_whole_look")
+    path, names = tmp_path / "f.parquet", [f"c{i}" for i in range(1000)]
+    rows = pa.table({n: [f"\x19\x18\x02c{i % 9}", n] for i, n in enumerate(names)})
+    codecs = dict.fromkeys(names, "zstd") | {"c11": "brotli", "c999": "gzip"}
+    pq.write_table(rows, path, compression=codecs, row_group_size=1)
+    assert (look_at(path).codecs, look_at(path).row_count) == ({2, 4, 6}, 2)
 
 
 def test_one_chunk_of_another_codec_is_seen(tmp_path: Path) -> None:
@@ -80,6 +90,14 @@ def test_a_footer_in_another_spelling_is_decoded_as_a_whole(tmp_path: Path) -> N
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.parquet"
     path.write_bytes(content)
+    with pytest.raises(ValueError, match="."):
+        look_at(path)
+
+
+def test_so_many_groups_of_no_columns_are_refused(tmp_path: Path) -> None:
+    footer = b"\x15\x02\x19\x1c\x48\x01r\x15\x00\x00\x16\x00\x19\xfc" + b"\xff" * 8 + b"\x7f\x00"
+    path = tmp_path / "f.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(ValueError, match="."):
         look_at(path)
 
