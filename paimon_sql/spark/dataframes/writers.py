@@ -121,8 +121,8 @@ def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, ta
     settings = merge_options(bridge.table_options(found[0].catalog_name, found[1]))
     if TableOptions(merge_options(table.schema.options) | settings | merge_options(given))[MERGE_SCHEMA]:
         return True
-    columns = {bridge.known_as(f.name) for f in table.schema.fields}
-    return {bridge.known_as(c) for c in writer._df.columns} == columns
+    known_as = bridge.known_as  # asks the JVM
+    return set(map(known_as, writer._df.columns)) == {known_as(f.name) for f in table.schema.fields}
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:

@@ -17,7 +17,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
-from paimon_sql.spark.jvm.sessions import java_session
+from paimon_sql.spark.jvm.sessions import context_settings, java_session
 
 _LARGEST = "spark.driver.maxResultSize"
 _NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else depends on them
@@ -129,7 +129,7 @@ def is_alive(jvm: Jvm) -> bool:
 
 def bound_results(jvm: Jvm) -> None:
     """Refuse answers larger than a quarter of the driver's memory, unless a setting says how large they may be."""
-    conf, memory = jvm.context._jsc.sc().conf(), jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory()
+    conf, memory = context_settings(jvm), jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory()
     if not conf.contains(_LARGEST):
         conf.set(_LARGEST, f"{int(memory) // 4}b")
 

@@ -35,7 +35,8 @@ def with_constant(session: SessionBridge, fields: Sequence[DataField], change: S
     """A change of a column's default with the text that a schema keeps; another change as it is."""
     if not isinstance(change, UpdateColumnDefault) or not change.default or len(change.path) > 1:
         return change
-    named = [f for f in fields if session.known_as(f.name) == session.known_as(change.path[0])]
+    known_as = session.known_as  # asks the JVM
+    named = [f for f in fields if known_as(f.name) == known_as(change.path[0])]
     return replace(change, default=_constant(session, named[0], change.default)) if named else change
 
 
