@@ -17,6 +17,7 @@ Valid = NDArray[np.bool_]
 _COUNT_BYTES = 4
 _INLINE_BYTES = 7
 _LOW_WORD = np.uint64(0xFFFFFFFF)
+_NANOS_PER_MILLI = np.uint64(1_000_000)
 _DECIMAL_BYTES = 16
 _NARROW = {
     **dict.fromkeys((Kind.BOOLEAN, Kind.TINYINT), np.int8),
@@ -46,7 +47,8 @@ class RowField:
         slots, valid = self._slots()
         if isinstance(data_type, TimeType) and not is_stored_inline(data_type):
             offsets = (slots >> np.uint64(32)).astype(np.int64)
-            valid &= offsets + 8 <= self._sizes()
+            valid &= self._is_behind_slots(offsets) & (offsets + 8 <= self._sizes())
+            valid &= slots & _LOW_WORD < _NANOS_PER_MILLI
             return self._words(np.where(valid, offsets, 0)).view(np.int64), valid
         numbers = slots.view(np.int64)
         return numbers.astype(_NARROW.get(data_type.kind, np.int64)).astype(np.int64), valid
@@ -69,7 +71,8 @@ class RowField:
         low, high = slots, slots.view(np.int64) >> 63
         if not is_stored_inline(data_type):
             offsets, lengths = (slots >> np.uint64(32)).astype(np.int64), (slots & _LOW_WORD).astype(np.int64)
-            valid &= (offsets + _DECIMAL_BYTES <= self._sizes()) & (lengths > 0) & (lengths <= _DECIMAL_BYTES)
+            valid &= self._is_behind_slots(offsets) & (offsets + _DECIMAL_BYTES <= self._sizes())
+            valid &= (lengths > 0) & (lengths <= _DECIMAL_BYTES)
             first, second = (self._words(np.where(valid, offsets + i, 0)).byteswap() for i in (0, 8))
             low, high = _shifted(first, second, np.where(valid, 8 * (_DECIMAL_BYTES - lengths), 0))
         values = np.stack((low, high.view(np.uint64)), axis=1)
@@ -82,7 +85,9 @@ class RowField:
         at = header_size(self.arity) + 8 * self.index
         offsets = np.where(inline, at, (slots >> np.uint64(32)).astype(np.int64))
         lengths = np.where(inline, slots >> np.uint64(56) & np.uint64(0x7F), slots & _LOW_WORD).astype(np.int64)
-        valid &= (offsets + lengths <= self._sizes()) & (~inline | (lengths <= _INLINE_BYTES))
+        valid &= (offsets + lengths <= self._sizes()) & np.where(
+            inline, lengths <= _INLINE_BYTES, self._is_behind_slots(offsets)
+        )
         starts, lengths = self._starts() + np.where(valid, offsets, 0), np.where(valid, lengths, 0)
         ends = np.empty(2 * len(starts) + 1, dtype=np.int32)
         ends[:-1:2], ends[1::2], ends[-1] = starts, starts + lengths, (starts + lengths)[-1] if len(starts) else 0
@@ -94,6 +99,11 @@ class RowField:
         word, bit = divmod(self.index + 8, 64)
         valid &= self._words(8 * word) >> np.uint64(bit) & np.uint64(1) == 0
         return self._words(header + 8 * self.index), valid
+
+    def _is_behind_slots(self, offsets: NDArray[np.int64]) -> Valid:
+        """Which offsets point behind the slots: others come from a writer with another layout."""
+        behind: Valid = offsets >= header_size(self.arity) + 8 * self.arity
+        return behind
 
     def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
         """The eight bytes behind offsets into the rows, shape (rows,); meaningless where a row ends before."""

@@ -40,6 +40,8 @@ _EPOCH_DAY = date(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXACT = Context(prec=80)
 _MAX_INLINE = 7  # bytes of a string that stands in its slot
+_BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
+_NANOS_PER_MILLI = 1_000_000
 _DECIMAL_SIZE = 16
 
 
@@ -104,6 +106,23 @@ def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
     )
 
 
+def decode_hints(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
+    """As `decode_row`, for values that a reader can do without; None for each value that does not decode.
+
+    Other writers have forms of their own: pypaimon 1.3.2 puts 8 bytes of a wide DECIMAL into the slot. Such a slot may
+    look like an offset, so an offset into the header or the slots does not decode either.
+    """
+    header, arity = header_size(len(types)), int.from_bytes(data[:4], "big")
+    body, start = data[4:], header + 8 * len(types)
+    if arity != len(types) or len(body) < start:
+        return (None,) * len(types)
+    hints: list[Any] = []
+    for i, data_type in enumerate(types):
+        is_null = body[(i + 8) // 8] >> (i % 8) & 1
+        hints.append(None if is_null else _decode_hint(data_type, body, header + 8 * i, start))
+    return tuple(hints)
+
+
 def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, bytes]:
     kind = data_type.kind
     if isinstance(data_type, DecimalType):
@@ -114,7 +133,7 @@ def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, 
         return bytes(8), b""
     if kind in _SLOT:
         return struct.pack(_SLOT[kind], (value - _EPOCH_DAY).days if isinstance(value, date) else value), b""
-    if kind in (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY):
+    if kind in _BYTES:
         data = value.encode() if isinstance(value, str) else bytes(value)
         if len(data) <= _MAX_INLINE:
             return data.ljust(_MAX_INLINE, b"\0") + bytes([0x80 | len(data)]), b""
@@ -180,6 +199,19 @@ def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
     if kind in (Kind.BINARY, Kind.VARBINARY):
         return _inline_or_variable(body, at)
     raise ValueError(f"a BinaryRow field of type {data_type} cannot be decoded")
+
+
+def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:
+    """A value whose variable part, if it has one, begins at `start` or behind; None if it does not decode."""
+    low, offset = struct.unpack_from("<ii", body, at)
+    spills = not is_stored_inline(data_type) and not (data_type.kind in _BYTES and body[at + _MAX_INLINE] & 0x80)
+    is_moment = data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+    if spills and (offset < start or (is_moment and not 0 <= low < _NANOS_PER_MILLI)):
+        return None
+    try:
+        return _decode_value(data_type, body, at)
+    except ValueError:
+        return None
 
 
 def _inline_or_variable(body: bytes, at: int) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.spec.binary_row import EMPTY_ROW, decode_row, encode_row
+from paimon_core.spec.binary_row import EMPTY_ROW, decode_hints, encode_row
 from paimon_core.spec.records import Column, Record, nullable
 from paimon_core.spec.types import DataType
 
@@ -53,9 +53,9 @@ def encode_stats(types: Sequence[DataType], columns: Sequence[ColumnStats]) -> S
 
 
 def decode_stats(types: Sequence[DataType], stats: SimpleStats) -> tuple[ColumnStats, ...]:
-    """Statistics per column. Raises `ValueError` where the bytes do not fit the types."""
+    """Statistics per column. A bound that does not decode is unknown: rows can be read without it."""
     counts = stats.null_counts or ()
-    low, high = decode_row(types, stats.min_values), decode_row(types, stats.max_values)
+    low, high = decode_hints(types, stats.min_values), decode_hints(types, stats.max_values)
     return tuple(ColumnStats(low[i], high[i], counts[i] if i < len(counts) else None) for i in range(len(types)))
 
 

@@ -78,10 +78,10 @@ class PartitionFilter:
             raise CorruptFileError("<manifest>", f"a partition in it does not decode ({e})") from e
 
     def _bounds(self, manifest: ManifestFileMeta) -> tuple[ColumnStats, ...]:
-        try:
-            return decode_stats([f.type for f in self.fields], manifest.partition_stats)
-        except (ValueError, struct.error):
-            return (UNKNOWN,) * len(self.fields)  # an older writer left them out
+        """The statistics of partition columns. pypaimon 1.3.2 counts no NULLs: a column with neither bounds nor NULLs
+        is unknown, because each entry has a value or NULL."""
+        columns = decode_stats([f.type for f in self.fields], manifest.partition_stats)
+        return tuple(UNKNOWN if c.minimum is None and c.maximum is None and not c.null_count else c for c in columns)
 
 
 def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: str, name: str) -> pa.Scalar | None:

@@ -21,7 +21,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.scan.partitions import values_array
 from paimon_core.scan.pruning.entries import StatsGroup
-from paimon_core.spec.binary_row import decode_row, encode_row
+from paimon_core.spec.binary_row import decode_hints, decode_row, encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
@@ -41,7 +41,7 @@ _COLUMNS = 5
 
 
 def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta, zone: tzinfo | None) -> FileTexts:
-    """The texts of one file. Raises `CorruptFileError` where its statistics do not decode."""
+    """The texts of one file."""
     stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
     by_id = {f.id: f for f in then.field_by_name.values()}
     shown = [(f.name, partial(texts_now, f, by_id.get(f.id, f), zone=zone), stats[f.name]) for f in now.fields]
@@ -122,7 +122,7 @@ def _bound_texts(
     if now.type.with_nullable(True) == fields[index].type.with_nullable(True):
         return field_texts(rows, fields, index)
     types = [f.type for f in fields]
-    values = [decode_row(types, r)[index] for r in rows.to_pylist()]
+    values = [decode_hints(types, r)[index] for r in rows.to_pylist()]
     return pa.array(texts_now(now, fields[index], values, zone), pa.string())
 
 
@@ -155,7 +155,7 @@ def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
     if isinstance(data_type, TimeType):
         return _where(valid, iso_moments(numbers, found.nanos(data_type)))
     types = [f.type for f in fields]
-    values = (decode_row(types, row)[found.index] for row in found.rows.to_pylist())
+    values = (decode_hints(types, row)[found.index] for row in found.rows.to_pylist())
     return pa.array([None if v is None else internal_text(data_type, v) for v in values], pa.string())
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 
-from paimon_core.errors import CorruptFileError
 from paimon_core.formats.registry import format_name
 from paimon_core.formats.trusted_bounds import BY_FORMAT, MEASURED
 from paimon_core.options import PK_CLUSTERING_OVERRIDE
@@ -23,7 +21,7 @@ def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]
     if counts_equal_rows(then):
         return {}
     names = next((n for n in (file.value_stats_cols, file.write_cols) if n is not None), tuple(then.field_by_name))
-    return _decode(then, names, file.value_stats, file)
+    return _decode(then, names, file.value_stats)
 
 
 def counts_equal_rows(then: TableSchema) -> bool:
@@ -37,7 +35,7 @@ def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
     """As `value_stats`, of the trimmed primary key; none where files are sorted by other columns than that."""
     if is_sorted_by_others(then):
         return {}
-    return _decode(then, then.trimmed_primary_keys, file.key_stats, file) if then.primary_keys else {}
+    return _decode(then, then.trimmed_primary_keys, file.key_stats) if then.primary_keys else {}
 
 
 def is_sorted_by_others(schema: TableSchema) -> bool:
@@ -71,16 +69,11 @@ def for_columns(
     }
 
 
-def _decode(
-    schema: TableSchema, names: Sequence[str], stats: SimpleStats, file: DataFileMeta
-) -> dict[str, ColumnStats]:
+def _decode(schema: TableSchema, names: Sequence[str], stats: SimpleStats) -> dict[str, ColumnStats]:
     types = _types(schema)
     if not names or stats == EMPTY_STATS or not all(n in types for n in names):
         return {}
-    try:
-        return dict(zip(names, decode_stats([types[n] for n in names], stats), strict=True))
-    except (ValueError, struct.error) as e:
-        raise CorruptFileError(file.file_name, f"its statistics in the manifest do not decode ({e})") from e
+    return dict(zip(names, decode_stats([types[n] for n in names], stats), strict=True))
 
 
 def trusted_stats(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:

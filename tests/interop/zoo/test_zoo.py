@@ -22,8 +22,6 @@ _LEVEL_0 = "the version knows neither that these tables hide rows before compact
 _GROUPS = "the version does not know sequence groups"
 _HASH = "another hash of the bucket key, so a filter looks into another bucket"
 _ONE_ENGINE = "the writer merges rows of every merge engine as deduplicate does"
-_NULLS = "statistics of NULL partitions say that there is no NULL"
-_STATISTICS = "statistics in manifests in a form that is not read here"
 NOT_YET: dict[str, dict[str, str]] = {
     "java-0.4.0": {"app_changelog": _COUNTED, "me_sequence_group": _GROUPS, "pk_vectors": _LEVEL_0},
     "java-0.5.0": {
@@ -38,8 +36,6 @@ NOT_YET: dict[str, dict[str, str]] = {
     "pypaimon-1.3.2": {
         **dict.fromkeys(("app_bucket_key", "pk_parquet", "pk_orc", "pk_avro"), _HASH),
         **dict.fromkeys(("me_aggregation", "me_partial_update"), _ONE_ENGINE),
-        **dict.fromkeys(("types_parquet", "types_orc", "types_avro"), _STATISTICS),
-        "app_null_part": _NULLS,
     },
     "pypaimon-1.4.2": dict.fromkeys(("me_aggregation", "me_partial_update"), _ONE_ENGINE),
 }

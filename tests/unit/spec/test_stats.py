@@ -15,7 +15,7 @@ from paimon_core.spec.stats import (
     decode_stats,
     encode_stats,
 )
-from paimon_core.spec.types import INT, STRING, CollectionType, DecimalType, Kind
+from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, DecimalType, Kind, TimeType
 from tests.support.golden_files import entries, manifest_lists, schemas, table_of
 
 TYPES = (INT, STRING, DecimalType(precision=38), CollectionType(Kind.ARRAY))
@@ -49,12 +49,26 @@ def test_counts_of_old_writers_may_be_missing(counts: tuple[int, ...] | None) ->
     assert SIMPLE_STATS.from_json(SIMPLE_STATS.to_json(stats)) == stats
 
 
-def test_statistics_of_other_columns_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 fields, 1 expected"):
-        decode_stats((INT,), encode_stats(TYPES, COLUMNS))
-    with pytest.raises(ValueError):
-        decode_stats((INT,), SimpleStats(min_values=b"", max_values=b"", null_counts=()))
+def test_statistics_of_other_columns_are_unknown() -> None:
+    assert decode_stats((INT,), encode_stats(TYPES, COLUMNS)) == (ColumnStats(None, None, 0),)
+    for row in (b"", b"\0\0\0\1", b"\0\0\0\1" + bytes(15)):
+        assert decode_stats((INT,), SimpleStats(min_values=row, max_values=row, null_counts=())) == (UNKNOWN,)
     assert ColumnStats() == UNKNOWN
+
+
+def test_a_bound_that_does_not_decode_is_unknown_and_others_are_not() -> None:
+    """pypaimon 1.3.2 puts 8 bytes of TIMESTAMP(6) and of wide DECIMALs into the slot."""
+    as_written = (INT, BIGINT, BIGINT, STRING)
+    row = encode_row(as_written, [7, 1_700_000_000_123, 123_456_789_012_345, "a text longer than a slot"])
+    types = (INT, TimeType(Kind.TIMESTAMP, True, 6), DecimalType(precision=30, scale=5), STRING)
+    found = decode_stats(types, SimpleStats(min_values=row, max_values=row, null_counts=(0, 1, 2, 3)))
+    assert [(c.minimum, c.null_count) for c in found] == [
+        (7, 0),
+        (None, 1),
+        (None, 2),
+        ("a text longer than a slot", 3),
+    ]
+    assert [c.maximum for c in found] == [c.minimum for c in found]
 
 
 def test_golden_statistics_of_files_both_ways() -> None:

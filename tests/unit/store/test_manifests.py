@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import fastavro
 import pytest
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError
-from paimon_core.expressions.predicate import Compare
+from paimon_core.expressions.predicate import Compare, IsNull
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry, live_entries
@@ -171,3 +172,16 @@ def test_manifests_are_pruned_by_partition(tmp_path: Path, p: int | None, may: b
         assert PartitionFilter(fields, predicate=Compare("p", "=", p)).may_hold(meta) is may
         assert PartitionFilter(fields, predicate=Compare("p", "=", p)).holds(encode_row([INT], [p]))
         assert not PartitionFilter(fields, predicate=Compare("p", "=", p)).holds(encode_row([INT], [None]))
+
+
+def test_a_manifest_that_counts_no_nulls_is_not_pruned_by_null(tmp_path: Path) -> None:
+    """pypaimon 1.3.2 counts 0 NULLs in a partition column that has NULL only."""
+    store = new_store(tmp_path, partition="p")
+    fields = store.schema.partition_fields
+    (meta,) = write_manifests(store, [entry(store, None)])
+    for counts in ((0,), (), None):
+        counted = replace(meta, partition_stats=replace(meta.partition_stats, null_counts=counts))
+        assert only_partitions(fields, [encode_row([INT], [None])]).may_hold(counted)
+        assert PartitionFilter(fields, predicate=IsNull("p")).may_hold(counted)
+    (valued,) = write_manifests(store, [entry(store, 3)])
+    assert not PartitionFilter(fields, predicate=IsNull("p")).may_hold(valued)

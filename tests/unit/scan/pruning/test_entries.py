@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.expressions.prune import rank
 from paimon_core.manifests.entries import decode_entries
 from paimon_core.scan.pruning.entries import prune_entries, ranges
 from paimon_core.scan.pruning.files import FileFilter, keys_asked_for
-from paimon_core.spec.binary_row import EMPTY_ROW
+from paimon_core.spec.binary_row import EMPTY_ROW, decode_hints, encode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import (
@@ -188,6 +190,25 @@ def test_what_is_kept(predicate: Predicate, kept: list[int]) -> None:
         made.append(ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file))
     columns = decode_entries("f", encode_manifest(made))
     assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(3)).tolist() == kept
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2**10).map(lambda n: n << 32 | 4), min_size=3))
+@example([1_700_000_000_123, 123_456_789_012_345, 5])
+def test_slots_of_another_layout_exclude_no_more_by_columns_than_one_by_one(slots: list[int]) -> None:
+    """pypaimon 1.3.2 writes TIMESTAMP(6) and wide DECIMALs so; the more columns, the more slots look like offsets."""
+    kinds = [(MICROS, DecimalType(precision=38, scale=30), BYTES)[i % 3] for i in range(len(slots))]
+    as_written = pa.array([encode_row([BIGINT] * len(slots), slots)], pa.binary())
+    for i, (kind, value) in enumerate(zip(kinds, decode_hints(kinds, as_written[0].as_py()), strict=True)):
+        field = RowField(as_written, len(slots), i)
+        if isinstance(kind, DecimalType):
+            found = field.decimals(kind)[0].as_py()
+        elif kind is BYTES:
+            found = field.texts()[0].as_py()
+        else:
+            (millis,), (valid,) = field.numbers(kind)
+            found = (millis, *field.nanos(kind)) if valid else None
+        assert found in (None, value)
 
 
 def test_how_many_keys_are_asked_for() -> None:
