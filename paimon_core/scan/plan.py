@@ -47,6 +47,7 @@ from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, cr
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
+from paimon_core.store.data.counted_rows import check_counts
 from paimon_core.store.features import check_readable
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
@@ -181,7 +182,7 @@ def _entries(
     groups: dict[BucketKey, list[ManifestEntry]] = defaultdict(list)
     for entry in found if one_by_one is None or store.has_primary_key else one_by_one.indexed(found):
         if not (evolves and is_blob(entry.file)):
-            check_format(store, entry.file)
+            check_form(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
     return groups, total
 
@@ -263,10 +264,11 @@ def _groups(
     return pack_sections(parts, target, open_cost)
 
 
-def check_format(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` where a file is of a format that is not read."""
+def check_form(store: TableStore, file: DataFileMeta) -> None:
+    """Raises `UnsupportedFeatureError` for a file whose format is not read, or whose rows count equal rows."""
     name = format_name(file.file_name)
     if name not in FORMATS:
         raise UnsupportedFeatureError(
             f"Table {store.name} has the {name} file {file.file_name}; this version reads {', '.join(FORMATS)}."
         )
+    check_counts(store, file)

@@ -15,7 +15,7 @@ from paimon_core.lsm.runs import sections
 from paimon_core.lsm.strategy import newest_wins
 from paimon_core.options import BUCKET, DATA_EVOLUTION, DYNAMIC, SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.changes.increment import Increment, IncrementMode
-from paimon_core.scan.plan import Plan, are_read, check_format, skips_level_0
+from paimon_core.scan.plan import Plan, are_read, check_form, skips_level_0
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileIdentifier, FileKind, ManifestEntry
@@ -54,7 +54,7 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
         splits = tuple(_changes(store, increment, partitions, files))
     for file in (f for s in splits for f in (*s.files, *s.before)):
         if not is_blob(file):
-            check_format(store, file)
+            check_form(store, file)
     return Plan(
         table=store.name,
         snapshot=increment.end,

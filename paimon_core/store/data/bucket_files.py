@@ -41,7 +41,7 @@ from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.record_expiry import RecordExpiry
-from paimon_core.lsm.runs import SortedRun, in_key_order
+from paimon_core.lsm.runs import SortedRun, in_key_order, written
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import (
     PARTITION_DEFAULT_NAME,
@@ -54,6 +54,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
+from paimon_core.store.data.counted_rows import check_counts
 from paimon_core.store.data.other_folders import other_places
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
@@ -171,6 +172,7 @@ class BucketFiles:
     def _rows(
         self, path: str, file: DataFileMeta, predicate: Predicate | None, read: Callable[..., Iterator[pa.RecordBatch]]
     ) -> Iterator[pa.RecordBatch]:
+        check_counts(self.store, file)
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         missing = partial(partition_value, keys, self.bucket_dir, default)
@@ -252,15 +254,11 @@ def _oldest_first(
 ) -> tuple[list[Sequence[DataFileMeta]], int]:
     """The runs of a section from old to young, and how many of them hold whole rows."""
     if chained or not holds_whole_rows(store.options):
-        return [r.files for r in sorted(section, key=_run_age)], 0
-    levels = level_runs(f for run in section for f in run.files)[::-1]
+        return [r.files for r in sorted(section, key=written)], 0
+    levels = level_runs(f for run in section for f in run.files)
     key_types = [f.type for f in store.schema.key_fields]
-    return [in_key_order(r.files, key_types) for r in levels], sum(r.level > 0 for r in levels)
-
-
-def _run_age(run: SortedRun) -> tuple[int, int]:
-    """Level before number: what was compacted was committed before what was not."""
-    return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
+    runs = sorted((SortedRun(tuple(in_key_order(r.files, key_types))) for r in levels), key=written)
+    return [r.files for r in runs], sum(r.level > 0 for r in levels)
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,13 @@ class Continued:
         snapshot = table.snapshot(version)
         return shown_rows(_batches(table.at(snapshot) if version else table, snapshot))
 
-    def check_filters(self) -> None:
-        """Read by a filter on each column for each value that it has, and for NULL."""
-        table = self.table
+    def check_filters(self, columns: Iterable[str]) -> None:
+        """Read by a filter on each of the columns for each value that it has, and for NULL."""
+        table, names = self.table, frozenset(columns)
         snapshot = table.latest_snapshot()
         everything = _together(table, _batches(table, snapshot))
         for field in table.schema.fields:
-            if field.type.kind in (Kind.ROW, Kind.ARRAY, Kind.MAP):
+            if field.name not in names or field.type.kind in (Kind.ROW, Kind.ARRAY, Kind.MAP):
                 continue
             column = everything.column(field.name)
             matches = {None: (IsNull(field.name), pc.is_null(column))}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime
 from random import Random
 
 import pytest
@@ -55,6 +57,23 @@ def test_sections_are_disjoint_and_runs_minimal(ranges: list[tuple[int, int]]) -
 def test_sections_do_not_depend_on_the_order_of_files(ranges: list[tuple[int, int]], random: Random) -> None:
     files = [file(low, high, str(i)) for i, (low, high) in enumerate(ranges)]
     assert sections(random.sample(files, len(files)), [INT]) == sections(files, [INT])
+
+
+@given(st.permutations(range(4)))
+def test_runs_of_a_section_are_from_old_to_young_whatever_their_numbers(numbers: list[int]) -> None:
+    """Java 0.5 numbers rows by their `sequence.field`, so a later file may have smaller numbers."""
+    spans_of = ((0, 9), (1, 3), (0, 9), (0, 5))
+    files = [
+        replace(
+            file(*spans_of[i], str(i)),
+            level=1 if i == 0 else 0,
+            creation_time=datetime(2024, 1, 1, 12 - i if i == 0 else i, tzinfo=UTC),
+            max_sequence_number=number,
+        )
+        for i, number in enumerate(numbers)
+    ]
+    ((*runs,),) = sections([files[i] for i in numbers], [INT])
+    assert [[f.file_name for f in run.files] for run in runs] == [["0"], ["1"], ["2"], ["3"]]
 
 
 def test_float_keys_tell_zeros_apart_and_put_nan_last() -> None:

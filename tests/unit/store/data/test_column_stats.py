@@ -10,13 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import ColumnStats, encode_stats
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, DataField, DataType, Kind, TimeType
+from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.column_stats import is_sorted_by_others, trusted_stats, value_stats
+from paimon_core.store.data.counted_rows import check_counts
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import SYSTEM_TABLES
@@ -77,6 +80,29 @@ def test_files_that_count_equal_rows_have_no_statistics_of_columns(tmp_path: Pat
             assert [s.files for s in table.plan(table.latest_snapshot(), predicate).splits] == [(file,)]
         (row,) = system_table_rows(store)
         assert "k=null" in row
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (-1, 1), (0, 1), (-1, -1), (1, 1), (None, None)])
+def test_files_that_count_a_row_other_than_once_are_refused(tmp_path: Path, counts: tuple[int | None, ...]) -> None:
+    """A row of number -1 removes an equal row of another file: it was shown."""
+    options = {"write-mode": "change-log", "bucket": "1", "bucket-key": "k"}
+    store = make_store(tmp_path, {"k": BIGINT}).with_options(options)
+    store = replace(store, schema=replace(store.schema, options=options))
+    key, counted = encode_row([BIGINT], [77]), encode_stats([BIGINT], [ColumnStats(*counts, 0)])
+    theirs = data_file(store, 0, 0, value_stats=counted, value_stats_cols=None, min_key=key, max_key=key)
+    ours = data_file(store, 0, 0, value_stats=encode_stats([BIGINT], [ColumnStats(5, 9, 0)]), value_stats_cols=None)
+    check_counts(store, ours)
+    check_counts(replace(store, schema=replace(store.schema, options={})), theirs)
+    if set(counts) <= {1, None}:
+        check_counts(store, theirs)
+        return
+    assert create_schema(store.io, store.root, store.schema)
+    table = Table(store)
+    table.commit_or_abort([message(store, theirs)], info())
+    with pytest.raises(UnsupportedFeatureError, match=r"counts equal rows .*'write-mode' = 'change-log'"):
+        table.plan(table.latest_snapshot())
+    with pytest.raises(UnsupportedFeatureError, match="counts equal rows"):
+        list(BucketFiles(store, str(tmp_path), store.schema.fields).read([theirs]))
 
 
 def system_table_rows(store: TableStore) -> list[str]:
