@@ -87,20 +87,19 @@ def _look(store: TableStore, older_than: int) -> Orphans:
 def _without_unknown(
     store: TableStore, versions: Sequence[Versions], old: Mapping[str, list[FileStatus]]
 ) -> Mapping[str, list[FileStatus]]:
-    """The files without those that a tag may keep that does not say which. If a manifest cannot be read either, these
-    may be all that are older than the tag."""
-    tags = [found.store.paths.tag(name) for found in versions for name in found.unknown_tags]
-    if not tags or not old:
+    """Leave out the files that a tag may keep, if the tag does not show which. If a manifest cannot be read either, the
+    tag may keep any file."""
+    if not old or not any(found.unknown_tags for found in versions):
         return old
     try:
         kept = {path.rpartition("/")[2] for path in possibly_needed(store)}
     except UnreadableFileError as error:
         _LOG.warning(
-            "Only files younger than the tags of table %s that cannot be read are deleted: %s", store.name, error
+            "No file of table %s is deleted: a tag and a manifest cannot be read, so any file may be in use: %s",
+            store.name,
+            error,
         )
-        since = max(store.io.status(path).modified for path in tags)
-        younger = {name: [f for f in files if f.modified > since] for name, files in old.items()}
-        return {name: files for name, files in younger.items() if files}
+        return {}
     return {name: files for name, files in old.items() if name not in kept}
 
 

@@ -152,7 +152,7 @@ def test_what_a_tag_keeps_is_known_by_its_files_alone(history: History) -> None:
     )
 
 
-def test_with_a_manifest_that_cannot_be_read_either_all_that_is_older_stays(history: History) -> None:
+def test_with_a_manifest_that_cannot_be_read_either_every_file_stays(history: History) -> None:
     store = history.fresh()
     old, young = (Path(store.root, "bucket-0", f"data-{U}-{n}.parquet") for n in (0, 1))
     data = spoil(history, SILENT["cut off"])
@@ -162,7 +162,7 @@ def test_with_a_manifest_that_cannot_be_read_either_all_that_is_older_stays(hist
     Path(store.paths.manifest(f"manifest-{U}-0")).write_bytes(b"junk")
     expire(history.fresh(), 1)
     found = remove_orphans(history.fresh(), FOREVER).paths
-    assert str(young) in found and old.exists()
+    assert found == () and old.exists() and young.exists()  # times of files prove nothing in a copied warehouse
     Path(store.paths.tag("kept")).write_bytes(data)
     history.check()
 
