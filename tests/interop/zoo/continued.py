@@ -48,8 +48,8 @@ LOGS = (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG)
 class Continued:
     """One table in a warehouse, opened anew for each step."""
 
-    def __init__(self, warehouse: Path, name: str):
-        self._warehouse, self._identifier = warehouse, Identifier(DATABASE, name)
+    def __init__(self, warehouse: Path, name: str, database: str = DATABASE):
+        self._warehouse, self._identifier = warehouse, Identifier(database, name)
 
     @property
     def table(self) -> Table:
