@@ -187,7 +187,7 @@ def test_the_server_takes_the_next_snapshot_alone(catalog: Any, server: RestServ
 
     assert commit() is True, "the same one again"
     assert [commit(uuid="x"), commit(id=3, uuid="x"), commit(id=7, uuid="x")] == [False, False, False]
-    for wrong in ({"id": 2, "uuid": None}, {"schemaId": 9}, {"deltaManifestList": "../x"}, {"id": "2"}, {"id": 0}):
+    for wrong in ({"id": 2, "uuid": None}, {"schemaId": 9}, {"deltaManifestList": "../x"}, {"id": "x"}, {"id": 0}):
         with pytest.raises(StorageRefusedError, match="400"):
             commit(**{"id": 2, "uuid": "y", **wrong})
     with pytest.raises(StorageRefusedError, match="created again"):

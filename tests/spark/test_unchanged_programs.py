@@ -60,7 +60,7 @@ def test_a_notebook(tmp_path: Path) -> None:
     _, pandas, found, _, _, slow, after = (cell["outputs"] for cell in json.loads(path.read_text())["cells"])
     assert shown(pandas) == "[2]" and "2" in shown(found)
     bar, error = slow
-    assert bar["output_type"] == "display_data" and error["ename"] == "KeyboardInterrupt", slow
+    assert bar["output_type"] == "display_data" and error["ename"] == "Cancelled", slow
     assert shown(after).splitlines()[2].split() == ["1"]
 
 

@@ -224,11 +224,13 @@ class NestedPartialUpdate:
                 result = None if op == SET else result
                 continue
             old = [] if op == SET or result is None else list(result.items())
-            result = {}
+            result, most = {}, 0
             for code, row in rows + old if op == ADD_OLDER else old + rows:
+                most = len(result)  # Java's `computeIfAbsent` grows the map before it adds a key, not after
                 before = result.setdefault(code, row)
                 result[code] = [new if new >= 0 else b for new, b in zip(row, before, strict=True)]
-            result = {code: result[code] for code in _in_hash_order(list(result), hash_of, len(result))}
+            # and it puts a key in front of those of the same bits
+            result = {code: result[code] for code in _in_hash_order(list(result)[::-1], hash_of, most)}
         return None if result is None else list(result.values())
 
 

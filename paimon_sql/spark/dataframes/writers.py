@@ -31,6 +31,7 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Locate
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.session_catalogs import PATHS
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_options, overwrites_partitions
 
@@ -112,9 +113,10 @@ def _save_as_table(
 
 def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, table: Table) -> bool:
     """Whether an overwrite by `saveAsTable` replaces rows alone: rows of the same columns, or that may bring some. Of a
-    format table Spark replaces all of it. A writer that says which partitions it means replaces rows of either."""
+    format table Spark replaces all of it. A writer that says which partitions it means replaces rows of either, and so
+    does `save(path)`, for which Spark never replaces a table."""
     given, bridge = frame_io.writer_options(writer), registry.bridge
-    if overwrites_partitions(given) is not None:
+    if found[0].catalog_name == PATHS or overwrites_partitions(given) is not None:
         return True
     if is_format_table(table.schema.options):
         return False

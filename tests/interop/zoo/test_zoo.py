@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from tests.interop.zoo.continued import Continued
 from tests.interop.zoo.fixtures import DATABASE, expected, unpack, writers
@@ -20,6 +21,9 @@ NOT_YET: dict[str, dict[str, str]] = {
     "java-0.4.0": {"app_changelog": _COUNTED},
     "java-0.5.0": {"app_changelog": _COUNTED},
 }
+# tables that are read and refuse a row like one of their own: ORC files give a time before 1970 with microseconds back
+# as another one, so we write none of these
+_REFUSED = {"pk_types_orc": "a time before 1970 with microseconds, in ORC"}
 # pypaimon 1.3.2 has another hash of the bucket key: a filter on it looks into another bucket, in Java 2.0.0 as well
 _OTHER_HASH = {"pypaimon-1.3.2": ("app_bucket_key", "pk_parquet", "pk_orc", "pk_avro")}
 _FIRST, _SECOND = 100_001, 100_002
@@ -28,12 +32,15 @@ _FIRST, _SECOND = 100_001, 100_002
 _NULL_ROWS, _SETS = ("nested_parquet",), ("me_collect",)
 
 
-def _cases() -> list[Any]:
+def _cases(refused: Mapping[str, str]) -> list[Any]:
     cases = []
     for writer in writers():
         for name in expected(writer)["tables"]:
-            why = NOT_YET.get(writer, {}).get(name)
-            marks = [] if why is None else [pytest.mark.xfail(reason=why, strict=True, raises=UnsupportedFeatureError)]
+            marks = []
+            if (why := NOT_YET.get(writer, {}).get(name)) is not None:
+                marks.append(pytest.mark.xfail(reason=why, strict=True, raises=UnsupportedFeatureError))
+            elif name in refused:
+                marks.append(pytest.mark.xfail(reason=refused[name], strict=True, raises=InvalidDataError))
             cases.append(pytest.param(writer, name, id=f"{writer}-{name}", marks=marks))
     return cases
 
@@ -44,7 +51,7 @@ def continued(tmp_path: Path, writer: str, name: str) -> Continued:
     return Continued(tmp_path, name)
 
 
-@pytest.mark.parametrize(("writer", "name"), _cases())
+@pytest.mark.parametrize(("writer", "name"), _cases({}))
 def test_rows_are_those_that_the_writer_reads(continued: Continued, writer: str, name: str) -> None:
     known = expected(writer)["tables"][name]
     assert [f.name for f in continued.table.schema.fields] == known["columns"]
@@ -55,7 +62,7 @@ def test_rows_are_those_that_the_writer_reads(continued: Continued, writer: str,
     assert continued.read_changes() >= 0
 
 
-@pytest.mark.parametrize(("writer", "name"), _cases())
+@pytest.mark.parametrize(("writer", "name"), _cases(_REFUSED))
 def test_the_table_goes_on(continued: Continued, writer: str, name: str) -> None:
     known = expected(writer)["tables"][name]
     rows = continued.rows()

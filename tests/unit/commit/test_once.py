@@ -23,6 +23,7 @@ from paimon_core.errors import (
     CorruptFileError,
     InvalidNameError,
     InvalidOptionError,
+    UnfamiliarFormError,
 )
 from paimon_core.insert import commit_new_rows
 from paimon_core.io.file_io import FileIO
@@ -395,7 +396,7 @@ def test_a_rollback_between_tries(store: TableStore) -> None:
 def test_a_damaged_record_is_named(store: TableStore) -> None:
     path = Path(store.paths.stream_commit("query", EPOCH - 1))
     path.write_bytes(b'{"made": 1}')
-    with pytest.raises(CorruptFileError, match=r"commit-2 is corrupt: it is no record of a stream.*unknown-epoch"):
+    with pytest.raises(UnfamiliarFormError, match=r"commit-2 has a form.* not a record of a stream.*unknown-epoch"):
         run(store, epoch())
     our_expiry(store)  # goes on
     run(store.with_options({"write.stream.unknown-epoch": "commit"}), epoch())

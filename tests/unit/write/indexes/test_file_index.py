@@ -178,7 +178,7 @@ def test_values_of_maps_have_indexes() -> None:
     ("options", "message"),
     [
         ({"file-index.bitmap.columns": "missing"}, "no such column"),
-        ({"file-index.bitmap.columns": "k,"}, "no such column"),
+        ({"file-index.bitmap.columns": "k,"}, "it has an empty name"),
         ({"file-index.bitmap.columns": "b"}, "BYTES"),
         ({"file-index.bsi.columns": "v"}, "bsi index cannot be made of STRING"),
         ({"file-index.hash.columns": "k"}, "bitmap, bloom-filter, bsi, range-bitmap"),
