@@ -48,11 +48,7 @@ ALL = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e,
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_every_error_has_a_message_a_condition_and_a_state(spark: Any, kind: type[PaimonError]) -> None:
-    made = (
-        kind("/file", "it is $odd <here>")
-        if issubclass(kind, errors.UnreadableFileError)
-        else kind("'it' {is}")
-    )
+    made = kind("/file", "it is $odd <here>") if issubclass(kind, errors.UnreadableFileError) else kind("'it' {is}")
     error = raised(made)
     assert raw(error) is None or (kind is errors.InternalError and "INTERNAL_ERROR" in str(raw(error)))
     assert str(made) in str(error)
