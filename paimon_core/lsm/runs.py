@@ -74,9 +74,8 @@ def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
 def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[list[SortedRun]]:
     """Divide files into sections whose key ranges do not overlap, in key order, each in the fewest sorted runs.
 
-    Rows of one key are all in one section. Sequence numbers decide which row is newer. Rows of a key have equal numbers
-    if writers at one time gave them, or if Java 0.4 to 0.7 numbered rows by their `sequence.field`: then the run that
-    was written later decides, so a section has its runs from old to young. The order of the files does not matter.
+    Rows of one key are all in one section. The runs of a section are in no order: sequence numbers decide. They do not
+    depend on the order of the files, for writers at one time may have given one number to two rows of a key.
     """
     ranges = sorted((key_range(f, key_types) for f in files), key=lambda r: (r.low, r.high, age(r.file)))
     result: list[list[KeyRange]] = []
@@ -101,10 +100,15 @@ def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
         else:
             heapq.heappush(ends, (each.high, len(runs)))
             runs.append([each.file])
-    return sorted((SortedRun(tuple(r)) for r in runs), key=written)
+    return [SortedRun(tuple(r)) for r in runs]
+
+
+def run_age(run: SortedRun) -> tuple[int, int]:
+    """Order runs from old to young by level before number: what was compacted was committed before what was not."""
+    return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
 
 
 def written(run: SortedRun) -> tuple[Any, ...]:
-    """What orders runs from old to young: what was compacted was committed before what was not. Numbers come last,
-    because those of rows may be the values of their `sequence.field`."""
+    """Order runs from old to young by the time of writing, for tables in which the numbers of rows are the values of
+    their `sequence.field`."""
     return max((-f.level, f.creation_time or _LONG_AGO, *age(f)) for f in run.files)

@@ -90,6 +90,11 @@ class TableSchema:
         return self.version <= _KEYLESS_BUCKETS_VERSION
 
     @property
+    def numbers_rows_by_field(self) -> bool:
+        """Whether sequence numbers may be values of `sequence.field`, as in tables that Paimon 0.4 to 0.7 created."""
+        return self.version <= _ONE_BUCKET_VERSION and "sequence.field" in self.options
+
+    @property
     def row_type(self) -> RowType:
         return RowType(nullable=False, fields=self.fields)
 

@@ -41,7 +41,7 @@ from paimon_core.lsm.compaction import level_runs
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.record_expiry import RecordExpiry
-from paimon_core.lsm.runs import SortedRun, in_key_order, written
+from paimon_core.lsm.runs import SortedRun, in_key_order, run_age, written
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import (
     PARTITION_DEFAULT_NAME,
@@ -252,12 +252,15 @@ def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
 def _oldest_first(
     store: TableStore, section: Sequence[SortedRun], *, chained: bool
 ) -> tuple[list[Sequence[DataFileMeta]], int]:
-    """The runs of a section from old to young, and how many of them hold whole rows."""
+    """Order the runs of a section from old to young, and count those that hold whole rows."""
+    by_field = store.schema.numbers_rows_by_field
     if chained or not holds_whole_rows(store.options):
-        return [r.files for r in sorted(section, key=written)], 0
-    levels = level_runs(f for run in section for f in run.files)
+        return [r.files for r in sorted(section, key=written if by_field else run_age)], 0
+    levels = level_runs(f for run in section for f in run.files)[::-1]
     key_types = [f.type for f in store.schema.key_fields]
-    runs = sorted((SortedRun(tuple(in_key_order(r.files, key_types))) for r in levels), key=written)
+    runs = [SortedRun(tuple(in_key_order(r.files, key_types))) for r in levels]
+    if by_field:
+        runs.sort(key=written)
     return [r.files for r in runs], sum(r.level > 0 for r in levels)
 
 
