@@ -16,8 +16,8 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.bytecode import keep_bytecode
+from tests.support.gate import mark_gate
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
-from tests.support.shares import Share, select_share
 from tests.support.surroundings import Surroundings
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
@@ -64,21 +64,16 @@ def _turn(item: pytest.Item) -> int:
     return len(FIRST)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m gate` looks at marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
-    select_share(config, items)
+    mark_gate(config, items)
 
 
 def pytest_collection_finish() -> None:
     """What ten thousand tests are made of stays until the end: no collection of garbage looks at it again."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    share = Share.asked()
-    if share is not None:
-        terminalreporter.write_line(str(share))
 
 
 @pytest.fixture(scope="session", autouse=True)

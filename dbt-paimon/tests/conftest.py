@@ -14,16 +14,17 @@ import pytest
 import yaml
 
 from tests.support.bytecode import keep_bytecode
+from tests.support.gate import mark_gate
 from tests.support.quick_jvm import QUICK_JVM
-from tests.support.shares import select_share
 
 keep_bytecode()
 pytest_plugins = ["dbt.tests.fixtures.project"]
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m gate` looks at marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    select_share(config, items, "dbt-paimon/")
+    mark_gate(config, items, "dbt-paimon/")
 
 
 @pytest.fixture(scope="session")

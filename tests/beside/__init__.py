@@ -1,1 +1,1 @@
-"""Other tools in one environment with us, by `make beside`: what each imports, and a small project of each."""
+"""Other tools in one environment with us (`make campaign NAME=beside`): their imports, and a small project of each."""

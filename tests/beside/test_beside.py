@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 import paimon_sql
 
-sqlmesh = pytest.importorskip("sqlmesh", reason="`make beside` has the tools")
+sqlmesh = pytest.importorskip("sqlmesh", reason="`make campaign NAME=beside` has the tools")
 great_expectations = pytest.importorskip("great_expectations")
 ibis = pytest.importorskip("ibis")
 

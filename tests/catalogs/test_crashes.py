@@ -2,7 +2,7 @@
 
 Whoever comes next runs the statement again, and then names, rows and folders agree and no row of a table is lost.
 SQLite stands for all SQL databases, and of the many calls to a Hive metastore every fifth is tried, unless
-PAIMON_SQL_CATALOG_CRASHES=all (`make catalog-crashes`).
+PAIMON_SQL_CATALOG_CRASHES=all (`make campaign NAME=catalog-crashes`).
 """
 
 from __future__ import annotations

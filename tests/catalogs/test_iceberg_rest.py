@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IcebergSe
         with small_server() as made:
             yield made
     elif JARS is None:
-        pytest.skip("PAIMON_SQL_ICEBERG_JARS names no jars: make iceberg-server")
+        pytest.skip("PAIMON_SQL_ICEBERG_JARS names no jars: make campaign NAME=iceberg-server")
     else:
         (folder := tmp_path / "server").mkdir()
         with apaches_server(folder) as made:

@@ -1,4 +1,4 @@
-"""A metastore that asks for Kerberos, and a realm of this machine: `make kerberos`."""
+"""A metastore that asks for Kerberos, and a realm of this machine: `make campaign NAME=kerberos`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The locks of catalogs that have them, on a storage without atomic create: nothing is lost, whoever stands still or
 dies.
 
-PAIMON_SQL_CATALOG_COMMITS is how many processes commit, and how often each: `make catalog-commits` has 8x50.
+PAIMON_SQL_CATALOG_COMMITS is PROCESSESxCOMMITS; `make campaign NAME=catalog-commits` sets 8x50.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""pypaimon, Paimon's own library for Python, as a client of our REST server: `make pypaimon`.
+"""pypaimon, Paimon's own library for Python, as a client of our REST server: `make campaign NAME=pypaimon`.
 
 It stands in an environment of its own, whose Python PAIMON_SQL_PYPAIMON names.
 """
@@ -20,7 +20,9 @@ from tests.support.rest_server import RestServer
 from tests.support.stored import insert, read
 
 PYPAIMON = os.environ.get("PAIMON_SQL_PYPAIMON")
-pytestmark = pytest.mark.skipif(PYPAIMON is None, reason="PAIMON_SQL_PYPAIMON names no Python: make pypaimon")
+pytestmark = pytest.mark.skipif(
+    PYPAIMON is None, reason="PAIMON_SQL_PYPAIMON names no Python: make campaign NAME=pypaimon"
+)
 
 # prints what it finds, as JSON
 _CLIENT = """

@@ -226,7 +226,7 @@ for k in range(commits):
 
 
 def test_many_commit_at_the_same_time(catalog: Any, server: RestServer) -> None:
-    """Nothing is lost and nothing is twice; `make catalog-commits` for many."""
+    """Nothing is lost and nothing is twice; `make campaign NAME=catalog-commits` for many."""
     processes, commits = map(int, os.environ.get("PAIMON_SQL_CATALOG_COMMITS", "2x5").split("x"))
     catalog.create_table(T, new_table_schema(SCHEMA.fields, options={"commit.max-retries": "1000"}))
     words = [sys.executable, "-c", _WRITER, json.dumps(server.options())]

@@ -1,4 +1,4 @@
-"""Client mode on YARN: the shell, a job of somebody's and spark-submit, as people start them. `make yarn` runs it."""
+"""Client mode on YARN: the shell, a job of somebody's and spark-submit, as people start them. `make campaign NAME=yarn` runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.skipif(support.JARS is None, reason="PAIMON_SQL_YARN_JARS names no jars of YARN: make yarn"),
+    pytest.mark.skipif(
+        support.JARS is None, reason="PAIMON_SQL_YARN_JARS names no jars of YARN: make campaign NAME=yarn"
+    ),
 ]
 
 JOB = """

@@ -1,4 +1,4 @@
-"""A few calls of each statement fail; all of them, in every way, with PAIMON_SQL_FAULTS=all, or by `make faults`."""
+"""A few calls of each statement fail; all of them, in every way, with PAIMON_SQL_FAULTS=all, or by `make campaign NAME=faults`."""
 
 from __future__ import annotations
 

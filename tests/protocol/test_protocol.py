@@ -1,6 +1,6 @@
 """The commit protocol has no counterexample in these configurations, and every mistake has one.
 
-`make protocol` explores larger ones; see docs/commit-protocol.md.
+`make campaign NAME=protocol` explores larger ones; see docs/commit-protocol.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every procedure runs with what `pip install paimon-sql` brings: no pandas. `make test-wheel` runs this too."""
+"""Every procedure runs with what `pip install paimon-sql` brings: no pandas. `make campaign NAME=wheel` runs this too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package that the other tests import: this checkout's, or with `make test-wheel` that of an installed wheel."""
+"""The package that the other tests import: this checkout's, or with `make campaign NAME=wheel` that of an installed wheel."""
 
 from __future__ import annotations
 

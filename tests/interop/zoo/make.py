@@ -63,7 +63,7 @@ def _jars(name: str, artifacts: Iterable[str]) -> str:
     """The class path of jars that Maven brings."""
     given = "".join(f"{artifact}\n" for artifact in artifacts)
     done = subprocess.run(
-        [_ROOT / "scripts" / "maven-jars", name], input=given, capture_output=True, text=True, check=True
+        [_ROOT / "scripts" / "jars", "-", name], input=given, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 

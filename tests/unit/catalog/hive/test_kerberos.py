@@ -1,4 +1,4 @@
-"""The negotiation of Kerberos with servers that follow a script; `make kerberos` has real ones."""
+"""The negotiation of Kerberos with servers that follow a script; `make campaign NAME=kerberos` has real ones."""
 
 from __future__ import annotations
 

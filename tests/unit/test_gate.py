@@ -1,0 +1,73 @@
+"""The gate is the same on every day, has a test of every kind, and its tables name what exists."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+from scripts.campaign import campaigns
+from tests.support.gate import CHOSEN, gate_of, kind_of, suite_of
+
+ROOT = Path(__file__).parents[2]
+CASES = [f"tests/a/test_x.py::test[{word} {n}]" for word in ("INSERT", "DELETE") for n in range(30)]
+OTHERS = ["tests/a/test_y.py::test", "tests/b/test_x.py::test[1]", "tests/ab/test_x.py::test[1]"]
+
+
+def test_the_first_of_each_kind() -> None:
+    gate = gate_of([*CASES, *OTHERS], {"tests/a": 2})
+    assert sorted(map(kind_of, gate & set(CASES))) == [
+        ("tests/a/test_x.py::test", "DELETE"),
+        ("tests/a/test_x.py::test", "DELETE"),
+        ("tests/a/test_x.py::test", "INSERT"),
+        ("tests/a/test_x.py::test", "INSERT"),
+    ]
+    assert set(OTHERS) <= gate
+
+
+def test_the_order_of_tests_changes_nothing() -> None:
+    shuffled = random.Random(1).sample(CASES, len(CASES))
+    assert gate_of(shuffled, {"tests/a": 3}) == gate_of(CASES, {"tests/a": 3})
+
+
+def test_one_more_test_moves_at_most_one_out() -> None:
+    before = gate_of(CASES[1:], {"tests/a": 3})
+    assert len(before - gate_of(CASES, {"tests/a": 3})) <= 1
+
+
+def test_the_longest_name_counts() -> None:
+    chosen = {"tests/a": 0, "tests/a/test_x.py": 1, "tests/a/test_x.py::test": 2}
+    assert suite_of(CASES[0], chosen) == "tests/a/test_x.py::test"
+    assert suite_of("tests/a/test_x.py::other", chosen) == "tests/a/test_x.py"
+    assert gate_of(["tests/a/test_y.py::test"], chosen) == frozenset()
+
+
+def test_suites_are_there() -> None:
+    for suite in CHOSEN:
+        path, _, function = suite.partition("::")
+        assert (ROOT / path).exists(), suite
+        assert not function or f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8"), suite
+
+
+def test_campaigns_name_what_exists() -> None:
+    for campaign in campaigns().values():
+        named = re.findall(r"\b(?:scripts|tests|benchmarks|dbt-paimon)/[\w./-]*\w", campaign.run)
+        modules = [name.replace(".", "/") for name in re.findall(r"-m (tests\.[\w.]+)", campaign.run)]
+        assert named or modules or "make test-all" in campaign.run, campaign.name
+        assert [name for name in named if not (ROOT / name).exists()] == []
+        assert [name for name in modules if not list(ROOT.glob(f"{name}*"))] == []
+        used = set(re.findall(r"\$\{?([A-Z]+)\b", campaign.run)) - {"PYTHON", "ARGS", "WORKERS"}
+        assert used == set(campaign.set), campaign.name
+
+
+def test_targets_of_make_are_few() -> None:
+    named = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert named is not None and len(named[1].split()) <= 10
+
+
+def test_what_is_documented_about_campaigns_exists() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("tests/**/*.py")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert set(re.findall(r"make campaign NAME=([\w-]+)", text)) <= {*campaigns(), "nightly"}
+    targets = "demo|test|test-all|check|campaign|bench|docs|serve|clean|help"
+    assert re.findall(rf"`make (?!(?:{targets})\b)[\w-]+", text) == []
