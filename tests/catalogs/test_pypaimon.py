@@ -20,9 +20,7 @@ from tests.support.rest_server import RestServer
 from tests.support.stored import insert, read
 
 PYPAIMON = os.environ.get("PAIMON_SQL_PYPAIMON")
-pytestmark = pytest.mark.skipif(
-    PYPAIMON is None, reason="PAIMON_SQL_PYPAIMON names no Python: make campaign NAME=pypaimon"
-)
+pytestmark = pytest.mark.skipif(PYPAIMON is None, reason="no PAIMON_SQL_PYPAIMON: make campaign NAME=pypaimon")
 
 # prints what it finds, as JSON
 _CLIENT = """

@@ -1,4 +1,4 @@
-"""Client mode on YARN: the shell, a job of somebody's and spark-submit, as people start them. `make campaign NAME=yarn` runs it."""
+"""Client mode on YARN: the shell, a job and spark-submit, as users start them (`make campaign NAME=yarn`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        support.JARS is None, reason="PAIMON_SQL_YARN_JARS names no jars of YARN: make campaign NAME=yarn"
-    ),
+    pytest.mark.skipif(support.JARS is None, reason="no PAIMON_SQL_YARN_JARS: make campaign NAME=yarn"),
 ]
 
 JOB = """

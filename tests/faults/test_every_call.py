@@ -1,4 +1,4 @@
-"""A few calls of each statement fail; all of them, in every way, with PAIMON_SQL_FAULTS=all, or by `make campaign NAME=faults`."""
+"""A few calls of each statement fail. PAIMON_SQL_FAULTS=all or `make campaign NAME=faults`: all fail, in every way."""
 
 from __future__ import annotations
 

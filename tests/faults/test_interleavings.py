@@ -7,7 +7,7 @@ it makes no difference whether that comes before or after.
 The first one may also be killed there. Then the second one works all the same, every version is readable, and what both
 orders keep is there. Three at once are switched by dice.
 
-`make campaign NAME=interleavings` tries every pair, and `PAIMON_SQL_SCHEDULES` schedules of three; the gate takes some of each.
+`make campaign NAME=interleavings` tries every pair, and `PAIMON_SQL_SCHEDULES` schedules of three; the gate some.
 """
 
 from __future__ import annotations

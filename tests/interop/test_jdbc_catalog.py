@@ -1,6 +1,6 @@
 """Java's JDBC catalog and ours in one database: rows field by field, and each opens what the other made.
 
-Java's drivers come from Maven: `make campaign NAME=java-jdbc`, or PAIMON_SQL_JDBC_DRIVERS, as `scripts/jars jdbc` prints it.
+Maven brings Java's drivers: `make campaign NAME=java-jdbc`. PAIMON_SQL_JDBC_DRIVERS is what `scripts/jars jdbc` prints.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
 
 _DRIVERS = os.environ.get("PAIMON_SQL_JDBC_DRIVERS")
 if not _DRIVERS:
-    pytest.skip(
-        "Java's drivers of SQLite and PostgreSQL are missing: make campaign NAME=java-jdbc", allow_module_level=True
-    )
+    pytest.skip("no PAIMON_SQL_JDBC_DRIVERS: make campaign NAME=java-jdbc", allow_module_level=True)
 
 _COLUMNS = {
     "paimon_tables": "table_name",

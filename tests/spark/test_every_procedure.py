@@ -1,4 +1,4 @@
-"""Every procedure runs with what `pip install paimon-sql` brings: no pandas. `make campaign NAME=wheel` runs this too."""
+"""Every procedure runs with the packages of `pip install paimon-sql`, without pandas; part of the campaign `wheel`."""
 
 from __future__ import annotations
 

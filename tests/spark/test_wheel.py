@@ -1,4 +1,4 @@
-"""The package that the other tests import: this checkout's, or with `make campaign NAME=wheel` that of an installed wheel."""
+"""The package that tests import: this checkout, or in `make campaign NAME=wheel` an installed wheel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_all_packages_come_from_one_installation() -> None:
         assert ROOT in folders
 
 
-@pytest.mark.skipif(not IS_WHEEL, reason="make test-wheel installs declared packages only")
+@pytest.mark.skipif(not IS_WHEEL, reason="make campaign NAME=wheel installs declared packages only")
 def test_only_declared_packages_are_installed() -> None:
     extras = {re.split(r"[>=<;\[ ]", r)[0] for r in requires("paimon-sql") or () if "extra ==" in r}
     assert extras > {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}

@@ -3,7 +3,7 @@
 The jars of PySpark have Hive 2.3 with Derby, an SQL database in the same process; nothing is downloaded. Derby's tables
 for locks are made first: the metastore makes the others itself.
 
-PAIMON_SQL_HIVE_JARS is the class path of another version, as `scripts/jars hive 4.0.1` prints it: `make campaign NAME=hive-versions`.
+PAIMON_SQL_HIVE_JARS is the class path of another version, as `scripts/jars hive 4.0.1` prints it.
 It has no tables for locks then: what needs them skips.
 """
 

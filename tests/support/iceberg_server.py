@@ -1,7 +1,7 @@
 """Servers of Iceberg's REST API: a small one in this process, and Apache Iceberg's own, whose jars Maven brings.
 
 The small one has pyiceberg apply what clients ask for, which checks it as Iceberg's specification says. Both let a test
-see their requests, or make them fail. PAIMON_SQL_ICEBERG_JARS is the class path that `scripts/jars iceberg 1.10.0` prints.
+see their requests, or make them fail. PAIMON_SQL_ICEBERG_JARS is what `scripts/jars iceberg 1.10.0` prints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What users' machines and sessions differ in, and the tests do not: where the machine is, how settings are spelled.
 
 A suite of VARIED runs in surroundings that its name gives, the same in every run of a commit. A number in
-PAIMON_SQL_SURROUNDINGS replaces the name: `make campaign NAME=surroundings` runs the suites with each number below COMBINATIONS.
+PAIMON_SQL_SURROUNDINGS replaces the name; `make campaign NAME=surroundings` runs each number below COMBINATIONS.
 A test of these suites that expects a zone must set it.
 """
 
