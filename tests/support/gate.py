@@ -1,7 +1,7 @@
 """The choice of the gate: which tests of the largest suites every change must pass, the same on every day.
 
-`make test` runs the tests with the mark `gate`, `make test-all` runs everything. A test of a suite below is in the gate if
-it is one of the first few of its kind, ordered by a checksum of their names: a new test moves at most one out of the gate.
+`make test` runs the tests with the mark `gate`, `make test-all` runs everything. A test of a suite below is in the gate
+if it is one of the first few of its kind, ordered by a checksum of their names: a new test moves at most one out of it.
 The kind of a test is its function and the first word of its case, so the gate has each function and each sort of case.
 All other tests are in the gate. If you change the subject of a suite, run the whole suite.
 """
