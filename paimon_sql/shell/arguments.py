@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     add("--interactive", action="store_true", help="a prompt after -e and -f")
     add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
     add("--max-rows", metavar="N", type=int, help="print N rows per result, 0: all (default: 1000; csv and json: all)")
+    add("--no-pager", action="store_true", help="at the prompt, print also what does not fit the screen")
     add("-S", "--silent", "--quiet", action="store_true", help="do not print the comments and statements of a script")
     add("-v", "--verbose", action="store_true", help="print the statements of -e, too")
     add("--debug", action="store_true", help="whole stack traces, and Spark's log")

@@ -88,6 +88,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         echo=not arguments.silent,
         verbose=arguments.verbose,
         debug=arguments.debug,
+        pages=not arguments.no_pager,
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from paimon_core.optional_packages import install_command
 from paimon_sql.preprocess import is_terminated
+from paimon_sql.shell import pager
 from paimon_sql.shell.runner import Shell
 
 try:
@@ -28,11 +31,13 @@ HELP = """Statements run when they end with ;  and may span several lines.
   CALL sys.compact('t');               maintenance
   EXPLAIN SELECT ...;                  how a query is executed
   \\x                                   rows as lines of their columns, or as a table again
+  \\pager                               results that do not fit the screen whole, or by $PAGER again
 
   Tab completes keywords and table names, Ctrl-C drops the line or stops the statement, Ctrl-D or \\q leaves.
 """
 _LEAVE = re.compile(r"\s*(?:\\q|quit|exit)\s*;?\s*", re.I)
 _VERTICAL = re.compile(r"\s*\\x\s*;?\s*", re.I)
+_PAGER = re.compile(r"\s*\\pager\s*;?\s*", re.I)
 _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 
@@ -56,7 +61,8 @@ class PlainReader:
 
 def is_complete(text: str) -> bool:
     """Whether the input is to be run as it is: a terminated statement, a command of the prompt, or nothing."""
-    return not text.strip() or any(p.fullmatch(text) for p in (_LEAVE, _HELP, _VERTICAL)) or is_terminated(text)
+    is_command = any(command.fullmatch(text) for command in (_LEAVE, _HELP, _VERTICAL, _PAGER))
+    return not text.strip() or is_command or is_terminated(text)
 
 
 def make_reader(session: Any) -> Reader:
@@ -67,6 +73,7 @@ def make_reader(session: Any) -> Reader:
 
 def run_prompt(shell: Shell, reader: Reader) -> int:
     """Reads and runs until the user leaves; the exit status."""
+    shell.pager = pager.of(shell.out, os.environ, is_typed=sys.stdin.isatty())
     shell.out.write(WELCOME if terminal is not None else WELCOME + PLAIN)
     while True:
         try:
@@ -83,6 +90,9 @@ def run_prompt(shell: Shell, reader: Reader) -> int:
             continue
         if _VERTICAL.fullmatch(text):
             shell.toggle_vertical()
+            continue
+        if _PAGER.fullmatch(text):
+            shell.toggle_pager()
             continue
         try:
             shell.run_script(text)

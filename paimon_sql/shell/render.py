@@ -42,7 +42,7 @@ def table(result: Result) -> str:
     cells = [[_one_line(text) for text in row] for row in [list(result.columns), *texts]]
     if not is_single:
         cells = [list(map(_cut, row)) for row in cells]
-    widths = [max(_width(row[i]) for row in cells) for i in range(len(result.columns))]
+    widths = [max(text_width(row[i]) for row in cells) for i in range(len(result.columns))]
     rights = [is_number(kind) for kind in result.kinds]
     lines = [" " + " | ".join(map(_pad, row, widths, rights)) for row in cells]
     lines.insert(1, "+".join("-" * (width + 2) for width in widths))
@@ -52,7 +52,7 @@ def table(result: Result) -> str:
 def vertical(result: Result) -> str:
     """Each row as lines of a column's name and its value, which is not cut: for rows wider than the screen."""
     names = [_one_line(name) for name in result.columns]
-    width = max(map(_width, names), default=0)
+    width = max(map(text_width, names), default=0)
     lines: list[str] = []
     for number, texts in enumerate(result.texts(), 1):
         lines.append(f"-[ row {number} ]".ljust(width + 3, "-"))
@@ -100,11 +100,11 @@ def _one_line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    if _width(text) <= MAX_CELL_WIDTH:
+    if text_width(text) <= MAX_CELL_WIDTH:
         return text
     kept, width = "", 1
     for character in text:
-        width += _width(character)
+        width += text_width(character)
         if width > MAX_CELL_WIDTH:
             break
         kept += character
@@ -112,11 +112,11 @@ def _cut(text: str) -> str:
 
 
 def _pad(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(text))
+    blanks = " " * (width - text_width(text))
     return blanks + text if right else text + blanks
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     """Terminal columns: two for wide East Asian characters, none for combining ones."""
     if text.isascii():
         return len(text)

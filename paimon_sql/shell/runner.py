@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 import traceback
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from paimon_core.time_zones import time_zone
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
+from paimon_sql.shell.pager import Pager, fits
 from paimon_sql.shell.render import FORMATS, Result
 
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
@@ -31,6 +33,7 @@ class Options:
     echo: bool = True  # print the comments and statements of scripts
     verbose: bool = False  # print the statements of the command line, too
     debug: bool = False  # print whole stack traces
+    pages: bool = True  # at a prompt, show what does not fit the screen by a pager
 
     @property
     def is_for_people(self) -> bool:
@@ -42,6 +45,7 @@ class Shell:
 
     def __init__(self, session: Any, out: TextIO, err: TextIO, options: Options):
         self.session, self.out, self.err, self.options = session, out, err, options
+        self.pager: Pager | None = None  # of a prompt
         self._sources: list[str] = []  # the scripts that run now by SOURCE, the innermost last
 
     def run_script(self, text: str, name: str = "") -> int:
@@ -86,6 +90,11 @@ class Shell:
         self.options = replace(self.options, output=output)
         self._print(f"Rows are printed as {'a table' if output == 'table' else 'lines of their columns'}.\n")
 
+    def toggle_pager(self) -> None:
+        """Print results that do not fit the screen whole from now on, or show them by the pager again."""
+        self.options = replace(self.options, pages=not self.options.pages)
+        self._print(f"Results that do not fit the screen are {'' if self.options.pages else 'not '}paged.\n")
+
     def _clear_progress(self) -> None:
         """Take away the bar that Spark has drawn for the jobs of a statement that was cancelled."""
         if self.err.isatty():
@@ -126,16 +135,23 @@ class Shell:
         shown = rows[:limit] if limit else rows
         kinds = [field.dataType for field in frame.schema.fields]
         result = Result(columns=frame.columns, kinds=kinds, rows=shown, zone=self._zone())
-        self._print(FORMATS[self.options.output](result))
         more = len(rows) > len(shown)
-        if self.options.is_for_people:
-            self._print(f"{_footer(len(shown), more, started)}\n\n")
-        elif more:
+        footer = f"{_footer(len(shown), more, started)}\n\n" if self.options.is_for_people else ""
+        self._show(FORMATS[self.options.output](result) + footer)
+        if more and not footer:
             self.err.write(f"only the first {limit} rows; --max-rows 0 prints all\n")
 
     def _zone(self) -> tzinfo | None:
         conf = getattr(self.session, "conf", None)
         return time_zone(conf.get("spark.sql.session.timeZone")) if conf is not None else None
+
+    def _show(self, text: str) -> None:
+        """Prints the result of a statement, by the pager where a typed statement has more than the screen."""
+        if self.pager is None or not self.options.pages or self._sources or fits(text, *shutil.get_terminal_size()):
+            self._print(text)
+        elif not self.pager.show(visible(text)):
+            self._print(text)
+            self.err.write(f"The pager cannot be run: {self.pager.command}. Set PAGER, or switch it off by \\pager.\n")
 
     def _print(self, text: str) -> None:
         self.out.write(visible(text) if self.out.isatty() else text)

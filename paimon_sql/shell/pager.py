@@ -1,0 +1,73 @@
+"""The pager: a program of the user's that shows what does not fit the screen."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import TextIO
+
+from paimon_sql.shell.render import text_width
+
+_MISSING = (126, 127)  # the exit statuses of a shell that cannot run a command
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """A command of the user's shell, and the variables that it sees."""
+
+    command: str
+    variables: Mapping[str, str]
+
+    def show(self, text: str) -> bool:
+        """Show a text until the user leaves it; False if the command cannot be run. Ctrl-C reaches the pager alone."""
+        previous = signal.signal(signal.SIGINT, _pass)  # a handler, unlike SIG_IGN, is not the pager's, too
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", self.command],
+                stdin=subprocess.PIPE,
+                env=self.environment(),
+                text=True,
+                encoding="utf-8",
+            )
+            try:
+                process.communicate(text)
+            except BrokenPipeError:  # the user has seen enough
+                process.wait()
+        except OSError:
+            return False
+        finally:
+            signal.signal(signal.SIGINT, previous)
+        return process.returncode not in _MISSING
+
+    def environment(self) -> dict[str, str]:
+        """The variables; `less` leaves rows whole, ends by itself behind a short text, and leaves it on the screen."""
+        return {"LESS": "FSX", **self.variables}
+
+
+def _pass(_number: int, _frame: FrameType | None) -> None:
+    pass
+
+
+def of(
+    out: TextIO,
+    variables: Mapping[str, str],
+    *,
+    is_typed: bool,
+    find: Callable[[str], str | None] = shutil.which,
+) -> Pager | None:
+    """The pager for an output: `$PAGER`, else `less`; None if the output is not a terminal, or `$PAGER` is empty.
+    `is_typed` says that the input comes from a terminal, too."""
+    if not (is_typed and out.isatty()) or variables.get("TERM") == "dumb":
+        return None
+    command = variables.get("PAGER", "less" if find("less") else "").strip()
+    return Pager(command, variables) if command not in ("", "cat") else None
+
+
+def fits(text: str, columns: int, lines: int) -> bool:
+    """Whether a text fits the screen with the prompt below it."""
+    rows = text.splitlines()
+    return len(rows) < lines and all(text_width(row) <= columns for row in rows)
