@@ -1,7 +1,7 @@
 """Plain English, counted: the patterns of CONTRIBUTING's rules in docstrings, comments, texts of errors and docs.
 
-The script fails if a pattern occurs more often than its bound in plain_english.toml. A change that removes some lowers the
-bounds; no change raises them. `--list PATTERN` prints each occurrence of a pattern, `--list all` of every pattern.
+The script fails if a pattern occurs more often than its bound in plain_english.toml. A change that removes some lowers
+the bounds; no change raises them. `--list PATTERN` prints each occurrence of a pattern, `--list all` of every pattern.
 """
 
 from __future__ import annotations
