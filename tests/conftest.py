@@ -40,14 +40,15 @@ FIRST = (
 )
 LAST = ("tests/simulation/", "tests/unit/")
 _BY_ITSELF = "::test_histories["  # of tests/simulation, without fixtures
+_ZOO = "tests/interop/zoo/test_zoo.py"  # without a JVM
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process, which makes its fixtures once; all of interop in one, with one JVM for Java."""
+    """A file runs in one process, which makes its fixtures once; all of interop with Java in one, with one JVM."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if file.startswith("tests/simulation/") and _BY_ITSELF in nodeid:
+        if file == _ZOO or (file.startswith("tests/simulation/") and _BY_ITSELF in nodeid):
             return nodeid
         return "interop" if "tests/interop/" in file else file
 

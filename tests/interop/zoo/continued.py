@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,18 +45,19 @@ LOGS = (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG)
 
 
 class Continued:
-    """One table in a warehouse, opened anew for each step."""
+    """One table in a warehouse, opened anew for each change, so that what was written is read from the disk."""
 
     def __init__(self, warehouse: Path, name: str, database: str = DATABASE):
         self._warehouse, self._identifier = warehouse, Identifier(database, name)
+        self._catalog = load_catalog({"warehouse": str(warehouse)})
+
+    def _open_anew(self) -> None:
+        """Forget what is kept of the table's files."""
+        self._catalog = load_catalog({"warehouse": str(self._warehouse)})
 
     @property
     def table(self) -> Table:
         return self._catalog.load_table(self._identifier)
-
-    @property
-    def _catalog(self) -> Any:
-        return load_catalog({"warehouse": str(self._warehouse)})
 
     # reading
 
@@ -129,6 +129,7 @@ class Continued:
         writer = open_writer(table.write_store(overwrites=False), sequence_start=start, base=base)
         writer.write(rows)
         insert_rows(table, writer.finish(), CommitInfo(user="zoo"), TextExecutor())
+        self._open_anew()
 
     def updated_column(self) -> DataField | None:
         """A column that an UPDATE may set to NULL: none of a key, and not what orders rows."""
@@ -181,6 +182,7 @@ class Continued:
             start = table.max_sequence_number() + 1
             results.append(write_changes(changes_store(table.store, rules), rules, batches, sequence_start=start))
         RowLevelStatement(table, rules, TextExecutor()).commit(results)
+        self._open_anew()
 
     def compact(self) -> None:
         """CALL sys.compact."""
@@ -189,14 +191,18 @@ class Continued:
         messages = run_job(compaction_job(table.store, buckets, Strategy.FULL))
         if messages:
             table.commit_or_abort(messages, CommitInfo(user="zoo"))
+            self._open_anew()
 
     def add_column(self, name: str) -> None:
         self._catalog.alter_table(self._identifier, [AddColumn((name,), BIGINT)])
+        self._open_anew()
 
     def expire(self) -> int:
         """Keep the latest snapshot only; how many went."""
         retention = Retention(least=1, most=1, older_than=FOREVER, limit=1000)
-        return expire_snapshots(self.table.store, retention, 0)
+        gone = expire_snapshots(self.table.store, retention, 0)
+        self._open_anew()
+        return gone
 
     def remove_orphans(self) -> tuple[str, ...]:
         return remove_orphans(self.table.store, FOREVER).paths

@@ -13,6 +13,9 @@ import pyarrow as pa
 
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 Rows = list[list[Any]]
+# where a writer reads otherwise than others do, by table: Java before 2.0 takes a ROW of NULLs in Parquet for NULL, and
+# the order of a set is nobody's
+_NULL_ROWS, _SETS = ("nested_parquet",), ("me_collect",)
 
 
 def shown_rows(batches: Iterable[pa.RecordBatch]) -> Rows:
@@ -23,6 +26,15 @@ def shown_rows(batches: Iterable[pa.RecordBatch]) -> Rows:
 def in_order(rows: Iterable[Any]) -> Rows:
     """The rows in the order of their texts."""
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def comparable(table: str, rows: Rows) -> Rows:
+    """Rows in one order, and in one form of what writers read differently."""
+    if table in _NULL_ROWS:
+        rows = [[None if isinstance(v, list) and v and not any(v) else v for v in row] for row in rows]
+    if table in _SETS:
+        rows = [[sorted(v) if isinstance(v, list) else v for v in row] for row in rows]
+    return in_order(rows)
 
 
 def _column(column: pa.Array) -> list[Any]:
