@@ -12,6 +12,18 @@ SECRET_NAMES = (
 )
 REDACTED = "*********(redacted)"  # as Spark writes it
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
+# the part of an option's name that names columns: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`
+_COLUMNS = re.compile(r"\A(?:table-default\.)?(?:(?:fields|file-index)\..*\.|(?P<before>parquet\.[^#]*)#.*)", re.DOTALL)
+# settings of how a token is obtained, which hold none
+_HARMLESS = frozenset(
+    (
+        "data-token.enabled",
+        "dlf.token-ecs-metadata-url",
+        "dlf.token-ecs-role-name",
+        "dlf.token-loader",
+        "token.provider",
+    )
+)
 _USER = re.compile(r"(?<=://)[^/?#@\s]*:[^/?#@\s]*(?=@)")
 _PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
 _LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
@@ -20,13 +32,13 @@ _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # of parameters
 
 
 def is_secret(name: str) -> bool:
-    """Whether an option of this name holds a secret."""
-    return _NAME.search(name) is not None
+    """Whether an option of this name holds a secret. A column that the name names may be called `token_count`."""
+    return name not in _HARMLESS and _NAME.search(_COLUMNS.sub(r"\g<before>", name)) is not None
 
 
 def may_hold_secret(text: str) -> bool:
     """Whether a statement looks as if it held one."""
-    return is_secret(text) or without_secrets(text) != text
+    return _NAME.search(text) is not None or without_secrets(text) != text
 
 
 def redacted(options: Mapping[str, str]) -> dict[str, str]:

@@ -16,8 +16,6 @@ from paimon_core.secrets import is_secret, without_secrets
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 _PASSTHROUGH = "fsspec."
-# what names columns in an option's name: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`
-_COLUMNS = re.compile(r"\A(?:fields|file-index)\..*|\A(parquet\.[^#]*)#.*", re.DOTALL)
 _PREFIXES = {
     "s3": ("fs.s3a.", "s3a.", "fs.s3.", "s3."),
     "s3a": ("fs.s3a.", "s3a.", "fs.s3.", "s3."),
@@ -56,8 +54,8 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
     """Raises `InvalidOptionError` if options of a table are secrets, whatever they are for: whoever reads the table can
-    read its schema. A column that an option names may be called `token_count`."""
-    if found := sorted(k for k in options if is_secret(_COLUMNS.sub(r"\1", k))):
+    read its schema."""
+    if found := sorted(k for k in options if is_secret(k)):
         raise InvalidOptionError(
             f"Table {table} cannot have the option {found[0]!r}: a table's options are in a file that everyone reads "
             f"who reads the table. Give it to the catalog, as spark.sql.catalog.NAME.{found[0]}."

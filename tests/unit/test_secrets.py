@@ -25,6 +25,9 @@ NAMES = (
 )
 
 
+NAMES += " fields.k.password file-index.bloom-filter.k.token table-default.s3.secret-key parquet.encryption.key#k"
+
+
 @pytest.mark.parametrize("name", NAMES.split())
 def test_secret_names(name: str) -> None:
     assert is_secret(name) and redacted({name: "x"}) == {name: REDACTED}
@@ -32,7 +35,12 @@ def test_secret_names(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ("primary-key", "bucket-key", "s3.endpoint", "fsspec.keys_only", "fields.k.ignore-retract", "sasl", "session.x"),
+    (
+        *("primary-key", "bucket-key", "s3.endpoint", "fsspec.keys_only", "fields.k.ignore-retract", "sasl"),
+        *("session.x", "fields.token_count.aggregate-function", "fields.a,password.sequence-group"),
+        *("file-index.bloom-filter.session_token.fpp", "parquet.bloom.filter.enabled#api_key"),
+        *("table-default.fields.secret.stats-mode", "token.provider", "data-token.enabled", "dlf.token-loader"),
+    ),
 )
 def test_other_names(name: str) -> None:
     assert not is_secret(name) and redacted({name: "a?b=c"}) == {name: "a?b=c"}
