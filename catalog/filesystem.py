@@ -91,7 +91,8 @@ class FileSystemCatalog:
                 raise DatabaseExistsError(f"Database {name} already exists.")
             self.io.make_dirs(path)
         if properties:
-            _LOG.warning("A filesystem catalog keeps no database properties: %s are dropped.", ", ".join(properties))
+            names = ", ".join(sorted(properties))
+            _LOG.warning("Database %s is created without %s: a filesystem catalog keeps no properties.", name, names)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(name)

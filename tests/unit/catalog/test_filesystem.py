@@ -343,3 +343,12 @@ def test_a_folder_beside_which_nobody_may_look(tmp_path: Path) -> None:
     assert catalog.table_exists(stored.T) and not catalog.table_exists(Identifier("default", "other"))
     with pytest.raises(TableNotFoundError):
         catalog.load_table(Identifier("default", "other"))
+
+
+def test_properties_of_a_database_are_dropped_by_name(catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+    """As Java does: with a warning, and the database is there."""
+    catalog.create_database("plain", {})
+    assert caplog.text == ""
+    catalog.create_database("shop", {"team": "x", "comment": "for orders"})
+    assert "Database shop is created without comment, team:" in caplog.text and "orders" not in caplog.text
+    assert catalog.database_exists("shop") and "comment" not in catalog.database_properties("shop")
