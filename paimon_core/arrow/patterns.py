@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidOptionError
+
+# everything before a `\Q` without its `\E`
+_NO_QUOTE = re.compile(r"\A(?:\\Q.*?\\E|\\(?!Q).|[^\\])*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +24,21 @@ class Pattern:
 
     @staticmethod
     def of(argument: str, text: str) -> Pattern:
-        """Raises `InvalidOptionError` for what is not a regular expression."""
+        """Raises `InvalidOptionError` for what is not a regular expression, alone and as a part of another one."""
+        pattern = Pattern(text)
         try:
-            pc.match_substring_regex(pa.array([""]), text)
-        except pa.ArrowInvalid as e:
+            pattern.finds([""])
+            pattern.matches([""])
+        except (pa.ArrowInvalid, UnicodeEncodeError) as e:
             raise InvalidOptionError(
                 f"{argument} cannot be {text!r}: it is not a regular expression ({str(e).partition(chr(10))[0]}). "
                 "Backreferences and (?=…), (?!…), (?<…) are not taken."
             ) from e
-        return Pattern(text)
+        return pattern
 
     def matches(self, texts: Sequence[str]) -> list[bool]:
         """Which texts match as a whole."""
-        return self._found(texts, f"\\A(?:{self.text})\\z")
+        return self._found(texts, f"\\A(?:{_closed(self.text)})\\z")
 
     def finds(self, texts: Sequence[str]) -> list[bool]:
         """Which texts have a part that matches."""
@@ -42,3 +48,9 @@ class Pattern:
     def _found(texts: Sequence[str], expression: str) -> list[bool]:
         found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), expression).to_pylist()
         return found
+
+
+def _closed(text: str) -> str:
+    """The expression with an end for its last `\\Q`, after which all else is text."""
+    rest = _NO_QUOTE.sub("", text)
+    return f"{text}\\E" if rest.startswith("\\Q") else text
