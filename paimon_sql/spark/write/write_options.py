@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from reprlib import repr as shortened
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -116,8 +117,28 @@ def static_partition(schema: TableSchema, given: Mapping[str, str], zone: tzinfo
     if text is None:
         return None
     by_name = {f.name.lower(): f for f in schema.partition_fields}
-    values = {by_name[name.lower()]: value for name, value in json.loads(text).items()}
+    texts = _texts(text)
+    if any(name.lower() not in by_name for name in texts):
+        raise _not_a_partition(text)
+    values = {by_name[name.lower()]: value for name, value in texts.items()}
     return equals([f.name for f in values], [_value(f, v, zone) for f, v in values.items()])
+
+
+def _texts(text: str) -> dict[str, str | None]:
+    try:
+        node = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise _not_a_partition(text) from e
+    if not isinstance(node, dict) or not all(isinstance(value, str | None) for value in node.values()):
+        raise _not_a_partition(text)
+    return node
+
+
+def _not_a_partition(text: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"Option '{STATIC_PARTITION}' cannot be {shortened(text)}, which does not name a partition of the table: leave "
+        "it out, it is for statements. Name the partition in INSERT OVERWRITE … PARTITION (…)."
+    )
 
 
 def without_own(given: Mapping[str, str]) -> dict[str, str]:

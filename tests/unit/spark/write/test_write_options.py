@@ -96,3 +96,9 @@ def test_moments_of_a_static_partition_are_in_the_zone() -> None:
     assert static_partition(local, given, timezone(timedelta(hours=8))) == static_partition(
         local, of_overwrite(False, {"p0": "1970-01-01 00:00:00"}), UTC
     )
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", "null", '{"p0": 1}', '{"x": "1"}', '{"p0": []}', "[" * 100_000])
+def test_a_user_s_own_text_as_a_static_partition_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"paimon-sql\.static-partition.* does not name a partition"):
+        static_partition(schema("INT"), {"paimon-sql.static-partition": text}, UTC)
