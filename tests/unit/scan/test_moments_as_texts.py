@@ -18,9 +18,11 @@ from paimon_core.scan.changes.increment import increment_of_options
 from paimon_core.scan.streams.history import History
 from paimon_core.scan.streams.starts import starting_position
 from paimon_core.scan.time_travel import snapshot_of_options
+from paimon_core.spec.types import DataField, Kind, TimeType
+from paimon_core.spec.value_texts import cast_text
 from paimon_core.table import Table
 from paimon_core.time_zones import time_zone
-from paimon_sql.procedures.arguments import epoch_millis
+from paimon_sql.procedures.arguments import epoch_millis, partition_value
 from paimon_sql.shell.values import as_text
 from tests.support import stored
 from tests.unit.shell.fakes import kind
@@ -59,7 +61,7 @@ def _table(warehouse: str, moments: list[datetime]) -> Table:
     """A table with a snapshot of each moment."""
     table = stored.create_table(warehouse, write_only="true")
     for number, moment in enumerate(moments):
-        with time_machine.travel(moment, tick=False):
+        with time_machine.travel(moment.timestamp(), tick=False):  # a datetime would bring its zone, too
             stored.insert(table, [(number, "x")])
     return stored.open_table(warehouse)
 
@@ -67,6 +69,15 @@ def _table(warehouse: str, moments: list[datetime]) -> Table:
 def _expected(text: str, zone: tzinfo) -> int:
     """Epoch milliseconds, by `zoneinfo`."""
     return _millis(datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC))
+
+
+def _is_repeated(moment: datetime) -> bool:
+    """Whether this machine's clock shows a moment's wall clock twice."""
+    before, shown, after = (
+        datetime.fromtimestamp((moment + timedelta(hours=h)).timestamp()).replace(fold=0)  # noqa: DTZ006  the machine's
+        for h in (-1, 0, 1)
+    )
+    return shown in (before, after)
 
 
 def _read(table: Table, text: str, zone: tzinfo) -> int:
@@ -103,5 +114,24 @@ def test_every_door_means_the_same_moment(warehouse: str, name: str) -> None:
         assert epoch_millis("older_than", text, zone) == meant
     shown = table.system_table("snapshots", zone).column("commit_time").to_pylist()
     assert shown == [m.astimezone(zone).replace(tzinfo=None) for m in moments]
+    made = set(table.system_table("files", zone).column("creation_time").to_pylist())  # kept as the machine's clock
+    assert {s for m, s in zip(moments, shown, strict=True) if not _is_repeated(m)} <= made
     collected = [datetime.fromtimestamp(t // 1000) for t in times]  # as PySpark gives moments
     assert [as_text(c, kind("timestamp"), zone) for c in collected] == [str(w) for w in shown]
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_a_partition_means_the_moment_that_its_text_means(name: str) -> None:
+    """In the session's zone, as in SQL: what a system table shows comes back as the same partition."""
+    zone, changes = time_zone(name), ZONES[name] or _USUAL
+    instant = DataField(id=0, name="ts", type=TimeType(Kind.TIMESTAMP_LTZ, precision=3))
+    plain = DataField(id=0, name="ts", type=TimeType(Kind.TIMESTAMP, precision=3))
+    for moment in (change + step for change in changes for step in _STEPS):
+        wall = moment.astimezone(zone).replace(tzinfo=None)
+        for text in (str(wall), str(wall + timedelta(hours=1))):
+            assert partition_value(instant, text, zone) == (_expected(text, zone), 0), text
+            assert partition_value(plain, text, zone) == (_expected(text, UTC), 0), text
+        shown = cast_text(instant.type, (_millis(moment), 0), zone)
+        assert shown == f"{wall}.000"
+        is_second = moment.astimezone(zone).fold
+        assert is_second or partition_value(instant, shown, zone) == (_millis(moment), 0)
