@@ -41,7 +41,8 @@ def test_columns(spark: Any) -> None:
     found = json.loads(row.colstat)
     assert (row[:3], list(found)) == ((2, 0, 2), [c.strip("`") for c in COLUMNS])
     bounds = {c: (v.get("min"), v.get("max"), v["nullCount"], v["maxLen"]) for c, v in found.items()}
-    moments = "2020-01-02 03:04:05.500000", "2020-01-02 03:04:05.000000"
+    utc = "date_format(to_utc_timestamp(ts, current_timezone()), 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+    moments = spark.sql(f"SELECT {utc} FROM t WHERE k = 1").first()[0], "2020-01-02 03:04:05.000000"
     assert bounds == {
         "k": ("1", "2", 0, 4),
         "s": (None, None, 1, 3),
@@ -68,6 +69,7 @@ def test_columns(spark: Any) -> None:
     moment = "timestamp_ntz'2020-01-02 03:04:05'"
     for condition in (f"= {moment}", f"<= {moment}", f"IN ({moment}, timestamp_ntz'2021-01-01 00:00:00')", "= n"):
         assert len(spark.sql(f"SELECT k FROM t WHERE n {condition}").collect()) == 1, condition
+    assert len(spark.sql(f"SELECT k FROM t WHERE ts = {COLUMNS['ts']} AND ts <= {COLUMNS['ts']}").collect()) == 1
     assert len(spark.sql("SELECT a.k FROM t a JOIN t b ON a.n = b.n").collect()) == 1
     about = spark.sql("EXPLAIN COST SELECT k FROM t WHERE k = 1").collect()[0][0]
     assert "rowCount=1" in about and "rowCount=2" in about
