@@ -58,18 +58,43 @@ def unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
+def nested_parts(text: str, data_type: DataType) -> list[tuple[str, DataType]] | None:
+    """The constants in the constant of an ARRAY, MAP (keys and values in turn) or ROW, each with its type.
+
+    None for another type, or a text that does not have this form. A ROW without parts has NULL in all fields.
+    """
+    try:
+        return _nested(text.strip(), data_type)
+    except InvalidDataError:
+        return None
+
+
+def _nested(text: str, data_type: DataType) -> list[tuple[str, DataType]] | None:
+    match data_type:
+        case CollectionType(kind=Kind.ARRAY, element=element):
+            return [(part, element) for part in _parts(text, "array", "[")]
+        case MapType(key=key, value=value):
+            parts = _parts(text, "map", "{")
+            if text.startswith("{"):
+                parts = [side for part in parts for side in _ARROW.split(part, maxsplit=1)]
+            if len(parts) % 2:
+                raise InvalidDataError("a key has no value")
+            return [(part, value if i % 2 else key) for i, part in enumerate(parts)]
+        case RowType(fields=fields):
+            parts = _parts(text, "struct", "{") or ["null"] * len(fields)
+            if len(parts) != len(fields):
+                raise InvalidDataError(f"it has {len(parts)} fields instead of {len(fields)}")
+            return [(part, field.type) for part, field in zip(parts, fields, strict=True)]
+    return None
+
+
 def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
     text = text.strip()
     if text.lower() == "null":
         return pa.nulls(1, arrow_type(data_type))
-    match data_type:
-        case CollectionType(kind=Kind.ARRAY, element=element):
-            values = _joined([_value(part, element, zone) for part in _parts(text, "array", "[")], element)
-            return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(arrow_type(data_type))
-        case MapType():
-            return _map(text, data_type, zone)
-        case RowType(fields=fields):
-            return _struct(text, fields, zone).cast(arrow_type(data_type))
+    parts = _nested(text, data_type)
+    if parts is not None:
+        return _of_parts([_value(part, kind, zone) for part, kind in parts], data_type).cast(arrow_type(data_type))
     if not can_cast(STRING, data_type):
         raise InvalidDataError("columns of this type have no default value")
     text = unquoted(text)
@@ -84,23 +109,16 @@ def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
     return value
 
 
-def _map(text: str, data_type: MapType, zone: tzinfo | None) -> pa.Array:
-    parts = _parts(text, "map", "{")
-    if text.startswith("{"):
-        parts = [side for part in parts for side in _ARROW.split(part, maxsplit=1)]
-    if len(parts) % 2:
-        raise InvalidDataError("a key has no value")
-    keys = _joined([_value(p, data_type.key, zone) for p in parts[::2]], data_type.key)
-    items = _joined([_value(p, data_type.value, zone) for p in parts[1::2]], data_type.value)
-    return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items).cast(arrow_type(data_type))
-
-
-def _struct(text: str, fields: tuple[DataField, ...], zone: tzinfo | None) -> pa.Array:
-    parts = _parts(text, "struct", "{")
-    if parts and len(parts) != len(fields):
-        raise InvalidDataError(f"it has {len(parts)} fields instead of {len(fields)}")
-    values = [_value(p, f.type, zone) for p, f in zip(parts or ["null"] * len(fields), fields, strict=True)]
-    return pa.StructArray.from_arrays(values, names=[f.name for f in fields])
+def _of_parts(values: list[pa.Array], data_type: DataType) -> pa.Array:
+    match data_type:
+        case CollectionType(element=element):
+            return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), _joined(values, element))
+        case MapType(key=key, value=value):
+            keys, items = _joined(values[::2], key), _joined(values[1::2], value)
+            return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items)
+        case RowType(fields=fields):
+            return pa.StructArray.from_arrays(values, names=[f.name for f in fields])
+    raise AssertionError(data_type)
 
 
 def _joined(values: list[pa.Array], data_type: DataType) -> pa.Array:

@@ -24,7 +24,7 @@ from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import _parse_datatype_json_string
 
-from paimon_core.arrow.default_values import unquoted
+from paimon_core.arrow.default_values import nested_parts, unquoted
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec import types as paimon
 from paimon_core.spec.types import Kind
@@ -33,6 +33,11 @@ from paimon_sql.preprocess.quoting import quoted_text
 _CHARACTERS = re.compile(r'"(?:var)?char\(\d+\)"')
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?")
 _TYPED_LITERALS = {Kind.DATE: "DATE", Kind.TIMESTAMP: "TIMESTAMP_NTZ", Kind.TIMESTAMP_LTZ: "TIMESTAMP"}
+_NUMBERS = frozenset(
+    (*(Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL), *(Kind.FLOAT, Kind.DOUBLE, Kind.TIME))
+)
+_BOOLEANS = ("true", "false")
+_CONSTRUCTORS = {Kind.ARRAY: "ARRAY", Kind.MAP: "MAP", Kind.ROW: "STRUCT"}
 _SIMPLE: dict[Kind, type[spark.DataType]] = {
     Kind.BOOLEAN: spark.BooleanType,
     Kind.TINYINT: spark.ByteType,
@@ -119,23 +124,32 @@ def _struct_field(field: paimon.DataField) -> spark.StructField:
 
 
 def default_sql(field: paimon.DataField) -> str:
-    """The default of a column as an SQL expression of the column's type; NULL where it has none.
+    """The default of a column as an SQL literal of the column's type; NULL if the column has none.
 
-    A schema keeps the text of a value, which Paimon's engines cast to the type. Spark would take it for an expression.
+    A schema keeps the text of a value, which Paimon's engines cast to the type. The text never becomes an expression:
+    whoever writes a schema would run functions in the sessions of its readers. A text that is not a value of the type
+    becomes a cast, which fails where the default is used.
     """
-    text = (field.default or "null").strip()
+    return _literal(field.default or "null", field.type)
+
+
+def _literal(text: str, data_type: paimon.DataType) -> str:
+    text = text.strip()
     if text.lower() == "null":
         return "NULL"
-    value, kind = unquoted(text), field.type.kind
+    parts = nested_parts(text, data_type)
+    if parts is not None:
+        return f"{_CONSTRUCTORS[data_type.kind]}({', '.join(_literal(*part) for part in parts)})"
+    value, kind = unquoted(text), data_type.kind
     if kind in (Kind.CHAR, Kind.VARCHAR):
         return quoted_text(value)
-    if kind in (Kind.BINARY, Kind.VARBINARY):
+    if kind in (Kind.BINARY, Kind.VARBINARY, Kind.BLOB):
         return f"X'{value.encode().hex()}'"
     if kind in _TYPED_LITERALS:
         return f"{_TYPED_LITERALS[kind]} {quoted_text(value)}"
-    if kind in (Kind.FLOAT, Kind.DOUBLE) and not _NUMBER.fullmatch(value):  # Infinity, NaN
-        return f"CAST({quoted_text(value)} AS {kind.value})"
-    return text if kind in paimon.NESTED_KINDS else value
+    if (kind in _NUMBERS and _NUMBER.fullmatch(value)) or (kind is Kind.BOOLEAN and value.lower() in _BOOLEANS):
+        return value
+    return f"CAST({quoted_text(value)} AS {to_spark(data_type).simpleString().upper()})"
 
 
 def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:

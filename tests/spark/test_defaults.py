@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
+import shutil
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +78,22 @@ def test_system_tables_by_a_text(spark: Any) -> None:
     spark.sql("INSERT INTO s VALUES (1)")
     for name in ("'s$snapshots'", "'default.s$snapshots'", "'paimon.default.' || 's$snapshots'"):
         assert spark.sql(f"SELECT snapshot_id FROM IDENTIFIER({name})").collect()[0][0] == 1
+
+
+def test_texts_of_other_writers_are_constants(spark: Any, warehouse: str) -> None:
+    """Whoever can write a schema must not run functions in the sessions that read it."""
+    spark.sql("CREATE TABLE made (id INT, a ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<x: INT, y: STRING>)")
+    hostile = "java_method('java.lang.System', 'setProperty', 'paimon.default', 'ran')"
+    folder = Path(warehouse, "default.db")
+    for name, texts in (("foreign", {"a": "[1, 2]", "m": "{k -> 1}", "s": "{5, it's}"}), ("hostile", {"id": hostile})):
+        shutil.copytree(folder / "made", folder / name)
+        file = folder / name / "schema" / "schema-0"
+        schema = json.loads(file.read_text())
+        for field in schema["fields"]:
+            field |= {"defaultValue": texts[field["name"]]} if field["name"] in texts else {}
+        file.write_text(json.dumps(schema))
+    spark.sql("INSERT INTO foreign (id) VALUES (1)")
+    assert spark.sql("SELECT a, m, s.x, s.y FROM foreign").first() == ([1, 2], {"k": 1}, 5, "it's")
+    with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
+        spark.sql("INSERT INTO hostile (a) VALUES (array(2))")
+    assert spark._jvm.java.lang.System.getProperty("paimon.default") is None
