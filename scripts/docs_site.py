@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the README as the site's first page, and what pages link to outside of docs/."""
+"""A hook of MkDocs: add the pages that are kept beside docs/, and the files outside of docs/ that pages link to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-PAGES = {"README.md": "index.md", "CHANGELOG.md": "CHANGELOG.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
+PAGES = {"README.md": "about.md", "CHANGELOG.md": "CHANGELOG.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
 PAGES |= {"SECURITY.md": "SECURITY.md"}
 _LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
 

@@ -1,4 +1,4 @@
-"""What a version of Spark cannot do, whatever we do: one table, which README.md shows and the tests hold.
+"""The gaps of older versions of Spark: one table, which docs/spark-versions.md shows.
 
 A statement that asks for what its Spark lacks is refused in the words of this table.
 """
