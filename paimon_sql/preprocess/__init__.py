@@ -20,7 +20,7 @@ from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit, Rewriting
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import Tokens, tokenize
+from paimon_sql.preprocess.lexing import Tokens, tokenize, without_dollar_strings
 from paimon_sql.preprocess.rules import EDITS, VALUES
 from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.rules.python_functions import python_function
@@ -110,7 +110,7 @@ def rewrite(text: str) -> str:
 
 def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> Script:
     """A text that is one `BEGIN … END`: each statement and condition in it is preprocessed as if it stood alone."""
-    tokens = tokenize(text)
+    tokens = tokenize(without_dollar_strings(text))
     block = None if tokens is None else read_block(tokens)
     if tokens is None or block is None or not block.is_whole:
         return Script(Rewriting(text))

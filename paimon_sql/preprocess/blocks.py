@@ -12,6 +12,7 @@ _NESTED = frozenset({"BEGIN", "IF", "CASE", "WHILE", "REPEAT", "LOOP", "FOR"})
 _CONDITIONS = {"IF": "THEN", "ELSEIF": "THEN", "WHEN": "THEN", "WHILE": "DO", "FOR": "DO", "UNTIL": "END"}
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 _ENDS = frozenset({";", "", *_NESTED})
+_BEFORE_NAMES = frozenset({"AS", ".", ",", "(", "=", "<", ">", "FROM", "JOIN", "INTO", "TABLE", "UPDATE", "SET"})
 
 Span = tuple[int, int]  # the index of the first token, and the index behind the last one
 
@@ -27,18 +28,21 @@ class Block:
 
 
 def read_block(tokens: Tokens, first: int = 0) -> Block | None:
-    """The block that begins at a token; None if none begins there."""
+    """The block that begins at a token; None if none begins there. In Spark's grammar a `;` ends each statement of a
+    block, so an END inside of a statement is a name. If there is no END outside of one, a `;` is missing."""
     symbols = tokens.symbols
     if first >= len(symbols) or symbols[first] != "BEGIN" or symbols[first + 1 : first + 2] in ([";"], []):
         return None
-    return _Reader(tokens, first).read()
+    block = _Reader(tokens, first).read()
+    return block if block.is_whole else _Reader(tokens, first, is_lenient=True).read()
 
 
 class _Reader:
     """Reads one block; `opened` counts what is not closed yet."""
 
-    def __init__(self, tokens: Tokens, first: int) -> None:
+    def __init__(self, tokens: Tokens, first: int, *, is_lenient: bool = False) -> None:
         self.tokens, self.symbols, self.index, self.opened = tokens, tokens.symbols, first, 0
+        self.is_lenient = is_lenient
         self.parts: list[Span] = []
 
     def read(self) -> Block:
@@ -112,17 +116,20 @@ class _Reader:
             self.index += 1
 
     def _statement(self) -> None:
-        """Reads an ordinary statement with its `;`, which Spark asks for, or up to an END that closes the block."""
+        """Reads an ordinary statement with its `;`, or, leniently, up to an END that may close the block."""
         first, depth = self.index, 0
         while self.index < len(self.symbols) and self.symbols[self.index] != ";":
             symbol = self.symbols[self.index]
-            if symbol == "END" and not depth and self._symbol(1) in _ENDS:
+            if self.is_lenient and symbol == "END" and not depth and self._may_close():
                 break
             depth += (symbol == "CASE") - (symbol == "END" and depth > 0)
             self.index += 1
         if first < self.index:
             self.parts.append((first, self.index))
         self.index += self._symbol() == ";"
+
+    def _may_close(self) -> bool:
+        return self._symbol(1) in _ENDS and self._symbol(-1) not in _BEFORE_NAMES
 
     def _part(self, end: int) -> None:
         if self.index < end:

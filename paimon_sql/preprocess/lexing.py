@@ -13,6 +13,11 @@ from sqlglot.tokens import TokenType
 
 HINT = "/*+"
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
+_OPAQUE = re.compile(  # where a $$string$$ may not begin, and such a string
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
+    r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$)(?:.*?(?P<close>(?P=tag))|.*)""",
+    re.DOTALL,
+)
 _CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
 
 
@@ -135,3 +140,16 @@ def scan(text: str) -> tuple[Tokens, bool]:
         return Tokens(text, tokenizer.tokenize(text)), True
     except TokenError:
         return Tokens(text, tokenizer.tokens), False
+
+
+def without_dollar_strings(text: str) -> str:
+    """A text of the same length with a string in quotes for each $$string$$: for the places of statements, as code in
+    such a string has tokens of another language. One that is never closed becomes a quote that is never closed."""
+    return _OPAQUE.sub(_quoted, text) if _DOLLAR_QUOTE.search(text) else text
+
+
+def _quoted(found: re.Match[str]) -> str:
+    if found["tag"] is None:
+        return found[0]
+    end = "'" if found["close"] else " "
+    return f"'{' ' * (len(found[0]) - 2)}{end}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from paimon_sql.preprocess.blocks import spans_of_statements
-from paimon_sql.preprocess.lexing import scan
+from paimon_sql.preprocess.lexing import scan, without_dollar_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def split_statements(text: str) -> list[ScriptStatement]:
 
 def is_terminated(text: str) -> bool:
     """Whether the last statement of the text ends with `;`, so that nothing more is to come."""
-    tokens, is_whole = scan(text)
+    tokens, is_whole = scan(without_dollar_strings(text))
     if not is_whole or tokens.symbols[-1:] != [";"]:
         return False
     return all(is_closed for _, _, is_closed in spans_of_statements(tokens))
@@ -40,7 +40,7 @@ def is_terminated(text: str) -> bool:
 
 def _bounds(text: str) -> Iterator[tuple[int, int]]:
     """First character and end of each statement."""
-    tokens, is_whole = scan(text)
+    tokens, is_whole = scan(without_dollar_strings(text))
     first = 0
     for first, end, _ in spans_of_statements(tokens):
         if not is_whole and end == len(tokens):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import PaimonStatement, PreprocessError, Script, is_terminated, preprocess, split_statements
+from paimon_sql.preprocess import (
+    CreatePythonFunction,
+    PaimonStatement,
+    PreprocessError,
+    Script,
+    is_terminated,
+    preprocess,
+    split_statements,
+)
 from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.lexing import tokenize
 
@@ -50,6 +58,27 @@ def parts(text: str) -> list[str]:
             "SELECT 1;SELECT 2",
         ),
         ("BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN SELECT 1; END; SELECT 2; END", "SELECT 1;SELECT 2"),
+        ("BEGIN SELECT a AS end; SELECT 2; END", ["SELECT a AS end", "SELECT 2"]),
+        ("BEGIN SELECT a end; SELECT 2; END", ["SELECT a end", "SELECT 2"]),
+        ("BEGIN SELECT t.end; SELECT 2; END", ["SELECT t.end", "SELECT 2"]),
+        (
+            "BEGIN SELECT * FROM end; DELETE FROM t WHERE id = end; END",
+            "SELECT * FROM end;DELETE FROM t WHERE id = end",
+        ),
+        ("BEGIN SELECT case FROM t; SELECT 2; END", ["SELECT case FROM t", "SELECT 2"]),
+        ("BEGIN SELECT CASE end WHEN 1 THEN 2 END; SELECT 2; END", "SELECT CASE end WHEN 1 THEN 2 END;SELECT 2"),
+        (
+            "BEGIN SELECT CASE WHEN a THEN end END AS end; SELECT 2; END",
+            "SELECT CASE WHEN a THEN end END AS end;SELECT 2",
+        ),
+        ("BEGIN IF a = end THEN SELECT 1; END IF; END", ["a = end", "SELECT 1"]),
+        ("BEGIN DECLARE end INT DEFAULT 3; SET end = end; END", ["DECLARE end INT DEFAULT 3", "SET end = end"]),
+        (
+            "BEGIN SELECT 1 AS begin; SELECT if(a, 1, 2); SELECT 1 AS loop; END",
+            "SELECT 1 AS begin;SELECT if(a, 1, 2);SELECT 1 AS loop",
+        ),
+        ("BEGIN FOR end AS SELECT 1 DO SELECT end.a; END FOR; END", ["SELECT 1", "SELECT end.a"]),
+        ("BEGIN SELECT 1 AS end END", ["SELECT 1 AS end"]),
         ('BEGIN SELECT `end`, "case", end.a FROM begin; END', 'SELECT `end`, "case", end.a FROM begin'),
     ],
 )
@@ -110,3 +139,31 @@ def test_an_error_in_a_block_is_shown_where_it_is() -> None:
 
 def test_a_value_stays_one_outside_of_blocks() -> None:
     assert isinstance(preprocess("ALTER TABLE begin CREATE TAG a"), PaimonStatement)
+
+
+FUNCTION = "CREATE FUNCTION f(s STRING) RETURNS STRING LANGUAGE PYTHON AS $$\nx = s; return x  # it's; END\n$$"
+
+
+def test_a_function_in_python_is_one_statement_of_a_script() -> None:
+    found = split_statements(f"{FUNCTION};\n-- then\nSELECT f('$$;'); SELECT $a$;$$;$a$, 't$a$;', `$$;`")
+    assert [(s.text, s.line) for s in found] == [
+        (FUNCTION, 1),
+        ("SELECT f('$$;')", 5),
+        ("SELECT $a$;$$;$a$, 't$a$;', `$$;`", 5),
+    ]
+
+
+def test_a_function_in_python_ends_behind_its_code() -> None:
+    assert not is_terminated("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$\nreturn 1;")
+    assert not is_terminated(FUNCTION) and is_terminated(f"{FUNCTION};")
+    assert is_terminated("SELECT * FROM t$branch_a$snapshots;") and is_terminated("SELECT '$$';")
+
+
+def test_functions_in_python_may_stand_in_a_block() -> None:
+    block = f"BEGIN {FUNCTION}; SELECT f('a'); END"
+    assert [s.text for s in split_statements(f"{block}; SELECT 1")] == [block, "SELECT 1"]
+    found = preprocess(block)
+    assert isinstance(found, Script)
+    (function,) = found.statements
+    assert isinstance(function.value, CreatePythonFunction) and "it's; END" in function.value.body
+    assert found.text.endswith("; SELECT f('a'); END")
