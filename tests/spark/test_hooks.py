@@ -333,7 +333,7 @@ SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
     *("RawScan", "ShownScan", "UnreadableScan"),
 )
-WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedSinkBuilder")
+WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedTableWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
 
 

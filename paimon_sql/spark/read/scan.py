@@ -47,8 +47,12 @@ _MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more co
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PushedRequest:
-    """What is read of a table, as Spark has pushed it down: columns, the predicate that rows are still to be judged by,
-    and the filters by which Spark's Parquet scan may skip row groups. `describe` says of a plan what EXPLAIN shows."""
+    """A read of a table, as Spark has pushed it down.
+
+    `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
+    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, each
+    bucket may be a partition that Spark joins by.
+    """
 
     table: Table
     derived: DerivedTable
@@ -56,6 +60,7 @@ class PushedRequest:
     predicate: Predicate | None
     parquet_filters: tuple[JavaObject, ...]
     describe: Callable[[Plan], str]
+    by_bucket: bool = True
 
 
 class PaimonScan(WithoutMetrics):
@@ -70,7 +75,9 @@ class PaimonScan(WithoutMetrics):
 
     @cached_property
     def bucket_key(self) -> tuple[str, int] | None:
-        """What Spark may join by, see `bucket_key`."""
+        """The key that Spark may join by, and its buckets; None if it may not."""
+        if not self.request.by_bucket:
+            return None
         found = bucket_key(self.table.store, self.planned, self.required.names)
         return found if found is not None and self.session.setting(_JOINS_BUCKETS) else None
 

@@ -86,9 +86,8 @@ class ShownScan(MergeScan):
     """A `MergeScan` whose workers show a part of what they read."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, shown: Shown) -> None:
-        super().__init__(jvm, session, request, plan)
+        super().__init__(jvm, session, replace(request, by_bucket=False), plan)  # masked values are in other buckets
         self.shown = shown
-        self.bucket_key = None  # masked values are in other buckets
         self.about = f"{self.about}, shown in part ({sha256(repr(shown).encode()).hexdigest()[:16]})"
 
     def toBatch(self) -> Any:

@@ -22,8 +22,9 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.read.table_scan import TableScanBuilder
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.streams.source_scan import SourceScanBuilder
+from paimon_sql.spark.streams.stream_scan import StreamScan
 from paimon_sql.spark.types import to_struct
 
 
@@ -65,13 +66,13 @@ class PaimonChangelog(Proxy):
         implements = [classes.CHANGELOG]
 
 
-class _ChangesScanBuilder(SourceScanBuilder):
-    """As of a table; what is planned are the changes of the range."""
+class _ChangesScanBuilder(TableScanBuilder):
+    """A scan builder that plans the changes of a range."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, wanted: ChangeRange, given: tuple[str, ...]
     ) -> None:
-        super().__init__(jvm, session, table, lambda: None, DerivedTable.CHANGES, given)
+        super().__init__(jvm, session, table, lambda: None, StreamScan, derived=DerivedTable.CHANGES, given=given)
         self.wanted = wanted
 
     @cached_property

@@ -18,49 +18,12 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.schemas import latest_schema
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.streams.sinks import stream_writer_factory
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions, is_waited_for, most_waiting
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
-from paimon_sql.spark.write.write import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder, decode_messages
-
-
-def write_builder(
-    jvm: Jvm, session: SessionBridge, table: Table, info: Any, compactions: SinkCompactions
-) -> PaimonWriteBuilder:
-    """What builds the write of a statement, or of an epoch. Tables with a primary key take the output mode Update."""
-    kind = KeyedSinkBuilder if table.schema.primary_keys else SinkBuilder
-    return kind(jvm, session, table, info, compactions)
-
-
-class SinkBuilder(PaimonWriteBuilder):
-    """Builds the write of rows to a table; of a streaming query, that of an epoch."""
-
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, compactions: SinkCompactions) -> None:
-        super().__init__(jvm, session, table, info)
-        self.query, self.compactions = str(info.queryId()), compactions
-
-    def build(self) -> Any:
-        self._check()
-        return SinkWrite(self)
-
-
-class KeyedSinkBuilder(SinkBuilder):
-    """Rows that are written again replace those of their key: the output mode Update is an append."""
-
-    class Java:
-        implements = [*PaimonWriteBuilder.Java.implements, classes.STREAMING_UPDATE]
-
-
-class SinkWrite(PaimonWrite):
-    """A write that a streaming query may ask for, too."""
-
-    builder: SinkBuilder
-
-    def toStreaming(self) -> Any:
-        return EpochWrites(self.builder)
+from paimon_sql.spark.write.table_write import TableWriteBuilder
+from paimon_sql.spark.write.write import PaimonBatchWrite, decode_messages
 
 
 class EpochWrites(Proxy):
@@ -68,20 +31,20 @@ class EpochWrites(Proxy):
 
     CACHED = frozenset(("hashCode", "toString", "useCommitCoordinator"))
 
-    def __init__(self, builder: SinkBuilder) -> None:
+    def __init__(self, builder: TableWriteBuilder, compactions: SinkCompactions) -> None:
         super().__init__(builder.jvm)
-        self.builder, self.write = builder, EpochWrite(builder)
+        self.builder, self.compactions = builder, compactions
+        self.write = EpochWrite(builder, compactions)
 
     def createStreamingWriterFactory(self, info: Any) -> Any:
-        self.write = EpochWrite(self.builder)
+        self.write = EpochWrite(self.builder, self.compactions)
         return self.write.factory(info)
 
     def useCommitCoordinator(self) -> bool:
         return True  # as of batches
 
     def commit(self, epoch: int, messages: Any) -> None:
-        self.write.epoch = epoch
-        self.write.commit(messages)
+        self.write.commit_epoch(epoch, messages)
 
     def abort(self, epoch: int, messages: Any) -> None:
         self.write.abort(messages)
@@ -93,12 +56,16 @@ class EpochWrites(Proxy):
 class EpochWrite(PaimonBatchWrite):
     """The write of one epoch, which is committed once."""
 
-    builder: SinkBuilder
-    epoch: int
+    builder: TableWriteBuilder
 
-    def __init__(self, builder: SinkBuilder) -> None:
+    def __init__(self, builder: TableWriteBuilder, compactions: SinkCompactions) -> None:
         super().__init__(builder)
-        self.table = of_now(builder.table)
+        self.table, self.compactions, self.epoch = of_now(builder.table), compactions, -1
+
+    def commit_epoch(self, epoch: int, messages: Any) -> None:
+        """Commit what the tasks of an epoch wrote, by the epoch's number."""
+        self.epoch = epoch
+        self.commit(messages)
 
     def factory(self, info: Any) -> Any:
         """Makes the writers of the epoch's tasks."""
@@ -116,7 +83,7 @@ class EpochWrite(PaimonBatchWrite):
             compact_after_write(table, committed, executor, overwrites=overwrites)
         elif committed:
             compact = partial(compact_after_write, table, executor=executor, overwrites=overwrites)
-            self.builder.compactions.add(compact, committed, most_waiting(table.store))
+            self.compactions.add(compact, committed, most_waiting(table.store))
 
 
 def of_now(table: Table) -> Table:

@@ -113,9 +113,14 @@ class PaimonMicroBatchStream(Proxy):
         if plan.splits and keeps_order(store, plan.splits):
             asked = ScanRequest(columns, self.request.derived)
             execution = choose_execution(store, plan, asked, opens_unicode=self.jvm.opens_unicode_names)
-        scan = (RawScan if execution is Execution.RAW else MergeScan)(self.jvm, self.session, self.request, plan)
-        scan.bucket_key = None  # of a batch not every bucket has a partition
-        return scan
+        scan = RawScan if execution is Execution.RAW else MergeScan
+        return scan(self.jvm, self.session, self.request, plan)
+
+    def narrow(self, request: PushedRequest, pruning: Predicate | None) -> PaimonMicroBatchStream:
+        """The same stream with the request of one batch. Spark counts the rows of both as the rows of one source."""
+        narrow = copy(self)
+        narrow.request, narrow.pruning, narrow.planned = request, pruning, None
+        return narrow
 
     # -- ReportsSourceMetrics -----------------------------------------------------------------------------------------
     def metrics(self, consumed: Any) -> Any:
@@ -140,15 +145,6 @@ class PaimonMicroBatchStream(Proxy):
             sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
             sources.REPORTS_SOURCE_METRICS,
         ]
-
-
-def narrowed(
-    stream: PaimonMicroBatchStream, request: PushedRequest, pruning: Predicate | None
-) -> PaimonMicroBatchStream:
-    """The same stream, as one batch reads it: equal to the other one, which Spark counts its rows for."""
-    narrow = copy(stream)
-    narrow.request, narrow.pruning, narrow.planned = request, pruning, None
-    return narrow
 
 
 def _position(offset: Any) -> Position:

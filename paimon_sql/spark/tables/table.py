@@ -35,16 +35,18 @@ from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
 from paimon_sql.spark.read.shown_scan import Part, ShownScanBuilder
+from paimon_sql.spark.read.table_scan import TableScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.streams.sink import write_builder
+from paimon_sql.spark.streams.sink import EpochWrites
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions
-from paimon_sql.spark.streams.source_scan import SourceScanBuilder
+from paimon_sql.spark.streams.stream_scan import StreamScan
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.types import from_arrow, to_spark, to_struct
+from paimon_sql.spark.write.table_write import table_write_builder
 from paimon_sql.spark.write.write import PaimonWriteBuilder
 from paimon_sql.spark.write.write_options import check_foreign, without_own
 
@@ -203,7 +205,9 @@ class SparkTable(_DataTable, PartitionManagement):
         version = partial(self._version, table)
         try:
             if shown is None:
-                builder: PaimonScanBuilder = SourceScanBuilder(self.jvm, self.session, at, version, given=given)
+                builder: PaimonScanBuilder = TableScanBuilder(
+                    self.jvm, self.session, at, version, StreamScan, given=given
+                )
             else:
                 builder = ShownScanBuilder(self.jvm, self.session, at, version, Part(shown, table.schema.fields), given)
         except PaimonError as e:
@@ -220,7 +224,8 @@ class SparkTable(_DataTable, PartitionManagement):
         return builder
 
     def _write_builder(self, table: Table, info: Any) -> PaimonWriteBuilder:
-        return write_builder(self.jvm, self.session, table, info, self.sink_compactions)
+        epochs = partial(EpochWrites, compactions=self.sink_compactions)
+        return table_write_builder(self.jvm, self.session, table, info, epochs)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:
@@ -337,7 +342,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         check_selectable(table.store)
         at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
         version = partial(self._version, table)
-        builder = SourceScanBuilder(self.jvm, self.session, at, version, self.derived, given)
+        builder = TableScanBuilder(self.jvm, self.session, at, version, StreamScan, derived=self.derived, given=given)
         return taking_filters(self.jvm, self.session.session, builder)
 
     def capabilities(self) -> Any:

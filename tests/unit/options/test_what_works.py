@@ -1,4 +1,4 @@
-"""docs/what-works.md and docs/spark-versions.md show the lists that the code has."""
+"""docs/what-works.md shows the options that the code refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from paimon_core.options.support import WRITE
-from paimon_sql.spark.gaps import GAPS, VERSIONS
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,11 +24,3 @@ def test_the_page_has_every_option_that_is_refused() -> None:
     for (_, works, where), feature in zip(shown, WRITE, strict=True):
         assert tuple(re.findall(r"`([^`]+)`", works)) == tuple(value for value in feature.works if value), feature.key
         assert where == ("tables with a primary key" if feature.keyed_only else "all tables")
-
-
-def test_the_page_of_spark_versions_has_every_gap() -> None:
-    shown = rows("spark-versions.md", "What older versions cannot do")
-    assert [row[0] for row in shown] == [gap.what for gap in GAPS]
-    for (_, *has, instead), gap in zip(shown, GAPS, strict=True):
-        assert has == ["yes" if version >= gap.since else "no" for version in VERSIONS], gap.what
-        assert instead == gap.instead

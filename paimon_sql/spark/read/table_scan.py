@@ -1,0 +1,76 @@
+"""The scan builder of tables, for batches and for streams.
+
+Spark requests both in the same way, but pushes nothing of a stream's query down. If all columns are required and
+nothing else was pushed down, the caller decides: a stream reads no version, and its builder plans nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from pyspark.sql.types import StructType
+
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.options import check_batch_options
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.table import Table
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.streams.sources import is_streamed
+from paimon_sql.spark.read.scan import PushedRequest
+from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
+from paimon_sql.spark.session_bridge import SessionBridge
+
+MakeStream: TypeAlias = "Callable[[TableScanBuilder, Table], Any]"
+
+
+class TableScanBuilder(PaimonScanBuilder):
+    """Builds a batch scan, or by `stream` the scan of a stream. `given` are the reader's own options."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        version: Callable[[], Snapshot | Increment | None],
+        stream: MakeStream,
+        *,
+        derived: DerivedTable = DerivedTable.ROWS,
+        given: Iterable[str] = (),
+    ) -> None:
+        super().__init__(jvm, session, table, version, derived)
+        self.stream, self.given = stream, tuple(given)
+
+    def build(self) -> Any:
+        if self._is_stream():
+            return self.stream(self, self._streamed())
+        check_batch_options(self.table.name, self.given)
+        return super().build()
+
+    def pushed(self, table: Table) -> PushedRequest:
+        """The request of a stream that reads a table. A batch of a stream has no partition for some buckets."""
+        return replace(self._request, table=table, describe=Plan.describe, by_bucket=False)
+
+    def narrow(self, table: Table, names: frozenset[str], filters: Any) -> TableScanBuilder:
+        """A builder for some of the required columns, and for the rows of `filters`."""
+        narrow = TableScanBuilder(self.jvm, self.session, table, lambda: None, self.stream, derived=self.derived)
+        narrow.pushFilters(filters)
+        narrow.required = StructType([f for f in self.required if f.name in names])
+        return narrow
+
+    def _streamed(self) -> Table:
+        """The table as a stream reads it."""
+        return self.table
+
+    def _is_stream(self) -> bool:
+        if IS_STREAM in self.given:
+            return True
+        wants_all = set(self.required.fieldNames()) >= {f.name for f in self.fields}
+        return (
+            wants_all
+            and not (self.pruning or self.filters_rows or self.reduction or self.limit)
+            and is_streamed(self.jvm)
+        )

@@ -1,0 +1,50 @@
+"""The write of rows to a table, by a statement or by each epoch of a streaming query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from paimon_core.table import Table
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.write.write import PaimonWrite, PaimonWriteBuilder
+
+MakeEpochs: TypeAlias = "Callable[[TableWriteBuilder], Any]"
+
+
+def table_write_builder(
+    jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs
+) -> TableWriteBuilder:
+    """The builder of a write. Tables with a primary key accept the output mode Update."""
+    kind = KeyedTableWriteBuilder if table.schema.primary_keys else TableWriteBuilder
+    return kind(jvm, session, table, info, epochs)
+
+
+class TableWriteBuilder(PaimonWriteBuilder):
+    """Builds the write of a statement, or by `epochs` the writes of the streaming query with the id `query`."""
+
+    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs) -> None:
+        super().__init__(jvm, session, table, info)
+        self.query, self.epochs = str(info.queryId()), epochs
+
+    def build(self) -> Any:
+        self._check()
+        return TableWrite(self)
+
+
+class KeyedTableWriteBuilder(TableWriteBuilder):
+    """Rows that are written again replace the rows of their keys: the output mode Update is an append."""
+
+    class Java:
+        implements = [*PaimonWriteBuilder.Java.implements, classes.STREAMING_UPDATE]
+
+
+class TableWrite(PaimonWrite):
+    """A write that a streaming query may use, too."""
+
+    builder: TableWriteBuilder
+
+    def toStreaming(self) -> Any:
+        return self.builder.epochs(self.builder)
