@@ -6,7 +6,7 @@ rows twice, never none. Source: Paimon's page "Table Types", "Format Table".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -97,6 +97,22 @@ class FormatTable:
             self.store.io.delete(path)
         if files and self.schema.partition_keys:
             self.store.tell(lambda watcher: watcher.files_added(self.store, self._partitions_of(files)))
+
+    def commit_definition(
+        self,
+        files: Sequence[StagedFile],
+        publish: Callable[[], None],
+        *,
+        replaced: FormatTable | None = None,
+        overwrite: Overwrite | None = None,
+    ) -> None:
+        """Publish the table's new definition, then commit its first files, then delete the files of the table that it
+        replaces. A writer that dies between leaves rows twice, never none. Raises what `publish` and `commit` raise."""
+        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
+        publish()
+        self.commit(files, overwrite)
+        for path in old:
+            self.store.io.delete(path)
 
     def _make_durable(self, path: str) -> None:
         try:

@@ -297,14 +297,20 @@ class FormatBatchWrite(WorkerBatchWrite):
         return write_format_function(self.builder.table.store)
 
     def _commit(self, messages: Any) -> None:
-        replaced = self.builder.replaced
-        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
+        builder, files = self.builder, _decode(messages)
+        if builder.before_commit is None:
+            self.may_be_visible = True
+            builder.table.commit(files, builder.overwritten)
+        else:
+            builder.table.commit_definition(
+                files, self._publish, replaced=builder.replaced, overwrite=builder.overwritten
+            )
+
+    def _publish(self) -> None:
+        """Make the definition visible; from then on files may be, too."""
         if self.builder.before_commit is not None:
             self.builder.before_commit()
         self.may_be_visible = True
-        self.builder.table.commit(_decode(messages), self.builder.overwritten)
-        for path in old:
-            self.builder.table.store.io.delete(path)
 
     def _abort(self, messages: list[Any]) -> None:
         self.builder.table.abort(_decode(messages))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,29 @@ def test_an_overwrite_that_dies_loses_no_rows(tmp_path: Path) -> None:
         assert all(r in found for r in old) or all(r in found for r in new)
         seen.add(len(found))
     assert read(target) == new and seen >= {2, 4}
+
+
+def test_a_replacing_definition_that_dies_loses_no_rows(tmp_path: Path) -> None:
+    """The process dies before each call in turn: all rows of the old definition are there, or all of the new one."""
+    seen, calls = set(), 0
+    while True:
+        calls += 1
+        root = tmp_path / str(calls)
+        root.mkdir()
+        old = table(root, {"k": INT})
+        insert(old, [{"k": 1}])
+        writer = FormatTableWriter(old.store)
+        writer.write(pa.RecordBatch.from_pylist([{"k": 2}], arrow_schema(old.schema.fields)))
+        files, published = writer.finish(), list[int]()
+        target = FormatTable(replace(old.store, io=FaultyIO(LocalFileIO(), calls, Fault.CRASH)))
+        try:
+            target.commit_definition(files, partial(published.append, 1), replaced=target)
+            break
+        except SimulatedCrash:
+            found = tuple(r["k"] for r in read(old))
+        assert found in ((1,), (1, 2)) and (published or found == (1,))
+        seen.add(found)
+    assert read(old) == [{"k": 2}] and seen == {(1,), (1, 2)}
 
 
 def test_rows_that_can_be_read_are_not_told_as_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
