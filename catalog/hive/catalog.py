@@ -51,7 +51,7 @@ from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable, check_dropped_
 from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
+from paimon_sql.catalog.hive.failures import MetastoreError
 from paimon_sql.catalog.hive.format_tables import format_entry, format_of, format_schema, is_readable
 from paimon_sql.catalog.hive.iceberg import TABLE_TYPE_ICEBERG, OwnMetastore
 from paimon_sql.catalog.hive.locks import HiveLocks
@@ -64,6 +64,7 @@ from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 
 _LOG = logging.getLogger(__name__)
@@ -109,19 +110,22 @@ class HiveCatalog(DelegatedViews):
         check_new_database(name)
         default = f"{self.warehouse}/{name}{_SUFFIX}"
         made, location = databases.new_database(name, properties or {}, default, self.settings)
-        try:
-            with self._metastore.naming(lambda: self.database_exists(name)):
-                self._metastore.change("create_database", made)
-        except MetastoreError as error:
-            if error.answer is not Answer.TAKEN:
-                raise
-            if not ignore_if_exists:
-                raise DatabaseExistsError(f"Database {name} already exists.") from error
-            return
-        except OutcomeUnknown:
+
+        def is_made() -> bool:
             found = self._metastore.database(name)
-            if found is None or databases.location_of_database(found) != location:
+            return found is not None and databases.location_of_database(found) == location
+
+        try:
+            self._metastore.name(
+                partial(self._metastore.change, "create_database", made),
+                is_done=is_made,
+                is_taken=lambda: self.database_exists(name),
+                taken=lambda: DatabaseExistsError(f"Database {name} already exists."),
+            )
+        except DatabaseExistsError:
+            if not ignore_if_exists:
                 raise
+            return
         if self.settings.location_in_properties:
             self._io(location).make_dirs(location)
 
@@ -141,8 +145,8 @@ class HiveCatalog(DelegatedViews):
                 self.drop_view(Identifier(name, view), ignore_if_not_exists=True)
         if left := sorted(self._metastore.tables(name)):
             raise databases.not_dropped(name, self.list_tables(name), self.list_views(name), left)
-        with self._metastore.settled(lambda: self._metastore.database(name) is None):
-            self._metastore.change("drop_database", name, False, False)
+        drop = partial(self._metastore.change, "drop_database", name, False, False)
+        settle(drop, lambda: self._metastore.database(name) is None)
         self._io(location).delete_empty_dir_below(location.rpartition("/")[0], location)
 
     def list_tables(self, database: str) -> list[str]:
@@ -216,8 +220,7 @@ class HiveCatalog(DelegatedViews):
         if ignore_if_not_exists and (found is None or is_view(found)):
             return
         if found is not None and self._is_format_table(found):
-            with self._metastore.settled(lambda: self._metastore.table(name.database, name.table) is None):
-                self._metastore.change("drop_table", name.database, name.table, not entries.is_external(found))
+            self._drop_entry(name, not entries.is_external(found))
             return
         self._entry(name, found)
         with self._locked(name):
@@ -226,8 +229,11 @@ class HiveCatalog(DelegatedViews):
                 self._delete_files(entry)
             self._check_lock(name)
             delete_folder = self.settings.location_in_properties and not entry.is_external  # of the metastore's own
-            with self._metastore.settled(lambda: self._metastore.table(name.database, name.table) is None):
-                self._metastore.change("drop_table", name.database, name.table, delete_folder)
+            self._drop_entry(name, delete_folder)
+
+    def _drop_entry(self, name: Identifier, delete_folder: bool) -> None:
+        drop = partial(self._metastore.change, "drop_table", name.database, name.table, delete_folder)
+        settle(drop, lambda: not self._has(name))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         check_is_table(source)
@@ -329,31 +335,24 @@ class HiveCatalog(DelegatedViews):
                 return False
             return entries.read_entry(found).location == place.location
 
-        try:
-            with self._metastore.settled(is_there), self._metastore.naming(partial(self._has, identifier)):
-                self._metastore.change("create_table", entry)
-        except MetastoreError as error:
-            if error.answer is Answer.TAKEN:
-                found = self._metastore.table(identifier.database, identifier.table)
-                raise self._exists(identifier, found) from error
-            raise
+        self._metastore.name(
+            partial(self._metastore.change, "create_table", entry),
+            is_done=is_there,
+            is_taken=partial(self._has, identifier),
+            taken=lambda: self._exists(identifier, self._metastore.table(identifier.database, identifier.table)),
+        )
 
     def _rename(self, entry: Entry, target: Identifier, location: str) -> None:
         """Give an entry another name and place; that its folder is still to be moved is said in the same call."""
         source, settings = entry.identifier, self.settings
         moved_from = entry.location if location != entry.location and entry.moved_from != location else None
         table = entries.renamed(entry, target, location, moved_from, settings)
-
-        def is_done() -> bool:
-            return self._metastore.table(source.database, source.table) is None
-
-        try:
-            with self._metastore.settled(is_done), self._metastore.naming(partial(self._has, target)):
-                self._metastore.alter_table(source.database, source.table, table)
-        except MetastoreError as error:
-            if error.answer is Answer.TAKEN:
-                raise self._exists(target, None) from error
-            raise
+        self._metastore.name(
+            partial(self._metastore.alter_table, source.database, source.table, table),
+            is_done=lambda: not self._has(source),
+            is_taken=partial(self._has, target),
+            taken=lambda: self._exists(target, None),
+        )
 
     def _has(self, identifier: Identifier) -> bool:
         """Whether the metastore has a table, or a view, of that name."""

@@ -7,7 +7,7 @@ import enum
 from pymetastore.hive_metastore import ttypes
 from thrift.Thrift import TApplicationException, TException
 
-from paimon_core.errors import StorageError, StorageRefusedError
+from paimon_core.errors import StorageRefusedError
 
 
 class Answer(enum.Enum):
@@ -26,10 +26,6 @@ class MetastoreError(StorageRefusedError):
     def __init__(self, message: str, answer: Answer) -> None:
         super().__init__(message)
         self.answer = answer
-
-
-class OutcomeUnknown(StorageError):
-    """The metastore did not answer a change: it may have made it or not."""
 
 
 _CLASSES: dict[type[BaseException], Answer] = {

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pymetastore.hive_metastore import ttypes
@@ -53,6 +54,7 @@ from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore, cause_of
 from paimon_sql.catalog.hive.names import new_name
 from paimon_sql.catalog.hive.settings import Address, HiveSettings, addresses_of, hive_options, read_settings
+from paimon_sql.catalog.outcomes import settle
 
 TABLE_TYPE_ICEBERG = "ICEBERG"
 METADATA, PREVIOUS = "metadata_location", "previous_metadata_location"
@@ -122,8 +124,7 @@ class IcebergEntries:
             self._create_database(name.database, place.rpartition("/")[0])
         entry = _new_entry(store, name, uri(place), metadata, self.metastore)
         try:
-            with self.metastore.settled(lambda: self._named(name) is not None):
-                self.metastore.change("create_table", entry)
+            settle(partial(self.metastore.change, "create_table", entry), lambda: self._named(name) is not None)
         except MetastoreError as error:
             if error.answer is Answer.TAKEN or self._named(name) is not None:
                 return False
@@ -131,10 +132,10 @@ class IcebergEntries:
         return True
 
     def _create_database(self, name: str, location: str) -> None:
+        made = ttypes.Database(name=name, locationUri=uri(location), parameters={})
+        create = partial(self.metastore.change, "create_database", made)
         try:
-            with self.metastore.settled(lambda: self.metastore.database(name) is not None):
-                made = ttypes.Database(name=name, locationUri=uri(location), parameters={})
-                self.metastore.change("create_database", made)
+            settle(create, lambda: self.metastore.database(name) is not None)
         except MetastoreError:
             if self.metastore.database(name) is None:
                 raise
@@ -147,8 +148,7 @@ class IcebergEntries:
         if entry == found:
             return True
         try:
-            with self.metastore.settled(lambda: self._named(name) == uri(metadata)):
-                self._alter(store, entry, before)
+            settle(partial(self._alter, store, entry, before), lambda: self._named(name) == uri(metadata))
         except MetastoreError as error:
             if self._named(name) != before:
                 return False

@@ -26,10 +26,11 @@ from pymetastore.hive_metastore import ttypes
 
 from paimon_core.errors import InvalidNameError, PaimonError, StorageError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.settings import HiveSettings
 from paimon_sql.catalog.leases import LeasedLock
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3

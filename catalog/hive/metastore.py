@@ -21,11 +21,12 @@ from thrift.transport.TTransport import TTransportException
 
 from paimon_core.errors import PaimonError, StorageError
 from paimon_core.spec.types import DataField
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError, OutcomeUnknown, answer_of, words_of
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError, answer_of, words_of
 from paimon_sql.catalog.hive.kerberos import Unauthenticated
 from paimon_sql.catalog.hive.settings import Address, HiveSettings
 from paimon_sql.catalog.hive.transport import Connection
 from paimon_sql.catalog.hive.types import has_zoned_times
+from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3  # of what only reads
@@ -57,24 +58,24 @@ class Metastore:
         """The answer to a call that changes something; it is made once."""
         return self._call(call, *arguments)
 
-    @contextmanager
-    def settled(self, is_done: Callable[[], bool]) -> Iterator[None]:
-        """Makes a change whose answer may be lost: then `is_done` looks whether it was made."""
-        try:
-            yield
-        except OutcomeUnknown:
-            if not is_done():
-                raise
+    def name(
+        self,
+        change: Callable[[], object],
+        *,
+        is_done: Callable[[], bool],
+        is_taken: Callable[[], bool],
+        taken: Callable[[], PaimonError],
+    ) -> None:
+        """Make a change that gives a name. Raises what `taken` returns if the name is taken; `is_done` as `settle`.
 
-    @contextmanager
-    def naming(self, is_taken: Callable[[], bool]) -> Iterator[None]:
-        """Makes a change that gives a name. Hive 4 fails inside where two give the same one at once, and does not say
-        that it is taken: then `is_taken` looks."""
+        If two clients give the same name at once, Hive 4 fails inside and does not answer that the name is taken: then
+        `is_taken` looks.
+        """
         try:
-            yield
+            settle(change, is_done)
         except MetastoreError as error:
-            if error.answer is Answer.FAILED and is_taken():
-                raise MetastoreError(str(error), Answer.TAKEN) from error
+            if error.answer is Answer.TAKEN or (error.answer is Answer.FAILED and is_taken()):
+                raise taken() from error
             raise
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_view_name
 from paimon_sql.catalog.hive.entries import kind_of
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.names import folded, named, new_name
 from paimon_sql.catalog.hive.view_entries import (
@@ -25,6 +24,7 @@ from paimon_sql.catalog.hive.view_entries import (
     renamed_view,
     replaced_view,
 )
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.view import View
 
 
@@ -83,8 +83,8 @@ class HiveViews:
         with self.locked(name):
             self._entry(name)
             self.check_lock(name)
-            with self.metastore.settled(lambda: not self.view_exists(name)):
-                self.metastore.change("drop_table", name.database, name.table, False)
+            drop = partial(self.metastore.change, "drop_table", name.database, name.table, False)
+            settle(drop, lambda: not self.view_exists(name))
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         old, new = _view_name(source), _view_name(target)
@@ -100,25 +100,23 @@ class HiveViews:
 
     def _create(self, name: Identifier, view: View) -> None:
         self.check_lock(name)
-        try:
-            with self.metastore.settled(lambda: self._is(name, view)), self.metastore.naming(partial(self._has, name)):
-                entry = new_view(name, view, self.metastore.settings, zones=self.metastore.has_zones_for(view.fields))
-                self.metastore.change("create_table", entry)
-        except MetastoreError as error:
-            if error.answer is Answer.TAKEN:
-                raise _taken(name, self._found(name)) from error
-            raise
+        entry = new_view(name, view, self.metastore.settings, zones=self.metastore.has_zones_for(view.fields))
+        self.metastore.name(
+            partial(self.metastore.change, "create_table", entry),
+            is_done=partial(self._is, name, view),
+            is_taken=partial(self._has, name),
+            taken=lambda: _taken(name, self._found(name)),
+        )
 
     def _alter(self, name: Identifier, entry: Any, is_done: Callable[[], bool]) -> None:
         self.check_lock(name)
         new = Identifier(entry.dbName, entry.tableName)
-        try:
-            with self.metastore.settled(is_done), self.metastore.naming(lambda: new != name and self._has(new)):
-                self.metastore.alter_table(name.database, name.table, entry)
-        except MetastoreError as error:
-            if error.answer is Answer.TAKEN:
-                raise _taken(new, None) from error
-            raise
+        self.metastore.name(
+            partial(self.metastore.alter_table, name.database, name.table, entry),
+            is_done=is_done,
+            is_taken=lambda: new != name and self._has(new),
+            taken=lambda: _taken(new, None),
+        )
 
     def _is(self, name: Identifier, view: View) -> bool:
         """Whether there is a view of a definition."""

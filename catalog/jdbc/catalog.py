@@ -54,12 +54,13 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.jdbc import rows
-from paimon_sql.catalog.jdbc.database import Database, OutcomeUnknown, RowExists
+from paimon_sql.catalog.jdbc.database import Database, RowExists
 from paimon_sql.catalog.jdbc.functions import JdbcFunctions
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES, NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
+from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 from paimon_sql.catalog.view import View, decode_view, encode_view
 
@@ -106,13 +107,13 @@ class JdbcCatalog(JdbcFunctions):
         given, location = dict(properties or {}), self._database_dir(name)
         self._check_properties(name, given)
         try:
-            self._write(rows.insert_database, name, {_LOCATION: location, **given})
+            settle(
+                partial(self._write, rows.insert_database, name, {_LOCATION: location, **given}),
+                lambda: given.items() <= self._read(rows.database_properties, name).items(),
+            )
         except RowExists as error:
             if not ignore_if_exists:
                 raise DatabaseExistsError(f"Database {name} already exists.") from error
-        except OutcomeUnknown:
-            if not given.items() <= self._read(rows.database_properties, name).items():
-                raise
 
     def alter_database(self, name: str, properties: Mapping[str, str], removed: Sequence[str] = ()) -> None:
         """Set and remove properties of a database."""
@@ -216,11 +217,10 @@ class JdbcCatalog(JdbcFunctions):
             self._check_database(target.database)
             if source == target or self._read(rows.has_any, target) or self.io.exists(new):
                 raise self._exists(target)
-            try:
-                self._write(rows.note_rename, source, target)
-            except OutcomeUnknown:
-                if self._read(rows.noted_rename, source) != (source, target):
-                    raise
+            settle(
+                partial(self._write, rows.note_rename, source, target),
+                lambda: self._read(rows.noted_rename, source) == (source, target),
+            )
             try:
                 self._files.rename(old, new, target)
             except PaimonError:
@@ -320,11 +320,7 @@ class JdbcCatalog(JdbcFunctions):
 
     def _change_view(self, left: Identifier, text: str | None, change: Callable[..., None], *told: object) -> None:
         """Make a change after which there is a view `left` of a definition, or for None no such view."""
-        try:
-            self._write(change, *told)
-        except OutcomeUnknown:
-            if self._read(rows.view_schema, left) != text:
-                raise
+        settle(partial(self._write, change, *told), lambda: self._read(rows.view_schema, left) == text)
 
     def _checked_view(self, identifier: Identifier, view: View) -> str:
         """The text of a view that a name can have. Raises where the name cannot be one, or the text does not fit."""
@@ -377,12 +373,12 @@ class JdbcCatalog(JdbcFunctions):
         self._end_rename(identifier)
         with self._locked(identifier):
             try:
-                self._write(partial(self._insert_and_publish, table))
+                settle(
+                    partial(self._write, partial(self._insert_and_publish, table)),
+                    lambda: self._has_row(identifier) and latest_schema(self.io, table.store.root) == schema,
+                )
             except RowExists as error:
                 raise self._exists(identifier) from error
-            except OutcomeUnknown:
-                if not self._has_row(identifier) or latest_schema(self.io, table.store.root) != schema:
-                    raise
 
     def _insert_and_publish(self, table: Table, connection: Connection, key: str) -> None:
         self._insert(table.identifier, table.schema, False, connection, key)

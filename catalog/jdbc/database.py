@@ -28,6 +28,7 @@ from paimon_core.secrets import without_secrets
 from paimon_sql.catalog.jdbc.failures import Failure, failure_of, words_of
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, tls_arguments, tls_mode
 from paimon_sql.catalog.jdbc.tables import create_tables
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -42,10 +43,6 @@ _DRIVERS = {
     "mysql": ("mysql+pymysql", "pymysql", "mysql"),
 }
 _BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN", "mysql": "START TRANSACTION"}
-
-
-class OutcomeUnknown(StorageError):
-    """The database did not answer a COMMIT: what it was about may have happened or not."""
 
 
 class RowExists(PaimonError):

@@ -17,9 +17,10 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import DEFAULT_DATABASE, check_is_function_name
 from paimon_sql.catalog.function import Function, decode_function, encode_function
 from paimon_sql.catalog.jdbc import rows
-from paimon_sql.catalog.jdbc.database import OutcomeUnknown, RowExists
+from paimon_sql.catalog.jdbc.database import RowExists
 from paimon_sql.catalog.jdbc.settings import JdbcSettings
 from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES
+from paimon_sql.catalog.outcomes import settle
 
 _T = TypeVar("_T")
 
@@ -59,13 +60,13 @@ class JdbcFunctions:
     ) -> None:
         text = _text(self, identifier, function)
         try:
-            self._write(_insert, identifier, text)
+            settle(
+                lambda: self._write(_insert, identifier, text),
+                lambda: self._read(rows.function_schema, identifier) == text,
+            )
         except RowExists as error:
             if not ignore_if_exists:
                 raise FunctionExistsError(f"Function {identifier} already exists.") from error
-        except OutcomeUnknown:
-            if self._read(rows.function_schema, identifier) != text:
-                raise
 
     def replace_function(self: _Rows, identifier: Identifier, function: Function, create: bool = False) -> None:
         text = _text(self, identifier, function)
@@ -78,27 +79,21 @@ class JdbcFunctions:
             else:
                 raise _no_function(self.settings, identifier)
 
-        for is_last in (False, True):
-            try:
-                return self._write(change)
-            except RowExists:  # another process has just created it
-                if is_last:
-                    raise
-            except OutcomeUnknown:
-                if self._read(rows.function_schema, identifier) != text:
-                    raise
-                return None
-        return None
+        def is_done() -> bool:
+            return self._read(rows.function_schema, identifier) == text
+
+        try:
+            settle(lambda: self._write(change), is_done)
+        except RowExists:  # another process has just created it
+            settle(lambda: self._write(change), is_done)
 
     def drop_function(self: _Rows, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_function_name(identifier)
-        try:
-            was_there = self._write(rows.delete_function, identifier)
-        except OutcomeUnknown:
-            if self._read(rows.function_schema, identifier) is not None:
-                raise
-            return
-        if not was_there and not ignore_if_not_exists:
+        was_there = settle(
+            lambda: self._write(rows.delete_function, identifier),
+            lambda: self._read(rows.function_schema, identifier) is None,
+        )
+        if was_there is False and not ignore_if_not_exists:
             self._check_database(identifier.database)
             raise _no_function(self.settings, identifier)
 

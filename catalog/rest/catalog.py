@@ -46,10 +46,11 @@ from paimon_sql.catalog.delegated_views import DelegatedViews
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import option_value
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.replacing import new_suffix
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
-from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS, RestFunctions
 from paimon_sql.catalog.rest.messages import (
     decode_schema_body,
@@ -108,36 +109,35 @@ class RestCatalog(DelegatedViews):
     ) -> None:
         check_new_database(check_name("database", name))
         given = dict(properties or {})
+        body = {"name": name, "options": given}
         with self._server.calling(name, exists=None if ignore_if_exists else f"Database {name} already exists."):
-            try:
-                self.client.post(paths.below(self._server.prefix, "databases"), {"name": name, "options": given})
-            except AnswerLost:
-                if not self.database_exists(name) or not given.items() <= self.database_properties(name).items():
-                    raise
+            settle(
+                partial(self.client.post, paths.below(self._server.prefix, "databases"), body),
+                lambda: self.database_exists(name) and given.items() <= self.database_properties(name).items(),
+            )
 
     def alter_database(self, name: str, properties: Mapping[str, str], removed: Sequence[str] = ()) -> None:
         """Set and remove properties of a database."""
         kept = [key for key in removed if key != _LOCATION]
         body = {"updates": dict(properties), "removals": kept}
+
+        def is_done() -> bool:
+            now = self.database_properties(name)
+            return properties.items() <= now.items() and not any(key in now for key in kept if key not in properties)
+
         with self._server.calling(name):
-            try:
-                self.client.post(paths.database(self._server.prefix, check_name("database", name)), body)
-            except AnswerLost:
-                now = self.database_properties(name)
-                if not properties.items() <= now.items() or any(key in now for key in kept if key not in properties):
-                    raise
+            address = paths.database(self._server.prefix, check_name("database", name))
+            settle(partial(self.client.post, address, body), is_done)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(check_name("database", name))
         if not cascade:  # the API drops what is in it, unless the server is one of ours
             check_is_empty(name, self.list_tables(name), self.list_views(name), self.list_functions(name))
         with self._server.calling(name):
-            try:
-                address = paths.database(self._server.prefix, name)
-                self.client.delete(address, {"cascade": str(cascade).lower()})
-            except AnswerLost:
-                if self.database_exists(name):
-                    raise
+            drop = partial(
+                self.client.delete, paths.database(self._server.prefix, name), {"cascade": str(cascade).lower()}
+            )
+            settle(drop, lambda: not self.database_exists(name))
 
     def list_tables(self, database: str) -> list[str]:
         return self._server.names("tables", database)
@@ -197,11 +197,10 @@ class RestCatalog(DelegatedViews):
         def publish() -> None:
             body = {"schema": encode_schema_body(made), "schemaId": made.id}
             with self._server.calling(identifier):
-                try:
-                    self.client.post(paths.table(self._server.prefix, identifier, "replace"), body)
-                except AnswerLost:
-                    if self._server.find(identifier).schema_id != made.id:
-                        raise
+                settle(
+                    partial(self.client.post, paths.table(self._server.prefix, identifier, "replace"), body),
+                    lambda: self._server.find(identifier).schema_id == made.id,
+                )
             self._check_published(identifier, made)
 
         return StagedTable(replace(old, store=old.store.under(made, "")), publish)
@@ -236,11 +235,8 @@ class RestCatalog(DelegatedViews):
         check_is_table(identifier)
         try:
             with self._server.calling(identifier):
-                try:
-                    self.client.delete(paths.table(self._server.prefix, checked(identifier)))
-                except AnswerLost:
-                    if self.table_exists(identifier):
-                        raise
+                drop = partial(self.client.delete, paths.table(self._server.prefix, checked(identifier)))
+                settle(drop, lambda: not self.table_exists(identifier))
         except (DatabaseNotFoundError, TableNotFoundError):
             if not ignore_if_not_exists:
                 raise
@@ -252,11 +248,10 @@ class RestCatalog(DelegatedViews):
         with self._server.calling(
             source, exists=f"Table {target} already exists, or there is a view or a folder so named."
         ):
-            try:
-                self._server.rename("tables", source, target)
-            except AnswerLost:
-                if self.table_exists(source) or not self._is_moved(before, target):
-                    raise
+            settle(
+                partial(self._server.rename, "tables", source, target),
+                lambda: not self.table_exists(source) and self._is_moved(before, target),
+            )
 
     def _is_moved(self, before: Found, target: Identifier) -> bool:
         found = self._server.find(target)
@@ -267,15 +262,15 @@ class RestCatalog(DelegatedViews):
 
     def _alter(self, identifier: Identifier, before: Table, changes: Sequence[SchemaChange]) -> None:
         self._files(before.store.io).altered(before, changes)  # raises what has no place on the way
+
+        def is_done() -> bool:
+            expected = self._files(before.store.io).altered(before, changes).schema
+            found = self._table(identifier, self._server.find(identifier)).schema
+            return replace(found, time_millis=expected.time_millis) == expected
+
         with self._server.calling(identifier, exists="There is a column of that name."):
-            try:
-                body = {"changes": [encode_change(c) for c in changes]}
-                self.client.post(paths.table(self._server.prefix, identifier), body)
-            except AnswerLost:
-                expected = self._files(before.store.io).altered(before, changes).schema
-                found = self._table(identifier, self._server.find(identifier)).schema
-                if replace(found, time_millis=expected.time_millis) != expected:
-                    raise
+            body = {"changes": [encode_change(c) for c in changes]}
+            settle(partial(self.client.post, paths.table(self._server.prefix, identifier), body), is_done)
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         table = self._altered(identifier)
@@ -318,11 +313,10 @@ class RestCatalog(DelegatedViews):
             with self._server.calling(
                 identifier.database, exists=f"Table {identifier} already exists, or a view so named."
             ):
-                try:
-                    self.client.post(paths.database(self._server.prefix, identifier.database, "tables"), body)
-                except AnswerLost:
-                    if self._server.find(identifier).body != decode_schema_body(body["schema"]):
-                        raise
+                settle(
+                    partial(self.client.post, paths.database(self._server.prefix, identifier.database, "tables"), body),
+                    lambda: self._server.find(identifier).body == decode_schema_body(body["schema"]),
+                )
         except TableExistsError:
             if not ignore_if_exists or not self.table_exists(identifier):
                 raise

@@ -22,9 +22,10 @@ from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, Pro
 from paimon_core.errors import StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 from paimon_sql.catalog.rest.auth import signer_of
 from paimon_sql.catalog.rest.dlf import Request
-from paimon_sql.catalog.rest.failures import KIND, AnswerLost, Refused
+from paimon_sql.catalog.rest.failures import KIND, Refused
 from paimon_sql.catalog.rest.messages import text_list
 from paimon_sql.catalog.rest.settings import RestSettings
 
@@ -74,7 +75,7 @@ class RestClient:
         return self._call("POST", path, body, _NOTHING, safe=True)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Node:
-        """Have the server change something. Raises `Refused`, `AnswerLost`, and `StorageError` where it was not
+        """Have the server change something. Raises `Refused`, `OutcomeUnknown`, and `StorageError` where it was not
         reached."""
         return self._call("POST", path, body, _NOTHING, safe=False)
 
@@ -178,11 +179,11 @@ class RestClient:
         if not is_certain or 300 <= answer.status < 400:
             if safe or 300 <= answer.status < 400:
                 raise StorageError(message)
-            raise AnswerLost(message)
+            raise OutcomeUnknown(message)
         raise Refused(message, answer.status, said["resourceType"], said["message"], said[KIND])
 
     def _lost(self, request: Request, what: str, *, safe: bool) -> StorageError:
-        kind = StorageError if safe else AnswerLost
+        kind = StorageError if safe else OutcomeUnknown
         return kind(f"The catalog {self.settings.uri} answers {request.method} {request.path} with {what}.")
 
     def _failure(self, request: Request, error: HTTPError, *, is_certain: bool) -> StorageError:
@@ -192,7 +193,7 @@ class RestClient:
                 f"The catalog {self.settings.uri} cannot be reached ({cause}): check the option 'uri' and that the "
                 "server runs."
             )
-        return AnswerLost(
+        return OutcomeUnknown(
             f"The catalog {self.settings.uri} did not answer {request.method} {request.path} ({cause}): whether it "
             "did what was asked is not known."
         )

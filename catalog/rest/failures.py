@@ -9,7 +9,7 @@ Source: `ErrorResponse` of the API; `DefaultErrorHandler` of Paimon.
 from __future__ import annotations
 
 from paimon_core import errors
-from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
+from paimon_core.errors import PaimonError, StorageRefusedError
 
 KIND = "errorClass"  # the member of an error's JSON by which our server names the class
 # classes that a server may make a client raise
@@ -45,10 +45,6 @@ _EXISTS: dict[str, type[PaimonError]] = {
     "TAG": errors.TagExistsError,
     "COLUMN": errors.InvalidSchemaError,
 }
-
-
-class AnswerLost(StorageError):
-    """A request was sent, and whether the server did what it asks is not known."""
 
 
 class Refused(StorageRefusedError):

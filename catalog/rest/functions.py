@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
@@ -15,9 +16,9 @@ from paimon_core.errors import (
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_function_name
 from paimon_sql.catalog.function import Function, function_json, function_of
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node
-from paimon_sql.catalog.rest.failures import AnswerLost
 from paimon_sql.catalog.rest.server import Server
 
 REPLACES_FUNCTIONS = "paimon-sql.replaces-functions"  # said by a server that replaces a function in one step
@@ -79,11 +80,8 @@ class RestFunctions:
         check_is_function_name(identifier)
         try:
             with self.server.calling(identifier, kind="function"):
-                try:
-                    self.server.client.delete(paths.function(self.server.prefix, identifier))
-                except AnswerLost:
-                    if self.function_exists(identifier):
-                        raise
+                address = paths.function(self.server.prefix, identifier)
+                settle(partial(self.server.client.delete, address), lambda: not self.function_exists(identifier))
         except (DatabaseNotFoundError, FunctionNotFoundError):
             if not ignore_if_not_exists:
                 raise
@@ -93,8 +91,5 @@ class RestFunctions:
         body = {"name": identifier.table, **function_json(function), **how}
         taken = f"Function {identifier} already exists."
         with self.server.calling(identifier if how else identifier.database, kind="function", exists=taken):
-            try:
-                self.server.client.post(paths.database(self.server.prefix, identifier.database, "functions"), body)
-            except AnswerLost:
-                if self.load_function(identifier) != function:
-                    raise
+            address = paths.database(self.server.prefix, identifier.database, "functions")
+            settle(partial(self.server.client.post, address, body), lambda: self.load_function(identifier) == function)

@@ -41,9 +41,10 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import encode_json_object, member
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 from paimon_sql.catalog.rest.auth import oauth_token
 from paimon_sql.catalog.rest.client import Node, RestClient
-from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.iceberg_updates import registered, update_of
 from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
@@ -180,7 +181,7 @@ class _Server:
         }
         try:
             self.client.post(self._table, body)
-        except AnswerLost:
+        except OutcomeUnknown:
             return False
         except Refused as error:
             if error.status in (404, 409):
@@ -221,7 +222,7 @@ def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *
             server.drop()
             if server.register(path):
                 return True
-    except AnswerLost:
+    except OutcomeUnknown:
         return False  # the server may have it, and a look tells that
     except PaimonError:
         store.io.delete_below(folder, path)

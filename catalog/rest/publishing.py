@@ -15,9 +15,10 @@ from paimon_core.spec.manifest import FileKind, ManifestEntry, created_millis
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.manifests import read_entries, read_manifest_list
 from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.failures import Refused
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class ServerPublisher:
         address = paths.table(self.prefix, self._name, "commit")
         try:
             answer = self.client.post(address, body)
-        except AnswerLost as error:
+        except OutcomeUnknown as error:
             raise CommitUnknownError(f"Whether {path} was published is not known: {error}") from error
         except Refused as error:
             return self._refused(error)

@@ -31,8 +31,9 @@ from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.versions import FileVersions
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.rest import paths
-from paimon_sql.catalog.rest.failures import AnswerLost, Refused
+from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.messages import text_list
 from paimon_sql.catalog.rest.server import Server
 
@@ -182,10 +183,7 @@ class ServerVersions:
     ) -> None:
         """Have the server do something; `exists` is for a name that is taken."""
         try:
-            ask()
-        except AnswerLost:
-            if not is_done():
-                raise
+            settle(ask, is_done)
         except Refused as error:
             raise self._meant(error, what, exists) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
@@ -15,9 +16,9 @@ from paimon_core.errors import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_sql.catalog.base import check_is_view_name
+from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node
-from paimon_sql.catalog.rest.failures import AnswerLost
 from paimon_sql.catalog.rest.messages import encode_identifier
 from paimon_sql.catalog.rest.server import Server, checked
 from paimon_sql.catalog.view import View, view_json, view_of
@@ -79,11 +80,8 @@ class RestViews:
         check_is_view_name(checked(identifier))
         try:
             with self.server.calling(identifier, kind="view"):
-                try:
-                    self.server.client.delete(paths.view(self.server.prefix, identifier))
-                except AnswerLost:
-                    if self.view_exists(identifier):
-                        raise
+                address = paths.view(self.server.prefix, identifier)
+                settle(partial(self.server.client.delete, address), lambda: not self.view_exists(identifier))
         except (DatabaseNotFoundError, ViewNotFoundError):
             if not ignore_if_not_exists:
                 raise
@@ -92,11 +90,10 @@ class RestViews:
         check_is_view_name(checked(source))
         check_is_view_name(checked(target))
         with self.server.calling(source, kind="view", exists=f"View {target} already exists, or a table so named."):
-            try:
-                self.server.rename("views", source, target)
-            except AnswerLost:
-                if self.view_exists(source) or not self.view_exists(target):
-                    raise
+            settle(
+                partial(self.server.rename, "views", source, target),
+                lambda: not self.view_exists(source) and self.view_exists(target),
+            )
 
     def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         try:
@@ -110,8 +107,5 @@ class RestViews:
         body = {"identifier": encode_identifier(identifier), "schema": view_json(view), **how}
         taken = f"View {identifier} cannot be created: there is a view, or a table, of that name."
         with self.server.calling(identifier if how else identifier.database, kind="view", exists=taken):
-            try:
-                self.server.client.post(paths.database(self.server.prefix, identifier.database, "views"), body)
-            except AnswerLost:
-                if self.load_view(identifier) != view:
-                    raise
+            address = paths.database(self.server.prefix, identifier.database, "views")
+            settle(partial(self.server.client.post, address, body), lambda: self.load_view(identifier) == view)

@@ -1,0 +1,26 @@
+"""Changes that a server may have made although its answer never came: one error for all catalogs, and one way to settle
+what became of such a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from paimon_core.errors import StorageError
+
+_T = TypeVar("_T")
+
+
+class OutcomeUnknown(StorageError):
+    """A catalog's server or database received a change and did not answer: it may have made the change or not."""
+
+
+def settle(change: Callable[[], _T], is_done: Callable[[], bool]) -> _T | None:
+    """Make a change once and return its answer. If the answer is lost, `is_done` looks whether the change was made:
+    then the answer is None. Raises `OutcomeUnknown` if the change was not made."""
+    try:
+        return change()
+    except OutcomeUnknown:
+        if not is_done():
+            raise
+        return None
