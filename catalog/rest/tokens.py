@@ -11,16 +11,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyarrow import NativeFile
-from pyarrow.fs import FileSystem
-
 from paimon_core.errors import PaimonError
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
+from paimon_core.io.delegating import DelegatingFileIO
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import is_storage_option, load_file_io
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
@@ -56,7 +53,7 @@ class HeldToken:
 
 
 @dataclass(frozen=True)
-class TokenFileIO:
+class TokenFileIO(DelegatingFileIO):
     """The storage of a table, under the tokens that the server gives for it. See `FileIO`."""
 
     settings: RestSettings
@@ -92,70 +89,6 @@ class TokenFileIO:
                 raise
             _LOG.warning("The token for the files of %s could not be renewed: %s", self.identifier, error)
         held.io = None
-
-    @property
-    def atomic_create(self) -> bool:
-        return self._io().atomic_create
-
-    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        return self._io().read_bytes(path, most)
-
-    def open_input(self, path: str) -> NativeFile:
-        return self._io().open_input(path)
-
-    def write_bytes(self, path: str, data: bytes) -> None:
-        self._io().write_bytes(path, data)
-
-    def replace_file(self, path: str, data: bytes) -> None:
-        self._io().replace_file(path, data)
-
-    def create_exclusive(self, path: str, data: bytes) -> bool:
-        return self._io().create_exclusive(path, data)
-
-    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
-        return self._io().writer_slot(path)
-
-    def exists(self, path: str) -> bool:
-        return self._io().exists(path)
-
-    def status(self, path: str) -> FileStatus:
-        return self._io().status(path)
-
-    def list(self, path: str) -> Iterator[FileStatus]:
-        return self._io().list(path)
-
-    def make_dirs(self, path: str) -> None:
-        self._io().make_dirs(path)
-
-    def delete(self, path: str) -> None:
-        self._io().delete(path)
-
-    def delete_below(self, root: str, path: str) -> None:
-        self._io().delete_below(root, path)
-
-    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        return self._io().delete_many_below(root, paths)
-
-    def delete_dir_below(self, root: str, path: str) -> None:
-        self._io().delete_dir_below(root, path)
-
-    def delete_dir(self, path: str) -> None:
-        self._io().delete_dir(path)
-
-    def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        return self._io().delete_empty_dir_below(root, path)
-
-    def rename_dir(self, source: str, target: str) -> None:
-        self._io().rename_dir(source, target)
-
-    def arrow(self) -> FileSystem:
-        return self._io().arrow()
-
-    def arrow_path(self, path: str) -> str:
-        return self._io().arrow_path(path)
-
-    def sync(self, path: str) -> None:
-        self._io().sync(path)
 
 
 def _decode_token(node: Any, options: Mapping[str, str], now: int) -> DataToken:

@@ -1,0 +1,84 @@
+"""A storage that hands every call to another storage: what wraps a storage overrides only the calls that it changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from pyarrow import NativeFile
+from pyarrow.fs import FileSystem
+
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
+
+
+class DelegatingFileIO(ABC):
+    """See `FileIO`. A subclass that must not change anything refuses every call that it does not know to be safe."""
+
+    @abstractmethod
+    def _io(self) -> FileIO:
+        """The storage to ask, for each call anew."""
+
+    @property
+    def atomic_create(self) -> bool:
+        return self._io().atomic_create
+
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        return self._io().read_bytes(path, most)
+
+    def open_input(self, path: str) -> NativeFile:
+        return self._io().open_input(path)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self._io().write_bytes(path, data)
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        self._io().replace_file(path, data)
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        return self._io().create_exclusive(path, data)
+
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return self._io().writer_slot(path)
+
+    def exists(self, path: str) -> bool:
+        return self._io().exists(path)
+
+    def status(self, path: str) -> FileStatus:
+        return self._io().status(path)
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        return self._io().list(path)
+
+    def make_dirs(self, path: str) -> None:
+        self._io().make_dirs(path)
+
+    def delete(self, path: str) -> None:
+        self._io().delete(path)
+
+    def delete_below(self, root: str, path: str) -> None:
+        self._io().delete_below(root, path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        return self._io().delete_many_below(root, paths)
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self._io().delete_dir_below(root, path)
+
+    def delete_dir(self, path: str) -> None:
+        self._io().delete_dir(path)
+
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        return self._io().delete_empty_dir_below(root, path)
+
+    def rename_dir(self, source: str, target: str) -> None:
+        self._io().rename_dir(source, target)
+
+    def arrow(self) -> FileSystem:
+        return self._io().arrow()
+
+    def arrow_path(self, path: str) -> str:
+        return self._io().arrow_path(path)
+
+    def sync(self, path: str) -> None:
+        self._io().sync(path)
