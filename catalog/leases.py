@@ -15,10 +15,15 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
+from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError, StorageRefusedError
 from paimon_core.io.holders import Deaths, Mark
+from paimon_core.spec.identifier import Identifier
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.01  # seconds, as all times here
@@ -155,3 +160,39 @@ class LeasedLock(ABC):
             f"The lock {self.name} was not to be had within {self._patience:g} s "
             f"('lock-acquire-timeout'): {holder} holds it. Nothing was changed; run the statement again later."
         )
+
+
+_L = TypeVar("_L", bound=LeasedLock)
+
+
+class LeasedLocks(ABC, Generic[_L]):
+    """The locks of a catalog's tables: one object for each lock of this process, for as long as somebody uses it."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Hashable, _L] = WeakValueDictionary()
+        self._guard = threading.Lock()
+
+    @abstractmethod
+    def lock(self, table: Identifier) -> _L:
+        """The lock of a table, the same one for all threads. Raises `InvalidNameError` for a name that cannot be
+        locked."""
+
+    @contextmanager
+    def held(self, *tables: Identifier) -> Iterator[None]:
+        """Hold the locks of tables."""
+        with ExitStack() as stack:
+            for table in in_order(tables):
+                stack.enter_context(self.lock(table))
+            yield
+
+    def _shared(self, key: Hashable, make: Callable[[], _L]) -> _L:
+        with self._guard:
+            found = self._locks.get(key)
+            if found is None:
+                found = self._locks[key] = make()
+            return found
+
+
+def in_order(tables: Iterable[Identifier]) -> list[Identifier]:
+    """Tables in the order in which everyone locks them, so that no two wait for each other."""
+    return sorted({t.base for t in tables}, key=str)

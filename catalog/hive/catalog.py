@@ -453,7 +453,7 @@ class HiveCatalog(DelegatedViews):
             folder = databases.location_of_database(self._database(database))
             return self._io(folder).writer_slot(folder)
 
-        return self._locks.held(tables, queue)
+        return self._locks.held_or_queued(tables, queue)
 
     def _check_lock(self, table: Identifier) -> None:
         """Raises `StorageRefusedError` where the lock was lost."""

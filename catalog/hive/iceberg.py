@@ -108,7 +108,7 @@ class IcebergEntries:
         return behind
 
     def _bring_in_line(self, store: TableStore, name: Identifier, metadata: str, is_latest: Callable[[], bool]) -> None:
-        with self.locks.held((name,), lambda database: nullcontext(), quiet=True):
+        with self.locks.held_or_queued((name,), lambda database: nullcontext(), quiet=True):
             for _ in range(_ATTEMPTS):
                 found = self.metastore.table(name.database, name.table)
                 if not is_latest():

@@ -14,13 +14,11 @@ from __future__ import annotations
 import logging
 import re
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
-from weakref import WeakValueDictionary
 
 from pymetastore.hive_metastore import ttypes
 
@@ -29,7 +27,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.settings import HiveSettings
-from paimon_sql.catalog.leases import LeasedLock
+from paimon_sql.catalog.leases import LeasedLock, LeasedLocks, in_order
 from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
@@ -44,29 +42,21 @@ _TIME = re.compile(r"([0-9]{1,10})(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class HiveLocks:
-    """The locks of a catalog's tables."""
+class HiveLocks(LeasedLocks["HiveLock"]):
+    """The locks of a catalog's tables, which are those of their branches, too. Names that old metastores would take for
+    a part of SQL are not locked: they do not bind them."""
 
     def __init__(self, metastore: Metastore) -> None:
+        super().__init__()
         self.metastore = metastore
-        self._locks: WeakValueDictionary[Identifier, HiveLock] = WeakValueDictionary()
-        self._guard = threading.Lock()
 
     def lock(self, table: Identifier) -> HiveLock:
-        """The lock of a table and its branches, the same one for all threads.
-
-        Raises `InvalidNameError` for a name that old metastores would take for a part of SQL: they do not bind it.
-        """
         if _SAFE.fullmatch(f"{table.database} {table.table}") is None:
-            raise InvalidNameError(f"Table {table.base} has no lock in a Hive metastore: its name is none of Hive's.")
-        with self._guard:
-            found = self._locks.get(table.base)
-            if found is None:
-                found = self._locks[table.base] = HiveLock(self.metastore, table.base)
-            return found
+            raise InvalidNameError(f"Cannot lock table {table.base}: Hive does not allow some characters of its name.")
+        return self._shared(table.base, lambda: HiveLock(self.metastore, table.base))
 
     @contextmanager
-    def held(
+    def held_or_queued(
         self,
         tables: Sequence[Identifier],
         queue: Callable[[str], AbstractContextManager[object]],
@@ -74,9 +64,9 @@ class HiveLocks:
         quiet: bool = False,
     ) -> Iterator[None]:
         """Hold the locks of tables, taken in one order by all; where the metastore has none and commits do not need
-        them, the `queue` of their databases, of which nobody is told who asks for `quiet`."""
+        them, the `queue` of their databases. `quiet` suppresses the warning about this fallback."""
         with ExitStack() as stack:
-            without = [t for t in sorted({t.base for t in tables}, key=str) if not self._hold(stack, t, quiet=quiet)]
+            without = [t for t in in_order(tables) if not self._hold(stack, t, quiet=quiet)]
             for database in sorted({t.database for t in without}):
                 stack.enter_context(queue(database))
             yield

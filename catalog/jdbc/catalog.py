@@ -14,8 +14,7 @@ Source: `JdbcCatalog` of Paimon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
@@ -194,7 +193,7 @@ class JdbcCatalog(JdbcFunctions):
         check_is_table(identifier)
         path = self._path(identifier)
         self._end_rename(identifier)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             if self._has_row(identifier):
                 self._files.drop(path)
                 self._locks.lock(identifier).check()
@@ -210,7 +209,7 @@ class JdbcCatalog(JdbcFunctions):
         old, new = self._path(source), self._path(target)
         for name in (source, target):
             self._end_rename(name)
-        with self._locked(source, target):
+        with self._locks.held(source, target):
             self._check_database(source.database)
             if not self._has_row(source):
                 raise self._not_found(source)
@@ -263,7 +262,7 @@ class JdbcCatalog(JdbcFunctions):
 
     def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         text = self._checked_view(identifier, view)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             try:
                 self._create_view(identifier, text)
             except ViewExistsError:
@@ -272,7 +271,7 @@ class JdbcCatalog(JdbcFunctions):
 
     def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
         text = self._checked_view(identifier, view)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             if self._has_view(identifier):
                 self._change_view(identifier, text, rows.set_view_schema, identifier, text)
             elif create or self._has_row(identifier):
@@ -282,7 +281,7 @@ class JdbcCatalog(JdbcFunctions):
 
     def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         self._check_view_name(identifier)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             if self._has_view(identifier):
                 self._change_view(identifier, None, rows.delete_view, identifier)
                 return
@@ -294,7 +293,7 @@ class JdbcCatalog(JdbcFunctions):
         self._check_view_name(source)
         self._check_view_name(target)
         self._end_rename(target)
-        with self._locked(source, target):
+        with self._locks.held(source, target):
             text = self._read(rows.view_schema, source)
             if text is None:
                 self._check_database(source.database)
@@ -353,7 +352,7 @@ class JdbcCatalog(JdbcFunctions):
         check_is_table(identifier)
         path = self._path(identifier)
         self._end_rename(identifier)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             schema = latest_schema(self.io, path)
             if schema is None:
                 raise TableNotFoundError(f"There is no table in {path}: it has no schema file.")
@@ -371,7 +370,7 @@ class JdbcCatalog(JdbcFunctions):
         """Make a prepared table: its row, and while nobody else can insert that, its schema."""
         identifier, schema = table.identifier, table.schema
         self._end_rename(identifier)
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             try:
                 settle(
                     partial(self._write, partial(self._insert_and_publish, table)),
@@ -400,7 +399,7 @@ class JdbcCatalog(JdbcFunctions):
 
     def _then_synced(self, identifier: Identifier, change: Callable[[], None]) -> None:
         """Change the definition of a table, and its properties in the database with it."""
-        with self._locked(identifier):
+        with self._locks.held(identifier):
             change()
             schema = latest_schema(self.io, self._path(identifier))
             if self.settings.sync_properties and schema is not None:
@@ -411,7 +410,7 @@ class JdbcCatalog(JdbcFunctions):
         found = self._read(rows.noted_rename, identifier.base)
         if found is None:
             return False
-        with self._locked(*found):
+        with self._locks.held(*found):
             if self._read(rows.noted_rename, identifier.base) == found:
                 self._settle(*found)
         return True
@@ -424,14 +423,6 @@ class JdbcCatalog(JdbcFunctions):
             self._write_surely(rows.forget_rename, source)
 
     # -- locks --------------------------------------------------------------------------------------------------------
-    @contextmanager
-    def _locked(self, *tables: Identifier) -> Iterator[None]:
-        """Hold the locks of tables, taken in one order by all."""
-        with ExitStack() as held:
-            for table in sorted({t.base for t in tables}, key=str):
-                held.enter_context(self._locks.lock(table))
-            yield
-
     def _publisher(self, store: TableStore) -> Publisher:
         identifier = replace(store.identifier, branch=store.branch or None)
         lock: CatalogLock | None = self._locks.lock(identifier) if self.settings.lock_enabled else None

@@ -12,16 +12,14 @@ is proven dead. The row's key and time name the mark of its holder on this machi
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, text
 
 from paimon_core.errors import InvalidNameError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.database import Database, RowExists
-from paimon_sql.catalog.leases import LeasedLock
+from paimon_sql.catalog.leases import LeasedLock, LeasedLocks
 
 _LOG = logging.getLogger(__name__)
 # now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits tell two holders apart
@@ -57,28 +55,22 @@ class _Statements:
         self.free = text(f"DELETE FROM {table} WHERE lock_id = :id AND {age} > expire_time_seconds")
 
 
-class JdbcLocks:
-    """The locks of a catalog's tables."""
+class JdbcLocks(LeasedLocks["JdbcLock"]):
+    """The locks of a catalog's tables and branches."""
 
     def __init__(self, database: Database) -> None:
+        super().__init__()
         self.database, self.settings = database, database.settings
         self.statements = _Statements(self.settings.kind)
-        self._locks: WeakValueDictionary[str, JdbcLock] = WeakValueDictionary()
-        self._guard = threading.Lock()
 
     def lock(self, table: Identifier) -> JdbcLock:
-        """The lock of a table or branch, the same one for all threads. Raises `InvalidNameError` for a long name."""
         name = f"{self.settings.catalog_key}.{table.database}.{replace(table, system_table=None).name}"
         if len(name) > self.settings.lock_key_length:
             raise InvalidNameError(
                 f"Table {table.base} has no lock: its key {name!r} is longer than {self.settings.lock_key_length} "
                 "characters. Raise 'lock-key-max-length' before the first lock is taken, or choose shorter names."
             )
-        with self._guard:
-            found = self._locks.get(name)
-            if found is None:
-                found = self._locks[name] = JdbcLock(self, name)
-            return found
+        return self._shared(name, lambda: JdbcLock(self, name))
 
 
 class JdbcLock(LeasedLock):
