@@ -47,13 +47,14 @@ import numpy as np
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
-from paimon_core.time_zones import epoch_moment, wall_clock, wall_moment
+from paimon_core.time_zones import epoch_moment, parsed_moment, wall_clock, wall_moment
 
 _MILLIS_PER_DAY = 86_400_000
 _EPOCH_DAY = date(1970, 1, 1)
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
 _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
-_INTEGER = re.compile(r"[+-]?\d{1,19}")
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
 _FLOAT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
 _DECIMAL = re.compile(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
@@ -187,7 +188,7 @@ def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
     Raises `ValueError`."""
     match data_type.kind:
         case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
-            return int(text)
+            return _integer(text, _BITS[data_type.kind])
         case Kind.TIME:
             return _millis_of_day(text)
         case Kind.FLOAT:
@@ -199,12 +200,20 @@ def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
         case Kind.DECIMAL:
             return _finite(text)
         case Kind.DATE:
-            return (date.fromisoformat(text) - _EPOCH_DAY).days
+            return (parsed_moment(text)[0].date() - _EPOCH_DAY).days
         case Kind.TIMESTAMP:
             return wall_moment(text)
         case Kind.TIMESTAMP_LTZ:
             return epoch_moment(text, zone)
     return text
+
+
+def _integer(text: str, bits: int) -> int:
+    """A number of so many bits; Python's own `int` takes digits of other scripts, and `_` between digits."""
+    number = int(text) if _INTEGER.fullmatch(text.strip()) else None
+    if number is None or not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(text)
+    return number
 
 
 def _millis_of_day(text: str) -> int:

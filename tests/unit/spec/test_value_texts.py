@@ -208,6 +208,12 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
         (SMALLINT, ""),
         (BOOLEAN, "yes"),
         (DATE, "today"),
+        (DATE, "2024-02-30"),
+        (TINYINT, "128"),
+        (INT, "3000000000"),
+        (INT, "1_0"),
+        (INT, "\u0661"),
+        (BIGINT, "9223372036854775808"),
         (TimeType(Kind.TIME), "24:00:00"),
         (TimeType(Kind.TIME), "12:34:60"),
         (DecimalType(), "NaN"),
@@ -219,6 +225,13 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
 def test_texts_of_no_value(data_type: DataType, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         value_of_text(data_type, text, UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-01-31", "2024-1-31", " 2024-01-31 ", "2024-01-31 23:59:59", "2024-01-31T01:00Z"]
+)
+def test_a_date_is_spelled_as_in_a_cast(text: str) -> None:
+    assert value_of_text(DATE, text, timezone(timedelta(hours=8))) == 19_753
 
 
 def test_a_time_may_be_its_milliseconds() -> None:
