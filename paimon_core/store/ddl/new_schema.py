@@ -30,6 +30,7 @@ from paimon_core.options import (
     RECORD_TIME_FIELD,
     ROW_KIND_FIELD,
     ROW_TRACKING,
+    SCAN_TIMESTAMP,
     SEQUENCE_FIELD,
     UPSERT_KEY,
     TableOptions,
@@ -44,6 +45,7 @@ from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.features import check_definable
+from paimon_core.time_zones import parsed_moment
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
@@ -167,6 +169,18 @@ def _check_scan(options: TableOptions, previous: TableSchema | None) -> None:
     if any(options.values.get(key) != before.get(key) for key in SCAN_OPTIONS):
         check_scan_mode(options)
         check_one_version(options)
+        _check_moment(options)
+
+
+def _check_moment(options: TableOptions) -> None:
+    text = options[SCAN_TIMESTAMP]
+    try:
+        if text:
+            parsed_moment(text)
+    except ValueError as e:
+        raise InvalidOptionError(
+            f"Option '{SCAN_TIMESTAMP.key}' cannot be {text!r}: write it as '2024-01-31 12:00:00' or '2024-01-31'."
+        ) from e
 
 
 def _check_columns(schema: TableSchema) -> None:

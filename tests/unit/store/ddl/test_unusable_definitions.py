@@ -131,6 +131,16 @@ def test_what_says_two_things_is_refused(options: dict[str, str]) -> None:
         made(options)
 
 
+@pytest.mark.parametrize("text", ["nope", "2024-02-30", "1717200000000", "2024-06-01 08:00:00 Nowhere/Town"])
+def test_a_moment_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"'scan\.timestamp' cannot be"):
+        made({"scan.timestamp": text})
+    with pytest.raises(InvalidOptionError, match=r"'scan\.timestamp' cannot be"):
+        changed(made({}), {"scan.timestamp": text})
+    for right in ("2024-06-01", "2024-06-01 08:00:00.5", "2024-06-01 08:00:00 GMT+8"):
+        assert made({"scan.timestamp": right}).options == {"scan.timestamp": right}
+
+
 @pytest.mark.parametrize("key", ["video-frame-field"])
 def test_columns_that_would_be_plain_are_refused(key: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=key):
