@@ -5,6 +5,8 @@ NULL is the same as NULL, NaN as NaN, and a MAP as another one of the same entri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -43,6 +45,11 @@ def value_codes(column: pa.Array) -> NDArray[np.int64]:
     else:
         elements = value_codes(column.values.take(int64_array(indices)))
     return _codes_of_lists(elements, lengths, valid)
+
+
+def row_codes(rows: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.int64]:
+    """As `value_codes`, of whole rows: the named columns together."""
+    return _codes_of_tuples([value_codes(rows.column(n)) for n in names])
 
 
 def values_equal(one: pa.Array, other: pa.Array) -> Flags:

@@ -34,6 +34,7 @@ ORC_FIELD_ID = b"paimon.id"
 KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
+VALUE_COUNT = "_VALUE_COUNT"
 ROW_ID = "_ROW_ID"
 FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
 STORED_TIME = pa.binary(12)
@@ -92,6 +93,12 @@ def key_value_fields(fields: Sequence[DataField], key_fields: Sequence[DataField
     sequence = DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=_BIGINT_NOT_NULL)
     kind = DataField(id=SYSTEM_FIELD_ID_START - 2, name=VALUE_KIND, type=TINYINT.with_nullable(False))
     return (*keys, sequence, kind, *fields)
+
+
+def counted_row_fields(fields: Sequence[DataField]) -> tuple[DataField, ...]:
+    """The columns of a data file that counts equal rows: the row, sequence number, row kind, then the count."""
+    count = DataField(id=SYSTEM_FIELD_ID_START - 3, name=VALUE_COUNT, type=_BIGINT_NOT_NULL)
+    return (*fields, *key_value_fields((), ()), count)
 
 
 def field_id(field: pa.Field) -> int | None:

@@ -39,6 +39,7 @@ from paimon_core.options import (
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
 )
+from paimon_core.scan.counted import counted_groups
 from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
 from paimon_core.scan.pruning.by_global_index import rows_by_global_index
 from paimon_core.scan.pruning.files import FileFilter
@@ -47,7 +48,6 @@ from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, cr
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
-from paimon_core.store.data.counted_rows import check_counts
 from paimon_core.store.features import check_readable
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
@@ -239,6 +239,8 @@ def _groups(
             ranges = [r for r in ranges if files.range_may_match(r, partition)]
             ranges = files.indexed_ranges(ranges, store.bucket_dir(partition, bucket))
         return pack_ranges(ranges, target, open_cost)
+    if store.schema.counts_equal_rows:
+        return counted_groups(store.schema, [e.file for e in entries], target, open_cost)
     if not store.has_primary_key:
         return pack_files([e.file for e in entries], target, open_cost)
     once = store.options[DELETION_VECTORS] or store.options[MERGE_ENGINE] == "first-row"
@@ -265,10 +267,9 @@ def _groups(
 
 
 def check_form(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` for a file whose format is not read, or whose rows count equal rows."""
+    """Raises `UnsupportedFeatureError` for a file whose format is not read."""
     name = format_name(file.file_name)
     if name not in FORMATS:
         raise UnsupportedFeatureError(
             f"Table {store.name} has the {name} file {file.file_name}; this version reads {', '.join(FORMATS)}."
         )
-    check_counts(store, file)

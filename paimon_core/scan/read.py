@@ -73,8 +73,9 @@ def _rows(
     deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
     # files in another order than that of keys are compacted: all that remains of a key is one row, or a delete
+    counted = split.needs_merge and store.schema.counts_equal_rows
     unordered = deletes and store.has_primary_key and store.options[PK_CLUSTERING_OVERRIDE]
-    if unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
+    if counted or unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
     elif store.has_primary_key and (split.needs_merge or deletes):
         batches = merged_rows(store, split, fields, usable)

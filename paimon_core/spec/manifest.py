@@ -71,6 +71,11 @@ class DataFileMeta:
     first_row_id: int | None = None
     write_cols: tuple[str, ...] | None = None
 
+    @property
+    def has_key(self) -> bool:
+        """Whether rows have a key: those of append tables do not."""
+        return self.min_key != EMPTY_ROW
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestEntry:

@@ -95,6 +95,19 @@ class TableSchema:
         return self.version <= _ONE_BUCKET_VERSION and "sequence.field" in self.options
 
     @property
+    def counts_equal_rows(self) -> bool:
+        """Whether files may have the whole row as key, and the count of equal rows as their only value.
+
+        Paimon 0.4 and 0.5 wrote tables without primary key so. The statistics of values are the statistics of this
+        count."""
+        return not self.primary_keys and self.options.get("write-mode", "").strip().lower() == "change-log"
+
+    @property
+    def counts_new_rows(self) -> bool:
+        """Whether the version that the table is of writes such files: later ones do not go by the option."""
+        return self.counts_equal_rows and self.version <= _ONE_BUCKET_VERSION
+
+    @property
     def row_type(self) -> RowType:
         return RowType(nullable=False, fields=self.fields)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import total_ordering
 from typing import Any
 
 from paimon_core.spec.binary_row import EMPTY_ROW, decode_hints, encode_row
@@ -32,10 +33,21 @@ class ColumnStats:
     null_count: int | None = None
 
 
+@total_ordering
+class _Null:
+    """Orders NULL before any other value."""
+
+    def __lt__(self, other: object) -> bool:
+        return other is not self
+
+
+_NULL = _Null()
+
+
 def bound_order(value: Any) -> Any:
-    """What orders values of one type as bounds and keys are ordered: -0.0 before 0.0, NaN last."""
+    """What orders values of one type as bounds and keys are ordered: NULL first, -0.0 before 0.0, NaN last."""
     if not isinstance(value, float):
-        return value
+        return _NULL if value is None else value
     return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))
 
 

@@ -51,6 +51,12 @@ def check_writable(store: TableStore) -> None:
     `check_insertable`."""
     check_insertable(store)
     _check(store, WRITE, "written")
+    if store.schema.counts_new_rows:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} cannot be written: with 'write-mode' = 'change-log' and no primary key its files "
+            "count equal rows, which this version reads and does not write. Copy it by CREATE TABLE ... AS SELECT, and "
+            "write the copy."
+        )
     vector = next((f for f in store.schema.fields if has_vector(f.type)), None)
     if vector is not None:
         raise UnsupportedFeatureError(

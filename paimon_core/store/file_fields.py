@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_core.arrow.types import TRACKING_FIELDS, key_value_fields
+from paimon_core.arrow.types import TRACKING_FIELDS, counted_row_fields, key_value_fields
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
@@ -32,6 +32,8 @@ def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
 def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:
     """The columns of a file, in its order."""
     fields = stored_fields(store, file.schema_id)
+    if store.schema.counts_equal_rows and file.has_key:
+        return counted_row_fields(fields)
     if file.write_cols is None:
         return fields
     known = {f.name: f for f in (*fields, *TRACKING_FIELDS)}

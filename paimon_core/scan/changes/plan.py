@@ -23,6 +23,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import is_blob, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
+from paimon_core.store.data.counted_rows import is_counted_once
 from paimon_core.store.features import check_readable
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
@@ -90,9 +91,16 @@ def _changes(
                 bucket=bucket,
                 bucket_dir=store.bucket_dir(partition, bucket),
                 files=group,
-                needs_merge=store.has_primary_key and any(f.delete_row_count != 0 for f in group),
+                needs_merge=_needs_reader(store, group),
                 kind=SplitKind.CHANGES,
             )
+
+
+def _needs_reader(store: TableStore, files: Iterable[DataFileMeta]) -> bool:
+    """Whether files hold other rows than those that they add: deletes, or counts of equal rows."""
+    if not store.has_primary_key:
+        return not all(is_counted_once(store.schema, f) for f in files)
+    return any(f.delete_row_count != 0 for f in files)
 
 
 def added_files(

@@ -15,6 +15,7 @@ from paimon_core.lsm.diff import difference
 from paimon_core.lsm.merge import key_windows
 from paimon_core.lsm.rows import ROW_DELETE, is_retract
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
+from paimon_core.scan.counted import counted_changes
 from paimon_core.scan.merged import SYSTEM_COLUMNS, merged_rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, SplitKind
@@ -37,6 +38,8 @@ def read_changes(
     if store.options[DATA_EVOLUTION]:
         evolved = EvolvedFiles(store, split.bucket_dir, fields, predicate, split.deletions_by_file)
         batches = _with_kinds(evolved.read(split.files), fields, 0, 0)
+    elif store.schema.counts_equal_rows:
+        batches = counted_changes(store, split, fields, predicate)
     elif not store.has_primary_key:
         # sequence numbers, which only logs show, count every row of a file
         batches = _append_changes(store, split, fields, None if retracts else predicate)

@@ -21,7 +21,7 @@ from paimon_core.formats.trusted_bounds import FLOATS, TIMES, Mask, trusted
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
-from paimon_core.store.data.column_stats import counts_equal_rows, is_sorted_by_others, names_then
+from paimon_core.store.data.column_stats import is_sorted_by_others, names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
@@ -127,7 +127,7 @@ def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterat
     ids = columns.schema_ids[rows]
     for schema_id in np.unique(ids).tolist():
         schema = read_schema(store, schema_id)
-        if counts_equal_rows(schema):
+        if schema.counts_equal_rows:
             yield StatsGroup(rows[ids == schema_id], schema, ())
         else:
             yield from _value_groups(schema, columns, rows[ids == schema_id])

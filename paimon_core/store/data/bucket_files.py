@@ -18,6 +18,7 @@ from paimon_core.arrow.types import (
     ROW_INDEX,
     SEQUENCE_NUMBER,
     TRACKING_NAMES,
+    VALUE_COUNT,
     VALUE_KIND,
     arrow_schema,
 )
@@ -172,7 +173,8 @@ class BucketFiles:
     def _rows(
         self, path: str, file: DataFileMeta, predicate: Predicate | None, read: Callable[..., Iterator[pa.RecordBatch]]
     ) -> Iterator[pa.RecordBatch]:
-        check_counts(self.store, file)
+        if not any(f.name == VALUE_COUNT for f in self.fields):
+            check_counts(self.store, file)
         file_format, stored = format_of_file(file.file_name), partial(fields_of_file, self.store, file)
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         missing = partial(partition_value, keys, self.bucket_dir, default)

@@ -12,23 +12,15 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, SimpleStats, decode_stats
 from paimon_core.spec.types import BIGINT, DataType
 
-_WRITE_MODE = "write-mode"
 _SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIGINT}
 
 
 def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
     """Statistics by the names of the schema the file was written with; columns without any are left out."""
-    if counts_equal_rows(then):
+    if then.counts_equal_rows:
         return {}
     names = next((n for n in (file.value_stats_cols, file.write_cols) if n is not None), tuple(then.field_by_name))
     return _decode(then, names, file.value_stats)
-
-
-def counts_equal_rows(then: TableSchema) -> bool:
-    """Whether files have the columns of the table as keys, and the count of equal rows as their only value.
-
-    Paimon 0.4 wrote tables without primary key so. The statistics of values are the statistics of this count."""
-    return not then.primary_keys and then.options.get(_WRITE_MODE, "").strip().lower() == "change-log"
 
 
 def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
