@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import FileFormat
-from paimon_core.formats.orc.data_files import OrcFormat
+from paimon_core.formats.orc.data_files import OrcFormat, holds_times
 from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.parquet.settings import BLOCK_SIZE
+from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
 from paimon_core.formats.text.csv import CsvLayout
 from paimon_core.formats.text.data_files import TextFormat
 from paimon_core.formats.text.json import JsonLayout
@@ -102,6 +103,18 @@ def for_level(options: TableOptions, level: int) -> TableOptions:
 def block_bytes(options: TableOptions) -> int:
     """Bytes of a row group or stripe that the options ask for, 0 where they ask for none."""
     return options[FILE_BLOCK_SIZE] or (options[BLOCK_SIZE] if write_format(options).extension == "parquet" else 0)
+
+
+def for_rows(options: TableOptions, rows: pa.Table) -> TableOptions:
+    """The options as they are for a file of these rows: Parquet instead of ORC if that cannot hold them.
+
+    Readers of Paimon tables go by the names of files: tables may have files of several formats."""
+    if write_format(options).extension != "orc" or all(holds_times(c) for col in rows.columns for c in col.chunks):
+        return options
+    changed = options.merged({FILE_FORMAT.key: "parquet"})
+    if changed[FILE_COMPRESSION].strip().lower() in PARQUET_CODECS:
+        return changed
+    return changed.merged({FILE_COMPRESSION.key: FILE_COMPRESSION.default})
 
 
 def file_ending(options: TableOptions) -> str:

@@ -169,19 +169,27 @@ def _whole(column: pa.Array) -> pa.Array:
     return pa.concat_arrays([column]) if pa.types.is_nested(column.type) else column
 
 
-def _check_times(name: str, column: pa.Array) -> None:
-    """pyarrow writes what is below milliseconds of times before 1970 in a way that other readers refuse."""
+def holds_times(column: pa.Array) -> bool:
+    """Whether all times of a column can be stored so that every reader gives them back.
+
+    pyarrow stores a time before 1970 as seconds rounded up and negative nanoseconds. Paimon's Java reads these if they
+    are whole milliseconds, and refuses the file if not. What Java stores itself does not reach the last second of 1969.
+    """
     if pa.types.is_timestamp(column.type):
         values, below = column.cast(pa.int64()), {"ms": 1, "us": 1000, "ns": 1_000_000}.get(column.type.unit, 1)
         rest = pc.subtract(values, pc.multiply(pc.divide(values, below), below))
-        if below > 1 and pc.any(pc.and_(pc.less(values, 0), pc.not_equal(rest, 0))).as_py():
-            raise InvalidDataError(
-                f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold: round them to "
-                "milliseconds, or use Parquet ('file.format' = 'parquet')."
-            )
-    elif pa.types.is_nested(column.type):
-        for child in column.flatten() if pa.types.is_struct(column.type) else _children(column):
-            _check_times(name, child)
+        return below == 1 or not pc.any(pc.and_(pc.less(values, 0), pc.not_equal(rest, 0))).as_py()
+    if not pa.types.is_nested(column.type):
+        return True
+    return all(map(holds_times, column.flatten() if pa.types.is_struct(column.type) else _children(column)))
+
+
+def _check_times(name: str, column: pa.Array) -> None:
+    if not holds_times(column):
+        raise InvalidDataError(
+            f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold: round them to "
+            "milliseconds, or use Parquet ('file.format' = 'parquet')."
+        )
 
 
 def _check_sizes(name: str, column: pa.Array) -> None:

@@ -12,7 +12,7 @@ from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
-from paimon_core.formats.registry import block_bytes, file_ending, for_level, write_format
+from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, write_format
 from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.lsm.rows import is_retract
@@ -104,8 +104,8 @@ class DataFileWriter:
         self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
         self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
         self._modes = column_modes(self._options, self._columns)
-        self._format, self._target = write_format(self._options), target_file_size(store)
-        self._paths_to_come, self._ending = NewPaths(store, bucket_dir), file_ending(self._options)
+        self._target, self._paths_to_come = target_file_size(store), NewPaths(store, bucket_dir)
+        self._own_ending = self._ending = file_ending(self._options)
         self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target) for f in blobs]
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
@@ -173,15 +173,23 @@ class DataFileWriter:
     def _write_pending(self) -> None:
         if not self._pending_rows:
             return
+        rows = pa.Table.from_batches(self._pending, schema=self._schema)
+        stored = rows.select([f.name for f in self._stored])
+        options = for_rows(self._options, stored)
+        # files of BLOBs, and patches of some columns, have the rows of one file: there the format's own writer refuses
+        splits = not self._blobs and self._role.columns is None
+        if self._file is not None and splits and file_ending(options) not in (self._ending, self._own_ending):
+            self._close()
+            self._room -= self._pending_rows
         if self._file is None:
+            self._ending = file_ending(options)
             path = self._paths_to_come.next(self._ending)
             self._paths.append(path)
-            self._file = self._format.open_writer(self._store.io, path, self._stored, self._options)
+            self._file = write_format(options).open_writer(self._store.io, path, self._stored, options)
             self._index = FileIndexBuilder(self._indexed) if self._indexed else None
         contents = self._contents_of(self._pending)
         self._contents = self._contents.followed_by(contents) if self._contents else contents
-        rows = pa.Table.from_batches(self._pending, schema=self._schema)
-        self._file.write(rows.select([f.name for f in self._stored]))
+        self._file.write(stored)
         if self._index is not None:
             self._index.add(rows)
         self._pending, self._pending_rows, self.buffered = [], 0, 0

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.registry import format_name
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import BucketState
 from paimon_core.spec.stats import ColumnStats, decode_stats
-from paimon_core.spec.types import INT, STRING, CollectionType, Kind
+from paimon_core.spec.types import INT, STRING, CollectionType, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import compact_bucket
+from paimon_core.write.files.data_files import DataFileWriter, FileRole
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
 
@@ -64,6 +67,67 @@ def test_levels_have_their_format_and_codec(tmp_path: Path) -> None:
     assert only_file(live).file_name.endswith(".zlib.orc")
     assert only_file(live).value_stats_cols is None
     assert read_rows(store, live) == [(1, "a"), (2, "B")]
+
+
+BEFORE_1970 = datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1931, 5, 4, 3, 2, 1, 7)
+WHOLE = datetime(1969, 12, 31, 23, 59, 59, 999_000), datetime(2024, 5, 4, 3, 2, 1, 7)
+
+
+@pytest.mark.parametrize("keys", [(), ("k",)])
+@pytest.mark.parametrize("codec", ["zstd", "zlib"])
+def test_times_that_orc_cannot_hold_are_put_into_parquet_files(
+    tmp_path: Path, keys: tuple[str, ...], codec: str
+) -> None:
+    """Java refuses ORC files with microseconds before 1970 as pyarrow writes them, and reads its own as other times."""
+    options = {"file.format": "orc", "file.compression": codec, "bucket": "1"} | ({} if keys else {"bucket-key": "k"})
+    moments = CollectionType(Kind.ARRAY, element=TimeType(Kind.TIMESTAMP, True, 6))
+    store = make_store(tmp_path, {"k": INT, "t": TimeType(Kind.TIMESTAMP, True, 6), "n": moments}, keys=keys)
+    store = store.with_options(options)
+    live: Live = {}
+    rows = [
+        *((i, t, [None, t]) for i, t in enumerate((*WHOLE, None))),
+        *((9 + i, WHOLE[0], [t]) for i, t in enumerate(BEFORE_1970)),
+    ]
+    for i, row in enumerate(rows):
+        live = written(store, [row], live, start=i)
+    (files,) = live.values()
+    assert [format_name(f.file_name) for f in files] == ["orc"] * 3 + ["parquet"] * 2
+    assert sorted(read_rows(store, live)) == sorted(rows)
+    if keys:
+        ((partition, bucket), files) = next(iter(live.items()))
+        message = compact_bucket(store, BucketState(partition, bucket, 1, tuple(files)), Strategy.FULL)
+        assert message is not None
+        assert read_rows(store, files_of([message], live)) == rows
+
+
+def test_an_orc_file_ends_where_rows_come_that_it_cannot_hold(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT, "t": TimeType(Kind.TIMESTAMP, True, 6)}, file__format="orc")
+    store = store.with_options({"target-file-row-num": "3"})
+    writer = DataFileWriter(store, store.bucket_dir(EMPTY_ROW, 0), FileRole())
+    rows = list(enumerate((WHOLE[0], BEFORE_1970[0], WHOLE[1], WHOLE[1], WHOLE[1])))
+    for row in rows:
+        writer.write(make_batch(store, [row]))
+        writer.flush()
+    writer.roll()
+    assert [(format_name(f.file_name), f.row_count) for f in writer.finished] == [
+        ("orc", 1),
+        ("parquet", 3),
+        ("orc", 1),
+    ]
+    assert [(f.min_sequence_number, f.max_sequence_number) for f in writer.finished] == [(0, 0), (1, 3), (4, 4)]
+    assert read_rows(store, {(EMPTY_ROW, 0): writer.finished}) == rows
+
+
+def test_a_patch_of_some_columns_is_one_file(tmp_path: Path) -> None:
+    """Its rows are found by their number in the file: it does not end before all of them are written."""
+    store = make_store(tmp_path, {"k": INT, "t": TimeType(Kind.TIMESTAMP, True, 6)}, file__format="orc")
+    writer = DataFileWriter(store, store.bucket_dir(EMPTY_ROW, 0), FileRole(columns=("k", "t")))
+    writer.write(make_batch(store, [(1, WHOLE[0])]))
+    writer.flush()
+    writer.write(make_batch(store, [(2, BEFORE_1970[0])]))
+    with pytest.raises(InvalidDataError, match="'t' has times before 1970 with microseconds, which ORC"):
+        writer.flush()
+    writer.abort()
 
 
 @pytest.mark.parametrize("option", ["file.block-size", "parquet.block.size"])
