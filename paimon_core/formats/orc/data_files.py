@@ -19,7 +19,7 @@ from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.stripe_checks import check_stripe
-from paimon_core.formats.orc.timestamps import stripe_times, times_as_numbers
+from paimon_core.formats.orc.timestamps import has_old_clocks, is_found_by_rules, stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
@@ -77,8 +77,10 @@ class OrcFormat:
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
-                check_stripe(source, tail, tail.stripes[i], near=is_near(io))
-                stripe = _read_stripe(file, source, i, names)
+                zone = check_stripe(source, tail, tail.stripes[i], near=is_near(io))
+                stripe = None if is_found_by_rules(zone) else _natively(file, i, names, zone)
+                stripe = _by_rules(file, source, i, names, request.path) if stripe is None else stripe
+                stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
                     stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))
@@ -250,18 +252,25 @@ def _size(arrow: pa.DataType) -> int:
     return 1 + sum(_size(arrow.field(i).type) for i in range(arrow.num_fields))
 
 
-def _read_stripe(file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None) -> pa.RecordBatch:
+def _by_rules(
+    file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None, path: str
+) -> pa.RecordBatch:
+    """A stripe whose times are made here."""
+    tail = read_tail(source)
+    numbers = pa.PythonFile(times_as_numbers(source, tail, index), mode="r")
+    stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
+    return stripe_times(path, source, tail, index).restored(stripe, file.schema)
+
+
+def _natively(file: po.ORCFile, index: int, names: list[str] | None, zone: str) -> pa.RecordBatch | None:
+    """A stripe, None if pyarrow cannot read its times, or reads them otherwise than their writer."""
     try:
         stripe = file.read_stripe(index, columns=names)
-    except pa.ArrowInvalid as e:
-        if "out of range for nanosecond" not in str(e):
-            raise
-        tail = read_tail(source)
-        numbers = pa.PythonFile(times_as_numbers(source, tail), mode="r")
-        stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
-        stripe = stripe_times(source, tail, index).restored(stripe, file.schema)
-    stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
-    return stripe
+        return None if has_old_clocks(stripe, zone) else stripe
+    except pa.ArrowException as e:
+        if "out of range for nanosecond" in str(e) or "Time zone file" in str(e):
+            return None
+        raise
 
 
 def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:

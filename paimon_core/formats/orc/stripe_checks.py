@@ -36,18 +36,20 @@ _V1 = (0, 1)  # encodings whose numbers are of version 1
 _NUMBERED = frozenset({2, 3, 4, 7, 8, 9, 10, 11, 14, 15, 16, 17, 18})  # kinds of columns with runs of numbers
 
 
-def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe, *, near: bool = True) -> None:
-    """Raises `ValueError` for a stripe that the native reader must not see. Chunks are looked at where `near` says that
-    this is cheap: the file is not far away."""
+def check_stripe(source: pa.NativeFile, tail: OrcTail, stripe: Stripe, *, near: bool = True) -> str:
+    """The time zone of the writer of a stripe. Raises `ValueError` for a stripe that the native reader must not see.
+
+    Chunks are looked at where `near` says that this is cheap: the file is not far away."""
     with typed_fields("a stripe"):
-        streams = _check(source, tail, stripe)
+        streams, zone = _check(source, tail, stripe)
         left = _MOST_CHUNKS
         for stream in streams if near else ():
             left -= check_chunks(source, tail, stream, left)
+    return zone
 
 
-def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> list[Stream]:
-    """The streams."""
+def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> tuple[list[Stream], str]:
+    """The streams, and the time zone of their writer."""
     encodings = [dict(_fields(v)) for n, v, _ in messages(read_stripe_footer(source, tail, stripe)) if n == 2]
     if len(encodings) != len(tail.types):
         raise ValueError(f"a stripe has {len(encodings)} encodings for {len(tail.types)} columns")
@@ -57,7 +59,7 @@ def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> list[Stream]
         raise ValueError("a column is encoded as versions of ORC before its own did")
     if any(not 0 <= e.get(2, 0) <= stripe.rows * len(tail.types) + stripe.footer_start for e in encodings):
         raise ValueError("a stripe has a dictionary of more values than bytes")
-    streams, _ = read_streams(source, tail, stripe)
+    streams, zone = read_streams(source, tail, stripe)
     keys = {t.below[0] for t in tail.types if t.kind == MAP}
     if streams and not stripe.start <= streams[0].start:
         raise ValueError("the streams of a stripe are larger than it")
@@ -73,7 +75,7 @@ def _check(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> list[Stream]
             decode = _decode_v1 if encodings[stream.column].get(1, 0) in _V1 else decode_runs
             if (decode(content) > _MOST_SCALE).any():
                 raise ValueError(f"values of column {stream.column} have scales that no decimal has")
-    return streams
+    return streams, zone
 
 
 def _is_since_0_12(tail: OrcTail) -> bool:

@@ -3,12 +3,16 @@
 A time is a number of seconds since 2015-01-01 of the writer's clock, in stream DATA, and its nanoseconds in stream
 SECONDARY: the last three bits are how many zeros were cut off (n: n + 1 zeros, none for 0). Whole seconds are read by
 pyarrow, from the same file with a footer that calls the columns of times numbers. Source: ORC specification v1.
+
+The writer's clock is one of a time zone that the stripe names. pyarrow finds names of regions alone. Java's writers
+also write names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. Of other zones than UTC pyarrow
+reads old times otherwise than Java: local mean times, and a second of those around the epoch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -17,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.errors import InvalidOptionError, UnfamiliarFormError
 from paimon_core.formats.orc.integer_runs import decode_runs
 from paimon_core.formats.orc.layout import (
     LONG,
@@ -26,25 +31,57 @@ from paimon_core.formats.orc.layout import (
     messages,
     read_stream,
     read_streams,
+    read_stripe_footer,
     stored,
 )
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.spec.encodings.varints import encode_varint
+from paimon_core.time_zones import SHORT_NAMES, time_zone
 
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
 _UTC = ("UTC", "GMT", "Etc/UTC")
+_SETTLED = pa.scalar(datetime(1973, 1, 1), pa.timestamp("ms"))  # no zone has local mean time since
 
 
-def times_as_numbers(source: pa.NativeFile, tail: OrcTail) -> ReplacedFooterFile:
-    """An ORC file in which columns of times are numbers."""
-    return ReplacedFooterFile(source, tail.footer_start, _tail_of_numbers(tail))
+def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> ReplacedFooterFile:
+    """An ORC file in which columns of times are numbers, for readers of one stripe: it names no time zone."""
+    stripe = tail.stripes[index]
+    footer = stored(tail.codec, tail.block_size, _in_utc(read_stripe_footer(source, tail, stripe)))
+    return ReplacedFooterFile(source, stripe.footer_start, footer + _tail_of_numbers(tail, index, len(footer)))
+
+
+def is_found_by_rules(zone: str) -> bool:
+    """Whether a name of a time zone is not a region's, so that pyarrow has no rules for it, or other ones."""
+    if zone in SHORT_NAMES:
+        return True
+    try:
+        ZoneInfo(zone)
+    except (ValueError, LookupError, OSError):
+        return True
+    return False
+
+
+def has_old_clocks(stripe: pa.RecordBatch, zone: str) -> bool:
+    """Whether pyarrow may have read times of a stripe otherwise than Java, which wrote them in a time zone."""
+    return zone not in _UTC and any(map(_has_old_clocks, stripe.columns))
+
+
+def _has_old_clocks(column: pa.Array) -> bool:
+    if pa.types.is_timestamp(column.type):
+        return column.type.tz is None and bool(pc.any(pc.less(column, _SETTLED.cast(column.type))).as_py())
+    if pa.types.is_struct(column.type):
+        return any(map(_has_old_clocks, column.flatten()))
+    if pa.types.is_map(column.type):
+        return _has_old_clocks(column.keys) or _has_old_clocks(column.items)
+    return pa.types.is_list(column.type) and _has_old_clocks(column.flatten())
 
 
 @dataclass(frozen=True, slots=True)
 class StripeTimes:
     """What the times of one stripe are made of besides seconds: nanoseconds by column, the writer's time zone."""
 
+    path: str
     tail: OrcTail
     nanos: dict[int, NDArray[np.int64]]
     zone: str
@@ -79,22 +116,32 @@ class StripeTimes:
         return pa.ListArray.from_arrays(column.offsets, values, type=target, mask=nulls)
 
     def _times(self, column: pa.Array, index: int, *, instant: bool) -> pa.Array:
-        valid, zone = validity(column), "UTC" if instant else self.zone
+        valid, zone = validity(column), UTC if instant else self._clock()
         nanos = np.zeros(len(column), dtype=np.int64)
         found = self.nanos.get(index, nanos[:0])
         if len(found) != valid.sum():
             raise ValueError(f"it has {len(found)} times where {valid.sum()} should be")
         nanos[valid] = found
-        seconds = fixed_values(column, np.int64) + int(datetime(2015, 1, 1, tzinfo=ZoneInfo(zone)).timestamp())
+        seconds = fixed_values(column, np.int64) + int(datetime(2015, 1, 1, tzinfo=zone).timestamp())
         seconds = np.where((seconds < 0) & (nanos > 999_999), seconds - 1, seconds)
+        if not isinstance(zone, ZoneInfo):
+            seconds = seconds + int((zone.utcoffset(None) or timedelta()).total_seconds())
         micros = int64_array(seconds * 1_000_000 + nanos // 1000).view(pa.timestamp("us", "UTC"))
-        if zone not in _UTC:
-            micros = pc.local_timestamp(micros.cast(pa.timestamp("us", zone)))
+        if isinstance(zone, ZoneInfo) and zone.key not in _UTC:
+            micros = pc.local_timestamp(micros.cast(pa.timestamp("us", zone.key)))
         result = micros.cast(pa.timestamp("us", "UTC" if instant else None))
         return pc.if_else(pa.array(valid), result, None) if column.null_count else result
 
+    def _clock(self) -> tzinfo:
+        try:
+            return time_zone(self.zone)
+        except InvalidOptionError as e:
+            raise UnfamiliarFormError(
+                self.path, f"its times are of the time zone {self.zone!r}, whose rules are not known"
+            ) from e
 
-def stripe_times(source: pa.NativeFile, tail: OrcTail, index: int) -> StripeTimes:
+
+def stripe_times(path: str, source: pa.NativeFile, tail: OrcTail, index: int) -> StripeTimes:
     """Read what the whole seconds of a stripe lack. Raises `ValueError`."""
     streams, zone = read_streams(source, tail, tail.stripes[index])
     nanos = {
@@ -102,7 +149,7 @@ def stripe_times(source: pa.NativeFile, tail: OrcTail, index: int) -> StripeTime
         for s in streams
         if s.kind == _SECONDARY and s.column < len(tail.types) and tail.types[s.column].kind in _TIMES
     }
-    return StripeTimes(tail, nanos, zone)
+    return StripeTimes(path, tail, nanos, zone)
 
 
 def _nanoseconds(data: bytes) -> NDArray[np.int64]:
@@ -111,15 +158,33 @@ def _nanoseconds(data: bytes) -> NDArray[np.int64]:
     return (numbers >> np.uint64(3)).astype(np.int64) * np.where(zeros > 0, 10 ** (zeros + 1), 1)
 
 
-def _tail_of_numbers(tail: OrcTail) -> bytes:
+def _tail_of_numbers(tail: OrcTail, index: int, footer_size: int) -> bytes:
+    """The tail of the file; the footer of one stripe has another size."""
     footer = bytearray(tail.footer)
     for column in tail.types:
         if column.kind in _TIMES:
             footer[column.kind_offset] = LONG
-    content = stored(tail.codec, tail.block_size, bytes(footer))
+    stripe, offset = [(value, at) for number, value, at in messages(tail.footer) if number == 3][index]
+    size, at = next((value, at) for number, value, at in messages(stripe) if number == 4)
+    changed = stripe[:at] + encode_varint(footer_size) + stripe[at + len(encode_varint(size)) :]
+    content = stored(tail.codec, tail.block_size, _replaced(bytes(footer), stripe, offset, changed))
     rest = b"".join(tail.postscript[a:b] for a, b in _spans_behind_length(tail.postscript))
     postscript = b"\x08" + encode_varint(len(content)) + rest
     return content + postscript + bytes([len(postscript)])
+
+
+def _in_utc(footer: bytes) -> bytes:
+    """The footer of a stripe, whose writer had the time zone UTC."""
+    for number, value, offset in messages(footer):
+        if number == 3:
+            return _replaced(footer, value, offset, b"UTC")
+    return footer
+
+
+def _replaced(message: bytes, value: bytes, offset: int, other: bytes) -> bytes:
+    """A message with other bytes instead of a value of it, which has its length before it."""
+    start, end = offset - len(encode_varint(len(value))), offset + len(value)
+    return message[:start] + encode_varint(len(other)) + other + message[end:]
 
 
 def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:

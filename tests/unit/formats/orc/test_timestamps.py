@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from paimon_core.errors import CorruptFileError, PaimonError, UnfamiliarFormErro
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.orc.data_files import OrcFormat
 from paimon_core.formats.orc.integer_runs import decode_runs
-from paimon_core.formats.orc.layout import read_tail
+from paimon_core.formats.orc.layout import messages, read_stripe_footer, read_tail, stored
 from paimon_core.formats.orc.timestamps import stripe_times
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.encodings.varints import encode_varint
 from paimon_core.spec.types import DataField, parse_type
 
 FAR = [-62_135_596_800_000, 253_402_300_799_999, -1, -999, -1000, 0, 1, 1_700_000_000_123]
@@ -77,6 +79,100 @@ def test_damage_is_named(tmp_path: Path) -> None:
             assert isinstance(error, (CorruptFileError, UnfamiliarFormError)) or "cannot be read as" in str(error)
 
 
+def with_zone(data: bytes, zone: str) -> bytes:
+    """An ORC file of one stripe whose writer had another time zone."""
+    tail = read_tail(pa.BufferReader(data))
+    (stripe,) = tail.stripes
+
+    def packed(content: bytes) -> bytes:
+        return stored(tail.codec, tail.block_size, content)
+
+    def replaced(message: bytes, field: int, other: bytes) -> bytes:
+        value, at = next((v, at) for number, v, at in messages(message) if number == field)
+        if isinstance(value, int):
+            return message[:at] + other + message[at + len(encode_varint(value)) :]
+        start = at - len(encode_varint(len(value)))
+        return message[:start] + encode_varint(len(other)) + other + message[at + len(value) :]
+
+    footer = packed(replaced(read_stripe_footer(pa.BufferReader(data), tail, stripe), 3, zone.encode()))
+    information = next(v for number, v, _ in messages(tail.footer) if number == 3)
+    content = packed(replaced(tail.footer, 3, replaced(information, 4, encode_varint(len(footer)))))
+    statistics = data[stripe.footer_start + stripe.footer_size : tail.footer_start]
+    postscript = replaced(tail.postscript, 1, encode_varint(len(content)))
+    return data[: stripe.footer_start] + footer + statistics + content + postscript + bytes([len(postscript)])
+
+
+# hours of each kind of clock: no year has all changes of daylight saving in one of them
+CLOCKS = [m * 1000 for m in range(-3_000_000_000, 1_900_000_000, 3_777_777)]
+
+
+@pytest.mark.parametrize("codec", ["uncompressed", "zstd", "zlib"])
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("PST", "America/Los_Angeles"),
+        ("CTT", "Asia/Shanghai"),
+        ("GMT+08:00", "Etc/GMT-8"),
+        ("GMT-3", "Etc/GMT+3"),
+        ("+08:00", "Etc/GMT-8"),
+        ("-0300", "Etc/GMT+3"),
+        ("Z", "UTC"),
+        ("EST", "Etc/GMT+5"),
+    ],
+)
+def test_a_time_zone_of_any_spelling_gives_the_times_of_its_region(
+    tmp_path: Path, codec: str, zone: str, region: str
+) -> None:
+    """pyarrow finds regions alone; Java's writers name what the machine's time zone is called there."""
+    path = tmp_path / "f.orc"
+    po.write_table(rows([*CLOCKS, *(m for m in FAR if abs(m) < 2**42), None]), path, compression=codec)
+    data, request = path.read_bytes(), ReadRequest(str(path), tuple(FIELDS))
+    path.write_bytes(with_zone(data, region))
+    expected = pa.Table.from_batches(OrcFormat().read(LocalFileIO(), request))
+    path.write_bytes(with_zone(data, zone))
+    assert pa.Table.from_batches(OrcFormat().read(LocalFileIO(), request)).equals(expected)
+
+
+def test_a_file_is_read_alike_by_its_rules_and_by_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "f.orc"
+    po.write_table(rows([*(m for m in CLOCKS if m > 100_000_000_000), None]), path)
+    request = ReadRequest(str(path), tuple(FIELDS))
+    for zone in ("America/Los_Angeles", "Europe/London", "Asia/Kolkata", "UTC"):
+        path.write_bytes(with_zone(path.read_bytes(), zone))
+        native = pa.Table.from_batches(OrcFormat().read(LocalFileIO(), request))
+        with monkeypatch.context() as patch:
+            patch.setattr("paimon_core.formats.orc.data_files.is_found_by_rules", lambda zone: True)
+            assert pa.Table.from_batches(OrcFormat().read(LocalFileIO(), request)).equals(native)
+
+
+def test_times_around_the_epoch_and_of_local_mean_time_are_those_that_java_wrote(tmp_path: Path) -> None:
+    """Java rounds seconds up by the moment, pyarrow down by the wall clock; Los Angeles was 7:52:58 behind London."""
+    path = tmp_path / "f.orc"
+    # seconds as Java stores them, as pyarrow does of its own: of 1970-01-01 00:00:00.5, and of a moment in 1874
+    stored_clocks = [datetime(1970, 1, 1, 0, 0, 1, 500_000), datetime(1874, 1, 1, 7, 52, 58) - timedelta(hours=8)]
+    field = (DataField(id=0, name="t", type=parse_type("TIMESTAMP(6)")),)
+    for clock, zone, wall in zip(
+        stored_clocks,
+        ("Asia/Shanghai", "America/Los_Angeles"),
+        (datetime(1970, 1, 1, 0, 0, 0, 500_000), datetime(1874, 1, 1)),
+        strict=True,
+    ):
+        po.write_table(pa.table({"t": pa.array([clock], pa.timestamp("us"))}), path)
+        path.write_bytes(with_zone(path.read_bytes(), zone))
+        (batch,) = OrcFormat().read(LocalFileIO(), ReadRequest(str(path), field))
+        assert batch.column(0).to_pylist() == [wall]
+
+
+def test_a_time_zone_that_nobody_knows_is_named_where_times_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.orc"
+    po.write_table(rows([1, 2]), path)
+    path.write_bytes(with_zone(path.read_bytes(), "Mars/Base"))
+    found = list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), (FIELDS[0],))))
+    assert pa.Table.from_batches(found).column(0).to_pylist() == [0, 1]
+    with pytest.raises(UnfamiliarFormError, match=r"f\.orc.*the time zone 'Mars/Base', whose rules are not known"):
+        list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), tuple(FIELDS))))
+
+
 # the examples of the ORC specification
 RUNS = {
     "0a2710": [10_000] * 5,
@@ -111,4 +207,4 @@ def test_nanoseconds_are_runs(counts: list[int], repeat: int) -> None:
 
 def nanoseconds(source: pa.NativeFile) -> list[int]:
     tail = read_tail(source)
-    return [n for i in range(len(tail.stripes)) for n in stripe_times(source, tail, i).nanos[1].tolist()]
+    return [n for i in range(len(tail.stripes)) for n in stripe_times("f.orc", source, tail, i).nanos[1].tolist()]
