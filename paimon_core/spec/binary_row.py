@@ -10,6 +10,10 @@ the row's start. A timestamp of precision > 3 holds `offset << 32 | nanoseconds 
 milliseconds in the variable part; a DECIMAL of precision > 18 holds `offset << 32 | length` and 16 bytes of big-endian
 two's complement there (those 16 bytes are reserved even for NULL, as are the timestamp's 8).
 
+pypaimon 1.3.2 has no variable part for either. The slot of a DECIMAL is the unscaled number. The slot of a timestamp is
+epoch milliseconds by the clock of the writer's machine, from which the value cannot be recovered. Such a row is shorter
+than its values need, by which it is recognized.
+
 Manifests put the number of fields before a row, as a big-endian INT32: `encode_row` and `decode_row` include it.
 """
 
@@ -21,7 +25,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 _SLOT = {
@@ -40,6 +44,7 @@ _EPOCH_DAY = date(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXACT = Context(prec=80)
 _MAX_INLINE = 7  # bytes of a string that stands in its slot
+_SPILLING = frozenset((Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _NANOS_PER_MILLI = 1_000_000
 _DECIMAL_SIZE = 16
@@ -85,7 +90,8 @@ def decode_row(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
     """The values of a row with leading field count, one per type; () for an empty one.
 
     Timestamps come as (epoch milliseconds, nanoseconds of the millisecond), DATE as epoch days, TIME as milliseconds.
-    Raises `ValueError` where the field count is another, or the bytes are no row of these types.
+    Raises `ValueError` where the field count is another, or the bytes are no row of these types, and
+    `UnfamiliarFormError` for a timestamp of pypaimon 1.3.2.
     """
     if len(data) < 4:
         raise ValueError(f"a BinaryRow has at least 4 bytes, not {len(data)}")
@@ -101,7 +107,11 @@ def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
     if len(body) < header + 8 * len(types):
         raise ValueError(f"a BinaryRow of {len(types)} fields does not fit {len(body)} bytes")
     return tuple(
-        None if body[(i + 8) // 8] >> (i % 8) & 1 else _decode_value(t, body, header + 8 * i)
+        None
+        if body[(i + 8) // 8] >> (i % 8) & 1
+        else _decode_spilled(t, body, header + 8 * i, types)
+        if t.kind in _SPILLING and not is_stored_inline(t)
+        else _decode_value(t, body, header + 8 * i)
         for i, t in enumerate(types)
     )
 
@@ -199,6 +209,35 @@ def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
     if kind in (Kind.BINARY, Kind.VARBINARY):
         return _inline_or_variable(body, at)
     raise ValueError(f"a BinaryRow field of type {data_type} cannot be decoded")
+
+
+def _decode_spilled(data_type: DataType, body: bytes, at: int, types: Sequence[DataType]) -> Any:
+    """A wide DECIMAL or a timestamp that is finer than milliseconds."""
+    if not _is_of_slots(types, body, at):
+        return _decode_value(data_type, body, at)
+    if not isinstance(data_type, DecimalType):
+        raise UnfamiliarFormError(
+            "<manifest>",
+            f"a value of type {data_type} in a key or partition is cut to milliseconds of an unknown time zone",
+            "copy the rows by the program that wrote them into a table whose keys and partitions are TIMESTAMP(3)",
+            "pypaimon 1.3",
+        )
+    return Decimal(struct.unpack_from("<q", body, at)[0]).scaleb(-data_type.scale, _EXACT)
+
+
+def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
+    """Whether a row has variable parts for strings and bytes alone, and a slot that is not the offset of one."""
+    header = header_size(len(types))
+    start = size = header + 8 * len(types)
+    for i, data_type in enumerate(types):
+        slot = header + 8 * i
+        is_null = body[(i + 8) // 8] >> (i % 8) & 1
+        if data_type.kind in _BYTES and not is_null and not body[slot + _MAX_INLINE] & 0x80:
+            size += (max(0, struct.unpack_from("<i", body, slot)[0]) + 7) // 8 * 8
+    low, offset = struct.unpack_from("<ii", body, at)
+    most = _DECIMAL_SIZE if types[(at - header) // 8].kind is Kind.DECIMAL else _NANOS_PER_MILLI - 1
+    is_offset = start <= offset < size + _DECIMAL_SIZE * len(types) and 0 <= low <= most
+    return len(body) == size and not is_offset
 
 
 def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:

@@ -1,0 +1,66 @@
+"""Partitions and keys as pypaimon 1.3.2 writes them: a wide DECIMAL is read, a TIMESTAMP(6) is an unfamiliar form."""
+
+from __future__ import annotations
+
+import struct
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.errors import UnfamiliarFormError
+from paimon_core.expressions.predicate import Compare
+from paimon_core.lsm.runs import key_range
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.types import INT, DataType, parse_type
+from paimon_core.store.schemas import create_schema
+from paimon_core.table import Table
+from tests.support.data import make_store
+from tests.support.tables import data_file, info
+
+WIDE, FINE = parse_type("DECIMAL(30, 5)"), parse_type("TIMESTAMP(6)")
+
+
+def of_slot(number: int) -> bytes:
+    """A row of one wide value as pypaimon 1.3.2 writes it."""
+    return struct.pack(">i", 1) + bytes(8) + struct.pack("<q", number)
+
+
+def partitioned(root: Path, data_type: DataType, number: int, folder: str) -> Table:
+    store = make_store(root, {"k": INT, "p": data_type}, partitions=["p"])
+    assert create_schema(store.io, store.root, store.schema)
+    table = Table(store)
+    path = Path(store.root) / folder / "bucket-0" / "data-1.parquet"
+    path.parent.mkdir(parents=True)
+    rows = pa.table([[1], pa.array([None], arrow_schema(store.schema.fields).field(1).type)], names=["k", "p"])
+    pq.write_table(rows, path)
+    file = data_file(store, 1, 1, file_name=path.name, file_size=path.stat().st_size)
+    message = CommitMessage(partition=of_slot(number), bucket=0, total_buckets=-1, new_files=(file,))
+    table.commit_or_abort([message], info())
+    return table
+
+
+def test_a_partition_by_a_wide_decimal_is_read(tmp_path: Path) -> None:
+    table = partitioned(tmp_path, WIDE, 123_456_789_012_345, "p=1234567890.12345")
+    value = Decimal("1234567890.12345")
+    assert [len(table.plan(table.latest_snapshot(), Compare("p", "=", v)).splits) for v in (value, value + 1)] == [1, 0]
+    (split,) = table.plan(table.latest_snapshot()).splits
+    assert split.bucket_dir.endswith("/p=1234567890.12345/bucket-0")
+    assert table.system_table("partitions").num_rows == 1
+
+
+def test_a_partition_by_a_fine_timestamp_names_its_writer(tmp_path: Path) -> None:
+    with pytest.raises(UnfamiliarFormError, match=r"\(written by pypaimon 1\.3\).*left as it is; copy the rows"):
+        table = partitioned(tmp_path, FINE, 1_700_000_000_123, "p=2023-11-14 22:13:20.123456")
+        table.plan(table.latest_snapshot(), Compare("p", "=", (0, 0)))
+
+
+def test_keys_are_decoded_by_the_same_rules(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"k": INT}, keys=["k"])
+    file = data_file(store, 0, 0, min_key=of_slot(-5), max_key=of_slot(700_000))
+    assert key_range(file, [WIDE]).high == (Decimal(7),)
+    with pytest.raises(UnfamiliarFormError, match=r"written by pypaimon 1\.3"):
+        key_range(file, [FINE])
