@@ -6,6 +6,7 @@ import argparse
 import shlex
 import textwrap
 from collections.abc import MutableMapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.shell.render import FORMATS
@@ -48,6 +49,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add_catalog_options(made)
+    add("-H", action="help", help=argparse.SUPPRESS)  # as spark-sql has it
+    add("--version", action="version", version=f"paimon-sql {_version('paimon-sql')}, PySpark {_version('pyspark')}")
     add("--database", metavar="NAME", help="current database at the start")
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     add("-f", "--file", metavar="FILE", action="append", default=[], help=f"{_SCRIPT}; may be repeated")
@@ -65,6 +68,13 @@ def parser() -> argparse.ArgumentParser:
     add("--hiveconf", metavar="KEY=VALUE", action="append", default=[], type=setting, help="a setting of the session")
     add_submit_options(made)
     return made
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # a folder or an archive on the path of a cluster
+        return "of an unknown version"
 
 
 def add_catalog_options(made: argparse.ArgumentParser) -> None:

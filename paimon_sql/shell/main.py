@@ -18,7 +18,7 @@ from paimon_sql.shell.arguments import hand_to_spark_submit, parser
 from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
-from paimon_sql.shell.runner import BYTE_ORDER_MARK, FOR_PEOPLE, Options, Shell, read_script
+from paimon_sql.shell.runner import BYTE_ORDER_MARK, FOR_PEOPLE, Options, Shell, read_script, script_text
 from paimon_sql.shell.serving import run_server
 from paimon_sql.shell.startup import quiet_start
 
@@ -103,7 +103,9 @@ def _scripts(arguments: argparse.Namespace) -> list[Script]:
 def _script(path: str) -> Script:
     """A script by its path; `-` is standard input."""
     if path == "-":
-        return Script(sys.stdin.read().removeprefix(BYTE_ORDER_MARK), "stdin")
+        stream = getattr(sys.stdin, "buffer", None)  # none where a program has put another stream there
+        text = script_text(stream.read(), "stdin") if stream else sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
+        return Script(text, "stdin")
     return Script(read_script(path), path)
 
 
@@ -129,6 +131,7 @@ def _run(shell: Shell, scripts: Sequence[Script], interactive: bool) -> int:
     status = 0
     for script in scripts:
         status = shell.run_script(script.text, script.name)
-        if status:
+        if status or shell.is_left:
             break
+    interactive = interactive and not shell.is_left
     return run_prompt(shell, make_reader(shell.session)) if interactive else status

@@ -98,3 +98,5 @@ def run_prompt(shell: Shell, reader: Reader) -> int:
             shell.run_script(text)
         except KeyboardInterrupt:
             shell.err.write("cancelled\n")
+        if shell.is_left:
+            return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import shutil
 import time
@@ -21,8 +22,15 @@ from paimon_sql.shell.pager import Pager, fits
 from paimon_sql.shell.render import FORMATS, Result
 
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
+LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql
 _SOURCE_DEPTH = 20
 BYTE_ORDER_MARK = "\ufeff"  # which editors of Windows put before a text
+_MARKS = {  # that of UTF-32 begins as that of UTF-16 does
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 FOR_PEOPLE = ("table", "vertical", "markdown")  # formats that come with statements, counts and times
 
 
@@ -45,18 +53,23 @@ class Shell:
 
     def __init__(self, session: Any, out: TextIO, err: TextIO, options: Options):
         self.session, self.out, self.err, self.options = session, out, err, options
+        self.is_left = False  # by `quit` or `exit` in a script
         self.pager: Pager | None = None  # of a prompt
         self._sources: list[str] = []  # the scripts that run now by SOURCE, the innermost last
 
     def run_script(self, text: str, name: str = "") -> int:
-        """Runs the statements up to the first that fails; the exit status.
+        """Runs the statements up to the first that fails, or to `quit` or `exit`; the exit status.
 
         Of a script with a name the comments, statements and results are printed one after the other, and errors name
         its line.
         """
         for statement in split_statements(text):
-            if not self.run(statement, name):
+            if LEAVE.fullmatch(statement.text):
+                self.is_left = True
+            elif not self.run(statement, name):
                 return 1
+            if self.is_left:
+                break
         return 0
 
     def run(self, statement: ScriptStatement, name: str = "") -> bool:
@@ -107,7 +120,7 @@ class Shell:
             if len(self._sources) == _SOURCE_DEPTH:
                 raise InvalidDataError(f"SOURCE {path}: {_SOURCE_DEPTH} scripts run one another already.")
             text = read_script(path)
-        except (OSError, UnicodeDecodeError, InvalidDataError) as error:
+        except (OSError, InvalidDataError) as error:
             self.report(error, f"{where}: " if where else "")
             return False
         self._sources.append(path)
@@ -159,8 +172,20 @@ class Shell:
 
 
 def read_script(path: str) -> str:
-    """The text of a script, without a byte order mark. Raises OSError and UnicodeDecodeError."""
-    return Path(path).read_text(encoding="utf-8").removeprefix(BYTE_ORDER_MARK)
+    """The text of a script. Raises OSError, and as `script_text`."""
+    return script_text(Path(path).read_bytes(), path)
+
+
+def script_text(content: bytes, name: str) -> str:
+    """The text of a script's bytes, in UTF-8, or as its byte order mark says. Raises `InvalidDataError`."""
+    encoding = next((encoding for mark, encoding in _MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InvalidDataError(
+            f"{name} is not a text in {encoding.upper()}: byte {error.start} does not fit. Save it as UTF-8."
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(BYTE_ORDER_MARK)
 
 
 def _footer(count: int, more: bool, started: float) -> str:

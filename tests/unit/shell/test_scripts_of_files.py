@@ -43,6 +43,49 @@ def test_a_byte_order_mark_is_no_part_of_a_script(session: FakeSession, tmp_path
     assert session.ran[0 if how != "-f" else -1] == "SELECT 'ä'"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("how", ["-f", "-i", "SOURCE", "-"])
+def test_a_byte_order_mark_names_the_encoding(
+    session: FakeSession, tmp_path: Path, encoding: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = "\ufeff" if encoding.endswith("e") else ""
+    file = tmp_path / "windows.sql"
+    file.write_bytes(f"{mark}SELECT 'ä';\r\nSELECT 2;\r\n".encode(encoding))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    words = {"SOURCE": ["-e", f"SOURCE {file};"], "-": ["-f", "-"]}.get(how, [how, str(file), "-e", "SELECT 3"])
+    assert main(["-S", *words]) == 0
+    assert [text for text in session.ran if text != "SELECT 3"] == ["SELECT 'ä'", "SELECT 2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"SELECT '\xe4'", "UTF-8: byte 8"), (b"\xff\xfe\x00\xd8\x00", "UTF-16")]
+)
+def test_another_encoding_is_said_to_be_one(
+    session: FakeSession, tmp_path: Path, content: bytes, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old.sql").write_bytes(content)
+    assert main(["-f", str(tmp_path / "old.sql")]) == 1
+    message = capsys.readouterr().err
+    assert f"old.sql is not a text in {said}" in message and "Save it as UTF-8" in message
+
+
+@pytest.mark.parametrize("word", ["quit", "EXIT"])
+def test_a_script_may_leave(session: FakeSession, tmp_path: Path, word: str) -> None:
+    (tmp_path / "a.sql").write_text(f"SELECT 1;\n{word};\nSELECT 2;\n")
+    assert main(["-S", "-f", str(tmp_path / "a.sql"), "-f", str(tmp_path / "a.sql"), "--interactive"]) == 0
+    assert session.ran == ["SELECT 1"]
+    session.ran.clear()
+    assert main(["-S", "-e", f"SOURCE {tmp_path / 'a.sql'}; SELECT 3"]) == 0
+    assert session.ran == ["SELECT 1"]
+
+
+@pytest.mark.parametrize("word", ["--version", "-H", "--help"])
+def test_words_that_run_nothing(session: FakeSession, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([word])
+    assert ended.value.code == 0 and "paimon-sql" in capsys.readouterr().out and session.ran == []
+
+
 def test_the_quickstart_is_in_the_package(session: FakeSession, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quickstart", "-w", "/w"]) == 0
     assert session.options["warehouse"] == "/w"
