@@ -20,7 +20,7 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
-from paimon_core.write.buckets.moves import assigns_at_once
+from paimon_core.write.bucket_moves import assigns_at_once
 from paimon_core.write.compaction.job import compaction_job
 
 _TRIES = 3  # of a compaction that loses against another: rows may show only once they are compacted

@@ -58,8 +58,8 @@ from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
 from paimon_core.versions import FileVersions, TableVersions
+from paimon_core.write.bucket_moves import BucketMoves, write_store
 from paimon_core.write.buckets.dynamic import AssignmentBase
-from paimon_core.write.buckets.moves import BucketMoves, write_store
 from paimon_core.write.compaction.job import due_buckets
 
 _T = TypeVar("_T")

@@ -22,7 +22,7 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
-from paimon_core.write.indexes.file_index_job import file_index_job
+from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_sql.procedures.arguments import given, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions

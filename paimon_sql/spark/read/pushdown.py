@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_core.scan.aggregates import Aggregate
-from paimon_core.scan.pruning.limits import Order
+from paimon_core.scan.limits import Order
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
 

@@ -29,8 +29,8 @@ from paimon_core.scan.execution import (
     has_case_twins,
     is_answered_by_partitions,
 )
+from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.pruning.limits import Order, first_rows, top_rows
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind

@@ -34,9 +34,9 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
-from paimon_core.write.buckets.moves import BucketMoves, bucket_numbers
+from paimon_core.write.bucket_moves import BucketMoves, bucket_numbers
 from paimon_core.write.buckets.postponed import PostponedWriter
-from paimon_core.write.buckets.routing import ROUTE
+from paimon_core.write.routing import ROUTE
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support.executors import TextExecutor

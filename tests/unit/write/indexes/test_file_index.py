@@ -26,8 +26,8 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.deletion import delete_rows
+from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.file_index import FileIndexBuilder
-from paimon_core.write.indexes.file_index_job import file_index_job
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import stored

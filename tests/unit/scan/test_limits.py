@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from paimon_core.expressions.predicate import Compare
+from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.pruning.limits import Order, first_rows, top_rows
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import INT

@@ -36,8 +36,8 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.buckets.routing import route_job, routes
 from paimon_core.write.compaction.job import compaction_job, live_buckets
+from paimon_core.write.routing import route_job, routes
 
 
 @dataclass(frozen=True, slots=True)
