@@ -54,13 +54,6 @@ class TableScanBuilder(PaimonScanBuilder):
         """The request of a stream that reads a table. A batch of a stream has no partition for some buckets."""
         return replace(self._request, table=table, describe=Plan.describe, by_bucket=False)
 
-    def narrow(self, table: Table, names: frozenset[str], filters: Any) -> TableScanBuilder:
-        """A builder for some of the required columns, and for the rows of `filters`."""
-        narrow = TableScanBuilder(self.jvm, self.session, table, lambda: None, self.stream, derived=self.derived)
-        narrow.pushFilters(filters)
-        narrow.required = StructType([f for f in self.required if f.name in names])
-        return narrow
-
     def _streamed(self) -> Table:
         """The table as a stream reads it."""
         return self.table
@@ -74,3 +67,13 @@ class TableScanBuilder(PaimonScanBuilder):
             and not (self.pruning or self.filters_rows or self.reduction or self.limit)
             and is_streamed(self.jvm)
         )
+
+
+def narrowed(builder: TableScanBuilder, table: Table, names: frozenset[str], filters: Any) -> TableScanBuilder:
+    """A builder for some of the required columns of a builder, and for the rows of `filters`."""
+    narrow = TableScanBuilder(
+        builder.jvm, builder.session, table, lambda: None, builder.stream, derived=builder.derived
+    )
+    narrow.pushFilters(filters)
+    narrow.required = StructType([f for f in builder.required if f.name in names])
+    return narrow

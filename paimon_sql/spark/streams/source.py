@@ -116,12 +116,6 @@ class PaimonMicroBatchStream(Proxy):
         scan = RawScan if execution is Execution.RAW else MergeScan
         return scan(self.jvm, self.session, self.request, plan)
 
-    def narrow(self, request: PushedRequest, pruning: Predicate | None) -> PaimonMicroBatchStream:
-        """The same stream with the request of one batch. Spark counts the rows of both as the rows of one source."""
-        narrow = copy(self)
-        narrow.request, narrow.pruning, narrow.planned = request, pruning, None
-        return narrow
-
     # -- ReportsSourceMetrics -----------------------------------------------------------------------------------------
     def metrics(self, consumed: Any) -> Any:
         text = sources.consumed_text(self.jvm, consumed)
@@ -145,6 +139,15 @@ class PaimonMicroBatchStream(Proxy):
             sources.SUPPORTS_TRIGGER_AVAILABLE_NOW,
             sources.REPORTS_SOURCE_METRICS,
         ]
+
+
+def narrowed(
+    stream: PaimonMicroBatchStream, request: PushedRequest, pruning: Predicate | None
+) -> PaimonMicroBatchStream:
+    """The same stream with the request of one batch. Spark counts the rows of both as the rows of one source."""
+    narrow = copy(stream)
+    narrow.request, narrow.pruning, narrow.planned = request, pruning, None
+    return narrow
 
 
 def _position(offset: Any) -> Position:

@@ -14,7 +14,8 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.statistics import scan_statistics
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.table_scan import TableScanBuilder
-from paimon_sql.spark.streams.source import PaimonMicroBatchStream
+from paimon_sql.spark.read.table_scan import narrowed as narrowed_builder
+from paimon_sql.spark.streams.source import PaimonMicroBatchStream, narrowed
 
 _WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG, DerivedTable.CHANGES))
 
@@ -76,8 +77,8 @@ class StreamScan(_StreamScan):
         return self._narrow[1]
 
     def _narrowed(self, wanted: frozenset[str], filters: Any) -> NarrowStreamScan:
-        narrow = self.builder.narrow(self.table, wanted, filters)
-        source = self.source.narrow(narrow.pushed(self.table), conjunction(narrow.pruning))
+        narrow = narrowed_builder(self.builder, self.table, wanted, filters)
+        source = narrowed(self.source, narrow.pushed(self.table), conjunction(narrow.pruning))
         return NarrowStreamScan(self.jvm, source)
 
     class Java:
