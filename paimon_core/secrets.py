@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 SECRET_NAMES = (
     r"secret|passw|passphrase|privileged_user|file_based_privilege|token|credential|signature|authorization|cookie|connection[._-]?string|"
-    r"(?:access|account|api|private|shared|encryption)[._-]?key|(?<=fsspec\.)(?:key|auth)\b|"
-    r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pwd|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
+    r"jaas|bearer|passcode|pass[._-](?:phrase|code)|user[._-]?info|basic[._-]?auth|service[._-]account[._-]json|"
+    r"(?:access|account|api|private|shared|encryption)[._-]?key|(?<=fsspec\.)(?:key|auth)\b|pwd(?![\w.-])|"
+    r"(?:client|master|storage|subscription|signing|hmac)[._-]?key(?![a-zA-Z])|"
+    r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pass|jwt|creds?|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )
 REDACTED = "*********(redacted)"  # as Spark writes it
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)

@@ -21,7 +21,10 @@ NAMES = (
     "s3.secret-key s3.access-key fs.s3a.access.key fs.oss.accessKeySecret fs.oss.accessKeyId s3.session-token "
     "fsspec.key fsspec.sas_token fsspec.account_key fsspec.connection_string jdbc.password fsspec.passphrase "
     "password secret token credential accesskey accountkey encryptionkey authorization privatekey apikey sas session "
-    "fs.azure.sas.container.account fsspec.session_id fsspec.sessionKey header.Authorization fsspec.auth jdbc.pwd"
+    "fs.azure.sas.container.account fsspec.session_id fsspec.sessionKey header.Authorization fsspec.auth jdbc.pwd "
+    "kafka.sasl.jaas.config x.bearer jwt client.jwt client-key master-key storage-key subscription-key signing-key "
+    "hmac-key passcode pass-phrase pass.phrase jdbc.pass pass dbpwd basic-auth basic.auth.user.info creds user-creds "
+    "fs.cosn.userinfo.secretKey fs.gs.auth.service.account.json service_account_json"
 )
 
 
@@ -40,6 +43,7 @@ def test_secret_names(name: str) -> None:
         *("session.x", "fields.token_count.aggregate-function", "fields.a,password.sequence-group"),
         *("file-index.bloom-filter.session_token.fpp", "parquet.bloom.filter.enabled#api_key"),
         *("table-default.fields.secret.stats-mode", "token.provider", "data-token.enabled", "dlf.token-loader"),
+        *("compass", "bypass"),
     ),
 )
 def test_other_names(name: str) -> None:
