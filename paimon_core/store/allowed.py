@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import normalize, without_links
@@ -20,6 +21,8 @@ from paimon_core.options import names
 EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
 ICEBERG_CATALOGS = "allowed-iceberg-catalogs"
 DESCRIPTORS = "blob-descriptor."
+_ALIKE = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs", "wasbs": "abfs", "wasb": "abfs"}
+_PORT = re.compile(r":(?:8020|9000|9820|9870|443|80)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,12 @@ class Allowed:
         if self.external_paths is None and not self.with_users:
             return True
         real, own = without_links(path), without_links(root)
+        if ".." in _plain(path).split("/"):
+            return False
         if _is_in(path, root) and _is_in(real, own):
             return True
         warehouses = (self.with_users, without_links(self.with_users)) if self.with_users else ()
-        if any(_is_in(p, warehouse) for p in (path, real) for warehouse in warehouses):
+        if any(_is_in(_plain(p), _plain(warehouse)) for p in (path, real) for warehouse in warehouses):
             return False
         return self.takes_path(path) and any(_is_in(real, without_links(p)) for p in self.external_paths or ())
 
@@ -74,6 +79,16 @@ class Allowed:
 
 def _is_in(path: str, folder: str) -> bool:
     return ".." not in path.split("/") and f"{path}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _plain(path: str) -> str:
+    """A location as any storage may understand it: schemes of one kind of storage, hosts in lower case and without
+    their usual port, no escapes, no empty parts."""
+    scheme, found, rest = path.partition("://")
+    host, _, folders = rest.partition("/") if found else ("", "", path)
+    parts = [part for part in unquote(folders).replace("\\", "/").split("/") if part not in ("", ".")]
+    place = _PORT.sub("", host.lower())
+    return "/".join((f"{_ALIKE.get(scheme, scheme)}://{place}" if found else "", *parts))
 
 
 def _location(path: str) -> str:
