@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,64 @@ def test_functions_sources_and_settings_of_the_running_spark(spark: Any) -> None
         formats.add(str(sources.next().shortName()).lower())
     assert {"parquet", "jdbc"} <= formats
     assert formats - allowed("sources") - refused("sources") == set()
+
+
+VERSIONS = ("4.0", "4.1", "4.2", "4.3")
+NEWER = {  # of the allowed settings: the first version that has one
+    "spark.sql.execution.pyspark.binaryAsBytes": "4.1",
+    "spark.sql.scripting.continueHandlerEnabled": "4.1",
+    "spark.sql.scripting.cursorEnabled": "4.2",
+}
+OF_HIVE = {"hive.server2.thrift.resultset.default.fetch.size"}
+OWNERS = (  # Spark has settings once the objects that declare them are loaded
+    "org.apache.spark.sql.internal.SQLConf$",
+    "org.apache.spark.sql.internal.StaticSQLConf$",
+    "org.apache.spark.sql.hive.HiveUtils$",
+    "org.apache.spark.sql.connect.config.Connect$",
+)
+
+
+def refused_settings(version: str) -> set[str]:
+    """The settings that a version has and that nobody may set."""
+    found: set[str] = set()
+    for section in Path(__file__).with_name("refused_settings.txt").read_text("utf-8").split("\n[")[1:]:
+        versions, _, words = section.partition("]\n")
+        first, last = versions.split()
+        if first <= version <= last:
+            found.update(words.split())
+    return found
+
+
+@pytest.mark.spark
+def test_every_setting_of_the_running_spark_is_listed(spark: Any) -> None:
+    jvm = jvm_of(spark.sparkContext)
+    for owner in OWNERS:
+        jvm.java_class("java.lang.Class").forName(owner)
+    entries = jvm.java_class("java.lang.Class").forName(OWNERS[0]).getField("MODULE$").get(None).getConfigEntries()
+    each, there = entries.iterator(), set()
+    while each.hasNext():
+        there.add(str(each.next().key()))
+    version = ".".join(str(spark.version).split(".")[:2])
+    assert version in VERSIONS and len(there) > 500
+    may_be_set = {key for key in allowed("settings") - OF_HIVE if NEWER.get(key, version) <= version}
+    assert there - may_be_set - refused_settings(version) == set(), "neither allowed nor refused: decide, and list it"
+    assert may_be_set - there == set() and refused_settings(version) - there == set(), "not in this Spark"
+
+
+def test_no_setting_is_allowed_and_refused() -> None:
+    assert set(NEWER) | OF_HIVE <= allowed("settings")
+    for version in VERSIONS:
+        denied = refused_settings(version)
+        assert len(denied) > 400 and denied & allowed("settings") == set()
+        patterns = [re.compile(pattern) for pattern in allowed("setting_patterns")]
+        assert [key for key in denied if any(pattern.fullmatch(key) for pattern in patterns)] == []
+
+
+def test_the_lists_are_looked_up_in_one_place() -> None:
+    """Each door would else have rules of its own for settings."""
+    sources = files("paimon_sql.spark.jvm.java").iterdir()
+    kinds = [one.name for one in sources if one.name.endswith(".java") and "setting pattern" in one.read_text("utf-8")]
+    assert kinds == ["AllowLists.java"]
 
 
 def test_settings_lead_to_no_other_place_class_or_secret() -> None:

@@ -44,7 +44,7 @@ def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
     """Have the sessions that are made from one refuse each statement that is not known to read: `listed` has lines of a
     kind and a name, with a tab between them."""
     add_conditions(jvm, STATES)
-    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, listed)
+    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, _lists(jvm, listed))
 
 
 @hook(
@@ -65,7 +65,7 @@ def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
         raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody refuse calls: --read-only.")
     add_conditions(jvm, STATES)
     put_on_class_path(jvm, folder, _READ)
-    jvm.java_class(_READ).allow(READ_ONLY, listed)
+    jvm.java_class(_READ).allow(READ_ONLY, _lists(jvm, listed))
     _intercept(jvm, _READ)
 
 
@@ -84,7 +84,7 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
     """Have HiveServer2 refuse sessions and statements that set properties of the JVM, and if `listed` is not empty all
     settings that are not in it. Raises `UnsupportedFeatureError` if it cannot and `listed` is not empty."""
     if jvm.variant(guard_thrift_sessions).name != _NONE:
-        jvm.compiled("ThriftSessions").install(server, *_REFUSED, listed)
+        jvm.compiled("ThriftSessions").install(server, *_REFUSED, _lists(jvm, listed) if listed else None)
     elif listed:
         raise UnsupportedFeatureError("This Spark lets nobody refuse settings of HiveServer2's clients: --read-only.")
 
@@ -175,6 +175,11 @@ def prepare_connect_catalogs(jvm: Jvm, folder: Path) -> None:
     if jvm.variant(prepare_connect_catalogs).name != _NONE:
         put_on_class_path(jvm, folder, _PREPARED)
         _intercept(jvm, _PREPARED)
+
+
+def _lists(jvm: Jvm, listed: str) -> JavaObject:
+    """The lists that every check asks, of lines of a kind and a name."""
+    return jvm.compiled("AllowLists").of(listed)
 
 
 def _intercept(jvm: Jvm, name: str) -> None:

@@ -1,5 +1,5 @@
 import java.util.*;
-import java.util.regex.Pattern;
+import java.util.function.BiPredicate;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.sql.connect.utils.ErrorUtils$;
@@ -18,26 +18,18 @@ import scala.PartialFunction;
  */
 public class ConnectReads implements ServerInterceptor {
   private static final String PREFIX = "spark.connect.";
-  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
-  private static volatile Map listed = new HashMap();
+  private static volatile BiPredicate listed;
   private static volatile String condition = "";
 
-  /** What is allowed: lines of a kind and a name, with a tab between them. */
-  public static void allow(String ofErrors, String lines) {
-    Map found = new HashMap();
-    String[] all = lines.split("\n");
-    for (int i = 0; i < all.length; i++) {
-      String[] one = all[i].split("\t");
-      if (!found.containsKey(one[0])) found.put(one[0], new HashSet());
-      ((Set) found.get(one[0])).add(one[1]);
-    }
-    listed = found;
+  /** What is allowed, by its kind. */
+  public static void allow(String ofErrors, BiPredicate lists) {
+    listed = lists;
     condition = ofErrors;
   }
 
   private static boolean has(String kind, String name) {
-    Object found = listed.get(kind);
-    return found != null && ((Set) found).contains(name);
+    BiPredicate lists = listed;
+    return lists != null && lists.test(kind, name);
   }
 
   public ServerCall.Listener interceptCall(final ServerCall call, Metadata headers, ServerCallHandler next) {
@@ -122,15 +114,8 @@ public class ConnectReads implements ServerInterceptor {
 
   private static String ofKeys(List keys) {
     for (int i = 0; i < keys.size(); i++)
-      if (!mayBeSet((String) keys.get(i))) return "the setting " + keys.get(i);
+      if (!has("setting", (String) keys.get(i))) return "the setting " + keys.get(i);
     return null;
-  }
-
-  private static boolean mayBeSet(String key) {
-    if (has("setting", key) || VARIABLE.matcher(key).matches()) return true;
-    for (Iterator each = ((Set) listed.get("setting pattern")).iterator(); each.hasNext();)
-      if (Pattern.matches((String) each.next(), key)) return true;
-    return false;
   }
 
   private static Object value(Message message, String field) {

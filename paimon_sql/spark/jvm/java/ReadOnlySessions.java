@@ -1,6 +1,6 @@
 import java.lang.reflect.Method;
 import java.util.*;
-import java.util.regex.Pattern;
+import java.util.function.BiPredicate;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -27,12 +27,10 @@ import scala.runtime.BoxedUnit;
  */
 public class ReadOnlySessions {
   private static final String SPARK = "org.apache.spark.sql.";
-  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final String TEMPORARY = "only temporary ones are allowed";
 
-  /** Have the sessions that are made from one refuse what is not listed with an error of a condition; `listed` has lines
-   *  of a kind and a name, with a tab between them. */
-  public void install(SparkSessionExtensions extensions, final String condition, String listed) {
+  /** Have the sessions that are made from one refuse what is not listed, by its kind, with an error of a condition. */
+  public void install(SparkSessionExtensions extensions, final String condition, BiPredicate listed) {
     final Reads reads = new Reads(condition, listed);
     extensions.injectCheckRule(new AbstractFunction1() {
       public Object apply(Object session) {
@@ -64,21 +62,14 @@ public class ReadOnlySessions {
   /** What is listed. */
   static class Reads {
     private final String condition;
-    private final Map listed = new HashMap();
+    private final BiPredicate listed;
 
-    Reads(String condition, String lines) {
+    Reads(String condition, BiPredicate listed) {
       this.condition = condition;
-      String[] all = lines.split("\n");
-      for (int i = 0; i < all.length; i++) {
-        String[] one = all[i].split("\t");
-        if (!listed.containsKey(one[0])) listed.put(one[0], new HashSet());
-        ((Set) listed.get(one[0])).add(one[1]);
-      }
+      this.listed = listed;
     }
 
-    private boolean has(String kind, String name) {
-      return listed.containsKey(kind) && ((Set) listed.get(kind)).contains(name);
-    }
+    private boolean has(String kind, String name) { return listed.test(kind, name); }
 
     void check(LogicalPlan plan, boolean parsed) {
       String name = nameOf(plan);
@@ -134,18 +125,10 @@ public class ReadOnlySessions {
       if (asked == null) return "";
       scala.Option given = (scala.Option) asked;
       if (given.isEmpty()) return null;
-      if (!isSet) return mayBeSet(String.valueOf(given.get())) ? null : "the setting " + given.get();
+      if (!isSet) return has("setting", String.valueOf(given.get())) ? null : "the setting " + given.get();
       scala.Tuple2 pair = (scala.Tuple2) given.get();
       if (((scala.Option) pair._2()).isEmpty()) return null;
-      return mayBeSet(String.valueOf(pair._1())) ? null : "the setting " + pair._1();
-    }
-
-    private boolean mayBeSet(String key) {
-      if (has("setting", key) || VARIABLE.matcher(key).matches()) return true;
-      Object patterns = listed.get("setting pattern");
-      for (java.util.Iterator each = ((Set) patterns).iterator(); each.hasNext();)
-        if (Pattern.matches((String) each.next(), key)) return true;
-      return false;
+      return has("setting", String.valueOf(pair._1())) ? null : "the setting " + pair._1();
     }
 
     private String ofSource(Object source, Object options) {

@@ -1,7 +1,7 @@
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.*;
-import java.util.regex.Pattern;
+import java.util.function.BiPredicate;
 import org.apache.hive.service.cli.*;
 import org.apache.hive.service.cli.thrift.ThriftCLIService;
 import org.apache.hive.service.rpc.thrift.TProtocolVersion;
@@ -15,11 +15,9 @@ import org.apache.spark.unsafe.Platform;
  * Spark's and, as `set:system:`, into properties of the whole JVM.
  */
 public class ThriftSessions {
-  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
-
-  /** Take the place of a server's service. `listed` has the settings that a client may give, lines of a kind and a name
-   *  with a tab between them; where it is empty, clients may give all but properties of the JVM. */
-  public void install(HiveServer2 server, String condition, String state, String listed) throws Exception {
+  /** Take the place of a server's service. `listed` has the settings that a client may give; without it, clients may give
+   *  all but properties of the JVM. */
+  public void install(HiveServer2 server, String condition, String state, BiPredicate listed) throws Exception {
     ThriftCLIService thrift = (ThriftCLIService) field(HiveServer2.class, "thriftCLIService").get(server);
     Field service = field(ThriftCLIService.class, "cliService");
     Object before = service.get(thrift);
@@ -43,19 +41,13 @@ public class ThriftSessions {
 
   static class Guarded extends CLIService {
     private final String condition, state;
-    private final Set settings = new HashSet();
-    private final List patterns = new ArrayList();
+    private final BiPredicate listed;
 
-    Guarded(HiveServer2 server, String condition, String state, String listed) {
+    Guarded(HiveServer2 server, String condition, String state, BiPredicate listed) {
       super(server);
       this.condition = condition;
       this.state = state;
-      String[] lines = listed.split("\n");
-      for (int i = 0; i < lines.length; i++) {
-        String[] one = lines[i].split("\t");
-        if (one[0].equals("setting")) settings.add(one[1]);
-        if (one[0].equals("setting pattern")) patterns.add(Pattern.compile(one[1]));
-      }
+      this.listed = listed;
     }
 
     public SessionHandle openSession(TProtocolVersion protocol, String user, String password, String address, Map given)
@@ -91,15 +83,8 @@ public class ThriftSessions {
         boolean prefixed = name.startsWith("hiveconf:") || name.startsWith("hivevar:");
         String setting = prefixed ? name.substring(name.indexOf(':') + 1) : name;
         boolean isOther = setting.indexOf(':') >= 0;  // system:, env:, metaconf:
-        if (isOther || !settings.isEmpty() && !mayBeSet(setting)) refuse(setting);
+        if (isOther || listed != null && !listed.test("setting", setting)) refuse(setting);
       }
-    }
-
-    private boolean mayBeSet(String key) {
-      if (settings.contains(key) || VARIABLE.matcher(key).matches()) return true;
-      for (int i = 0; i < patterns.size(); i++)
-        if (((Pattern) patterns.get(i)).matcher(key).matches()) return true;
-      return false;
     }
 
     private void refuse(String setting) {
