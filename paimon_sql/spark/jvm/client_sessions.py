@@ -14,6 +14,8 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.exceptions import add_conditions
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
+from paimon_sql.spark.jvm.servers import LARGEST_RESULT
+from paimon_sql.spark.jvm.sessions import context_settings
 
 READ_ONLY, LIMIT_EXCEEDED = "PAIMON_READ_ONLY", "PAIMON_LIMIT_EXCEEDED"
 STATES = {READ_ONLY: "25006", LIMIT_EXCEEDED: "54000"}  # read-only transaction, program limit exceeded
@@ -21,6 +23,7 @@ _REFUSED = "PAIMON_SETTING_REFUSED", "42501"  # insufficient privilege
 _INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
 _INTERCEPTED, _PREPARED, _READ = "ConnectLimits", "ConnectCatalogs", "ConnectReads"
 _NONE = "not in this Spark"
+_CALL = 2**23  # bytes of the rows that a client fetches at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +129,37 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
     """Hold HiveServer2's sessions to limits, count rows, and answer metadata calls for every catalog. HiveServer2
     itself ends statements that take too long."""
     if jvm.variant(watch_thrift_sessions).name != _NONE:
-        condition, state = LIMIT_EXCEEDED, STATES[LIMIT_EXCEEDED]
-        jvm.compiled("ThriftOperations").install(server, limits.statements, limits.rows, condition, state)
+        error = LIMIT_EXCEEDED, STATES[LIMIT_EXCEEDED]
+        jvm.compiled("ThriftOperations").install(
+            server, limits.statements, limits.rows, *error, thrift_results(jvm, *error)
+        )
     elif limits.statements or limits.rows:
         raise UnsupportedFeatureError("This Spark lets nobody limit the sessions of HiveServer2.")
+
+
+@hook(
+    "statements of HiveServer2 and how plans send rows to the driver, private members of theirs",
+    "answers of `paimon-sql serve --thrift` that are larger unpacked than the driver's memory",
+    Variant.of(
+        "of Spark's jars",
+        field(classes.THRIFT_STATEMENT, "iter"),
+        method(classes.THRIFT_EVENTS, "onStatementParsed", 2),
+        method(classes.THRIFT_SERVER + "$", "eventManager_$eq", 1),
+        method(classes.THRIFT_ROWS, "fetchAbsolute", 1),
+        method(classes.PHYSICAL_PLAN, "getByteArrayRdd", 2),
+        method(classes.PHYSICAL_PLAN, "decodeUnsafeRows", 1),
+        method(classes.ADAPTIVE_PLAN, "withFinalPlanUpdate", 1),
+    ),
+    Variant.of(_NONE),
+)
+def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
+    """Run statements of HiveServer2 and unpack their answers as clients fetch them, or None if Spark unpacks them. An
+    answer is at most as large as the settings say, and all together take at most half of the memory."""
+    if jvm.variant(thrift_results).name == _NONE:
+        return None
+    memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
+    largest = int(context_settings(jvm).getSizeAsBytes(LARGEST_RESULT, f"{memory // 4}b"))
+    return jvm.compiled("ThriftResults").of(_CALL, largest, memory // 2, condition, state)
 
 
 @hook(

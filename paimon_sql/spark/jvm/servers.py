@@ -19,7 +19,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import context_settings, java_session
 
-_LARGEST = "spark.driver.maxResultSize"
+LARGEST_RESULT = "spark.driver.maxResultSize"
 _NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else depends on them
 
 
@@ -130,8 +130,8 @@ def is_alive(jvm: Jvm) -> bool:
 def bound_results(jvm: Jvm) -> None:
     """Refuse answers larger than a quarter of the driver's memory, unless a setting says how large they may be."""
     conf, memory = context_settings(jvm), jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory()
-    if not conf.contains(_LARGEST):
-        conf.set(_LARGEST, f"{int(memory) // 4}b")
+    if not conf.contains(LARGEST_RESULT):
+        conf.set(LARGEST_RESULT, f"{int(memory) // 4}b")
 
 
 def running_statements(jvm: Jvm) -> int:

@@ -2,17 +2,21 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.*;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.apache.spark.SparkContext;
 import org.apache.hive.service.cli.*;
 import org.apache.hive.service.cli.operation.*;
 import org.apache.hive.service.cli.session.HiveSession;
 import org.apache.hive.service.cli.session.SessionManager;
 import org.apache.hive.service.rpc.thrift.TRowSet;
 import org.apache.hive.service.server.HiveServer2;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.hive.thriftserver.*;
 import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
+import org.apache.spark.sql.hive.thriftserver.ui.HiveThriftServer2EventManager;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
@@ -35,17 +39,35 @@ public class ThriftOperations {
     return found == null ? -1L : ((AtomicLong) found).get();
   }
 
-  /** Take the place of a server's manager. Limits of 0 are none. */
-  public void install(HiveServer2 server, int statements, long rows, String condition, String state) throws Exception {
+  /** Take the place of a server's manager. Limits of 0 are none. `results` runs a dataset; without it Spark does. */
+  public void install(HiveServer2 server, int statements, long rows, String condition, String state, Function results)
+      throws Exception {
     CLIService service = (CLIService) field(HiveServer2.class, "cliService").get(server);
     SessionManager sessions = service.getSessionManager();
     Object before = field(SessionManager.class, "operationManager").get(sessions);
-    Manager manager = new Manager(statements, rows, condition, state);
+    final Manager manager = new Manager(statements, rows, condition, state, results);
     Field[] shared = new Field[] {field(OperationManager.class, "handleToOperation"),
       field(SparkSQLOperationManager.class, "handleToOperation"), field(SparkSQLOperationManager.class, "sessionToContexts")};
     for (int i = 0; i < shared.length; i++) shared[i].set(manager, shared[i].get(before));
     field(SparkSQLSessionManager.class, "sparkSqlOperationManager").set(sessions, manager);
     field(SessionManager.class, "operationManager").set(sessions, manager);
+    if (results != null)
+      HiveThriftServer2$.MODULE$.eventManager_$eq(new Events(SparkContext.getOrCreate(), manager));
+  }
+
+  /** Spark says when it has analyzed a statement, and before it runs it. */
+  static class Events extends HiveThriftServer2EventManager {
+    private final Manager manager;
+
+    Events(SparkContext context, Manager manager) {
+      super(context);
+      this.manager = manager;
+    }
+
+    public void onStatementParsed(String id, String plan) {
+      super.onStatementParsed(id, plan);
+      manager.run(id);
+    }
   }
 
   static Field field(Class owner, String name) throws Exception {
@@ -58,12 +80,21 @@ public class ThriftOperations {
     private final int statements;
     private final long rows;
     private final String condition, state;
+    private final Function results;
 
-    Manager(int statements, long rows, String condition, String state) {
+    Manager(int statements, long rows, String condition, String state, Function results) {
       this.statements = statements;
       this.rows = rows;
       this.condition = condition;
       this.state = state;
+      this.results = results;
+    }
+
+    /** Run a statement that is analyzed. */
+    void run(String id) {
+      Object[] all = handleToOperation().values().toArray();
+      for (int i = 0; i < all.length; i++)
+        if (all[i] instanceof Statement && ((Statement) all[i]).statementId().equals(id)) ((Statement) all[i]).run(results);
     }
 
     public synchronized ExecuteStatementOperation newExecuteStatementOperation(HiveSession session, String statement,
@@ -138,6 +169,7 @@ public class ThriftOperations {
   static class Statement extends SparkExecuteStatementOperation {
     private final Manager manager;
     private final AtomicLong given = new AtomicLong();
+    private volatile Object found;  // its rows
 
     Statement(Manager manager, SparkSession spark, HiveSession session, String statement, Map overlay,
         boolean background, long timeout) {
@@ -145,7 +177,47 @@ public class ThriftOperations {
       this.manager = manager;
     }
 
+    /** Run it, and leave Spark an answer that has its columns and no rows. */
+    void run(Function results) {
+      try {
+        Field answer = own("org$apache$spark$sql$hive$thriftserver$SparkExecuteStatementOperation$$result");
+        Dataset data = (Dataset) answer.get(this);
+        Object rows = results.apply(data);
+        answer.set(this, session().createDataFrame(Collections.EMPTY_LIST, data.schema()));
+        found = rows;
+        if (getStatus().getState().isTerminal()) forget();  // closed meanwhile
+      } catch (Throwable e) {
+        Platform.throwException(e);
+      }
+    }
+
+    private static Field own(String name) throws Exception {
+      return field(SparkExecuteStatementOperation.class, name);
+    }
+
+    private void forget() throws Exception {
+      if (found != null) ((AutoCloseable) found).close();
+    }
+
+    public void close() {
+      super.close();
+      try {
+        forget();
+      } catch (Exception e) {
+        Platform.throwException(e);
+      }
+    }
+
     public TRowSet getNextRowSet(FetchOrientation order, long most) {
+      try {
+        if (found != null) own("iter").set(this, found);
+      } catch (Exception e) {
+        Platform.throwException(e);
+      }
+      return counted(order, most);
+    }
+
+    private TRowSet counted(FetchOrientation order, long most) {
       TRowSet found = super.getNextRowSet(order, most);
       if (order.equals(FetchOrientation.FETCH_FIRST)) given.set(0);
       ROWS.put(statementId(), given);
