@@ -23,6 +23,8 @@ from thrift.transport.TTransport import TTransportException
 
 from paimon_sql.server.rest.app import PREFIX, routes
 from tests.security.attempts import SETTINGS, session_settings, statements
+from tests.security.doors import at_connect, at_health, at_rest, at_thrift, sight_of
+from tests.security.doors import statements as statements_of_spark
 from tests.support.ports import free_port
 from tests.support.served import PATIENCE, Server, answer, served
 from tests.support.stored import create_table, insert
@@ -158,6 +160,20 @@ def test_requests_of_the_rest_api(server: Server, folder: Path) -> None:
             assert status in (403, 405, 501) or pattern.endswith("list-by-names"), (verb, pattern, status)
     assert tried > 100
     assert contents(folder) == before
+
+
+def test_generated_attempts_at_each_door(server: Server, folder: Path) -> None:
+    """A share of what `python -m tests.security` tries: each class of statement, each message, each address."""
+    before, seed = sight_of(folder), 20260101
+    texts = statements_of_spark(seed, 1)
+    thrift = at_thrift(server, folder, [*texts[:95], *texts[95::25]])
+    assert thrift["refused"] > 60, thrift
+    connect = at_connect(server, folder, seed, 1)
+    assert connect["refused"] > 60, connect
+    at_rest(server.rest.removeprefix("http://"), folder, seed, 100)
+    at_health(server, seed, 50)
+    now = sight_of(folder)
+    assert {path: seen for path, seen in now.items() if before.get(path) != seen} == {} and before.keys() <= now.keys()
 
 
 def test_requests_of_the_health_door(server: Server, folder: Path) -> None:
