@@ -1,9 +1,9 @@
 """The choice of the gate: which tests of the largest suites every change must pass, the same on every day.
 
-`make test` runs the tests with the mark `gate`, `make test-all` runs everything. A test of a suite below is in the gate
-if it is one of the first few of its kind, ordered by a checksum of their names: a new test moves at most one out of it.
-The kind of a test is its function and the first word of its case, so the gate has each function and each sort of case.
-All other tests are in the gate. If you change the subject of a suite, run the whole suite.
+`make test` runs the tests with the mark `gate`, `make test-all` runs everything. Of the suites below the gate has the
+first few tests of some kinds, ordered by a checksum of their names: a new test moves few others. The kind of a test is
+its function and the first word of its case. All other tests are in the gate. If you change the subject of a suite, run
+the whole suite.
 """
 
 from __future__ import annotations
@@ -11,46 +11,97 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from zlib import crc32
 
 import pytest
 
-# by file, folder or function, the tests of each kind that are in the gate; the longest name counts
-CHOSEN: Mapping[str, int] = {
-    "dbt-paimon/tests/test_cluster.py": 1,
-    "dbt-paimon/tests/test_example.py": 1,
-    "dbt-paimon/tests/test_servers.py": 1,
-    "tests/catalogs/test_crashes.py": 1,
-    "tests/catalogs/test_hive_iceberg.py": 1,
-    "tests/catalogs/test_iceberg_rest.py": 1,
-    "tests/catalogs/test_locks.py": 1,
-    "tests/catalogs/test_races.py": 2,
-    "tests/conformance": 3,
-    "tests/faults/test_damaged_files.py": 2,
-    "tests/faults/test_every_call.py": 1,
-    "tests/faults/test_kill_upkeep.py": 2,
-    "tests/faults/test_killed_processes.py": 1,
-    "tests/interop": 0,
-    "tests/spark/test_golden.py": 1,
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The first `cases` tests of each kind, and of the kinds one of `of`."""
+
+    cases: int = 1
+    of: int = 1
+
+
+NONE = Choice(cases=0)
+# by file, folder or function; the longest name counts
+CHOSEN: Mapping[str, Choice] = {
+    "dbt-paimon/tests/test_cluster.py": Choice(of=3),
+    "dbt-paimon/tests/test_example.py": Choice(of=2),
+    "dbt-paimon/tests/test_servers.py": Choice(of=2),
+    "tests/catalogs/test_crashes.py": Choice(of=3),
+    "tests/catalogs/test_hive_iceberg.py": Choice(of=4),
+    "tests/catalogs/test_iceberg_rest.py": Choice(of=2),
+    "tests/catalogs/test_locks.py": Choice(of=2),
+    "tests/catalogs/test_races.py": Choice(of=2),
+    "tests/cluster/test_standalone.py": Choice(of=3),
+    "tests/conformance": Choice(of=8),
+    "tests/conformance/test_conformance.py::test_the_list_names_cases": Choice(),
+    "tests/faults/test_damaged_files.py": Choice(cases=2),
+    "tests/faults/test_every_call.py": Choice(),
+    "tests/faults/test_kill_upkeep.py": Choice(of=6),
+    "tests/faults/test_killed_processes.py": Choice(of=5),
+    "tests/faults/test_killed_writers.py": NONE,
+    "tests/interop": NONE,
+    "tests/interop/test_blobs.py::test_values_in_files_of_their_own": Choice(of=2),
+    "tests/interop/test_bucket_modes.py::test_dynamic_buckets_written_alternately": Choice(),
+    "tests/interop/test_changelogs.py::test_each_reads_what_both_wrote": Choice(of=4),
+    "tests/interop/test_deletion_vectors.py::test_deletes_by_both_engines": Choice(of=5),
+    "tests/interop/test_formats.py::test_values": Choice(of=4),
+    "tests/interop/test_global_indexes.py::test_indexes_of_one_serve_the_other": Choice(of=2),
+    "tests/interop/test_merge_engines.py::test_merges_are_the_same": Choice(of=8),
+    "tests/interop/test_options.py::test_the_latest_snapshot_wins": Choice(),
+    "tests/interop/test_row_tracking.py::test_ids_and_versions": Choice(of=2),
+    "tests/interop/test_schema_changes.py::test_both_read_what_was_written_before": Choice(of=4),
+    "tests/interop/test_streams.py::test_java_reads_what_our_streams_wrote": Choice(),
+    "tests/interop/test_tables.py::test_engines_write_alternately": Choice(of=5),
+    "tests/interop/test_types.py::test_values_and_filters": Choice(of=4),
+    "tests/interop/test_upkeep.py::test_java_reads_after_every_procedure": Choice(),
+    "tests/interop/zoo/test_zoo.py::test_rows_are_those_that_the_writer_reads": Choice(cases=8),
+    "tests/interop/zoo/test_zoo.py::test_the_table_goes_on": Choice(cases=3),
+    "tests/server/test_limits.py": Choice(of=3),
+    "tests/server/test_load.py": Choice(of=3),
+    "tests/spark/test_bad_input.py": Choice(cases=4),
+    "tests/spark/test_differential.py": Choice(of=2),
+    "tests/spark/test_every_statement.py": Choice(of=2),
+    "tests/spark/test_failed_statements.py": Choice(of=3),
+    "tests/spark/test_golden.py": Choice(of=3),
+    "tests/spark/test_golden.py::test_lists_name_what_exists": Choice(),
+    "tests/spark/test_hooks.py::test_filters": Choice(of=3),
+    "tests/spark/test_long_session.py": Choice(of=2),
+    "tests/spark/test_query_auth.py": Choice(of=2),
+    "tests/spark/test_query_matrix.py": Choice(of=2),
+    "tests/spark/test_row_level.py": Choice(of=2),
+    "tests/spark/test_streaming_sink.py": Choice(of=2),
+    "tests/spark/test_streaming_source.py": Choice(of=2),
 }
 
 
-def gate_of(tests: Iterable[str], chosen: Mapping[str, int] = CHOSEN) -> frozenset[str]:
+def gate_of(tests: Iterable[str], chosen: Mapping[str, Choice] = CHOSEN) -> frozenset[str]:
     """The tests, by id, that are in the gate."""
-    kinds: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    suites: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
     found = set()
     for test in tests:
         suite = suite_of(test, chosen)
         if suite is None:
             found.add(test)
         else:
-            kinds[suite, *kind_of(test)].append(test)
-    for (suite, *_), mine in kinds.items():
-        found.update(sorted(mine, key=lambda test: (crc32(test.encode()), test))[: chosen[suite]])
+            suites[suite][kind_of(test)].append(test)
+    for suite, kinds in suites.items():
+        choice = chosen[suite]
+        for kind in sorted(kinds, key=_order)[: -(-len(kinds) // choice.of)]:
+            found.update(sorted(kinds[kind], key=_order)[: choice.cases])
     return frozenset(found)
 
 
-def suite_of(test: str, chosen: Mapping[str, int] = CHOSEN) -> str | None:
+def _order(name: str | tuple[str, str]) -> tuple[int, str]:
+    text = str(name)
+    return crc32(text.encode()), text
+
+
+def suite_of(test: str, chosen: Mapping[str, Choice] = CHOSEN) -> str | None:
     """The suite of a test, by its id; None for a test of no suite, which is always in the gate."""
     file, function = test.partition("::")[0], test.partition("[")[0]
     mine = [suite for suite in chosen if suite in (file, function) or file.startswith(f"{suite}/")]

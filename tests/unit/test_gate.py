@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from scripts.campaign import campaigns
-from tests.support.gate import CHOSEN, gate_of, kind_of, suite_of
+from tests.support.gate import CHOSEN, NONE, Choice, gate_of, kind_of, suite_of
 
 ROOT = Path(__file__).parents[2]
 CASES = [f"tests/a/test_x.py::test[{word} {n}]" for word in ("INSERT", "DELETE") for n in range(30)]
@@ -15,7 +15,7 @@ OTHERS = ["tests/a/test_y.py::test", "tests/b/test_x.py::test[1]", "tests/ab/tes
 
 
 def test_the_first_of_each_kind() -> None:
-    gate = gate_of([*CASES, *OTHERS], {"tests/a": 2})
+    gate = gate_of([*CASES, *OTHERS], {"tests/a": Choice(2)})
     assert sorted(map(kind_of, gate & set(CASES))) == [
         ("tests/a/test_x.py::test", "DELETE"),
         ("tests/a/test_x.py::test", "DELETE"),
@@ -25,18 +25,22 @@ def test_the_first_of_each_kind() -> None:
     assert set(OTHERS) <= gate
 
 
+def test_a_part_of_the_kinds() -> None:
+    assert len(gate_of(CASES, {"tests/a": Choice(3, of=2)})) == 3
+
+
 def test_the_order_of_tests_changes_nothing() -> None:
     shuffled = random.Random(1).sample(CASES, len(CASES))
-    assert gate_of(shuffled, {"tests/a": 3}) == gate_of(CASES, {"tests/a": 3})
+    assert gate_of(shuffled, {"tests/a": Choice(3)}) == gate_of(CASES, {"tests/a": Choice(3)})
 
 
 def test_one_more_test_moves_at_most_one_out() -> None:
-    before = gate_of(CASES[1:], {"tests/a": 3})
-    assert len(before - gate_of(CASES, {"tests/a": 3})) <= 1
+    before = gate_of(CASES[1:], {"tests/a": Choice(3)})
+    assert len(before - gate_of(CASES, {"tests/a": Choice(3)})) <= 1
 
 
 def test_the_longest_name_counts() -> None:
-    chosen = {"tests/a": 0, "tests/a/test_x.py": 1, "tests/a/test_x.py::test": 2}
+    chosen = {"tests/a": NONE, "tests/a/test_x.py": Choice(), "tests/a/test_x.py::test": Choice(2)}
     assert suite_of(CASES[0], chosen) == "tests/a/test_x.py::test"
     assert suite_of("tests/a/test_x.py::other", chosen) == "tests/a/test_x.py"
     assert gate_of(["tests/a/test_y.py::test"], chosen) == frozenset()
