@@ -17,7 +17,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
-from paimon_sql.spark.write.write_options import is_of_one_write
+from paimon_sql.spark.write.write_options import check_replaces_all, is_of_one_write
 
 _OF_WRITES = "write."  # options only of a write; `write-only` is the table's
 
@@ -46,6 +46,8 @@ class StagedSparkTable(SparkTable):
     def newWriteBuilder(self, info: Any) -> Any:
         """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
         options = without_own_name(option_map(self.jvm, info.options()), path=self.table.store.root)
+        if self.replaced is not None:
+            check_replaces_all(self.name(), options)
         of_write = {k for k in options if k == "path" or k.startswith(_OF_WRITES) or is_of_one_write(k)}
         defining = {k: v for k, v in options.items() if k not in of_write}
         if defining:

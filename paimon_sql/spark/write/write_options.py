@@ -86,6 +86,11 @@ def check_foreign(table: str, given: Mapping[str, str]) -> None:
             )
 
 
+def check_replaces_all(table: str, given: Mapping[str, str]) -> None:
+    """Raises `UnsupportedFeatureError` for an option that keeps rows of a table that is to be replaced as a whole."""
+    check_foreign(table, {key: value for key, value in given.items() if key.lower() == "replacewhere"})
+
+
 def overwrites_partitions(given: Mapping[str, str]) -> bool | None:
     """Whether options have an overwrite replace only the partitions of its rows; None if they do not say.
 

@@ -12,6 +12,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, parse_type
 from paimon_sql.spark.write.write_options import (
     check_foreign,
+    check_replaces_all,
     contradicts,
     is_insert,
     is_of_one_write,
@@ -60,6 +61,12 @@ def test_options_of_other_formats_are_refused_by_name(key: str) -> None:
     for spelled in (key, key.lower(), key.upper()):
         with pytest.raises(UnsupportedFeatureError, match=f"'{key}'"):
             check_foreign("d.t", {"bucket": "2", spelled: "p = 1"})
+
+
+def test_a_table_that_is_replaced_keeps_no_rows() -> None:
+    check_replaces_all("d.t", {"overwriteSchema": "true", "mergeSchema": "true", "bucket": "2"})
+    with pytest.raises(UnsupportedFeatureError, match="'replaceWhere'"):
+        check_replaces_all("d.t", {"ReplaceWhere": "p = 1"})
 
 
 def test_what_asks_for_nothing_is_passed_over() -> None:
