@@ -120,7 +120,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 @pytest.fixture(scope="module")
 def surroundings(request: pytest.FixtureRequest) -> Iterator[Surroundings | None]:
     """What a suite runs in that varies; None: what all others run in."""
-    found = Surroundings.of(request.module.__name__.rpartition(".")[2])
+    found = Surroundings.of(request.module.__name__)
     if found is None:
         yield None
         return
@@ -130,7 +130,7 @@ def surroundings(request: pytest.FixtureRequest) -> Iterator[Surroundings | None
 
 @pytest.fixture
 def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    found = Surroundings.of(request.module.__name__.rpartition(".")[2])
+    found = Surroundings.of(request.module.__name__)
     return str(tmp_path / "warehouse" if found is None else found.warehouse(tmp_path))
 
 

@@ -26,8 +26,7 @@ CREATE TABLE `Ünits I`.t ({COLUMNS}) PARTITIONED BY (p);
 CREATE TABLE spark_catalog.default.plain ({COLUMNS}) USING PARQUET PARTITIONED BY (p);
 INSERT INTO `Ünits I`.t VALUES {ROWS};
 INSERT INTO spark_catalog.default.plain VALUES {ROWS};
-SELECT count(*) AS missing FROM (SELECT * FROM spark_catalog.default.plain EXCEPT ALL SELECT * FROM `Ünits I`.t);
-SELECT count(*) AS extra FROM (SELECT * FROM `Ünits I`.t EXCEPT ALL SELECT * FROM spark_catalog.default.plain);
+SELECT count(*) AS of_both FROM (SELECT * FROM spark_catalog.default.plain INTERSECT ALL SELECT * FROM `Ünits I`.t);
 SELECT k, CAST(p AS STRING) AS text, p FROM `Ünits I`.t ORDER BY k;
 SELECT partition FROM `Ünits I`.t$partitions ORDER BY partition;
 CALL sys.create_tag('`Ünits I`.t', 'kept');
@@ -36,10 +35,12 @@ WHERE g.commit_time = s.commit_time AND abs(unix_seconds(CAST(s.commit_time AS T
 AND abs(unix_seconds(CAST(f.creation_time AS TIMESTAMP)) - unix_seconds(now())) < 1800;
 CALL sys.drop_partition('`Ünits I`.t', 'p=2024-06-01 08:00:00');
 SELECT k FROM `Ünits I`.t;
+CREATE TABLE numbers (v INT);
+INSERT INTO numbers SELECT s FROM VALUES ('no number') AS given(s);
+SELECT count(*) AS nulls FROM numbers WHERE v IS NULL;
 """
 EXPECTED = [
-    ["missing", "0"],
-    ["extra", "0"],
+    ["of_both", "2"],
     ["k,text,p", "1,2024-06-01 08:00:00,2024-06-01 08:00:00", "2,2024-06-01 16:00:00,2024-06-01 16:00:00"],
     ["partition", "p=2024-06-01 08:00:00.000000", "p=2024-06-01 16:00:00.000000"],
     ["result", "true"],
@@ -47,26 +48,38 @@ EXPECTED = [
     ["result", "true"],
     ["k", "2"],
 ]
+# where ANSI mode comes from, and whether Spark takes it for on: in the environment only the word `false` counts
+ANSI_MODES = (
+    ({"spark.sql.ansi.enabled": "TRUE"}, {}, True),
+    ({}, {"SPARK_ANSI_SQL_MODE": "false"}, False),
+    ({"spark.sql.ansi.enabled": "False"}, {}, False),
+    ({}, {"SPARK_ANSI_SQL_MODE": "FALSE"}, True),
+)
 
 
 def test_a_shell_with_all_that_a_machine_gives_it(tmp_path: Path) -> None:
     """The gate has one combination; the campaign has all."""
-    given = Surroundings.numbered(int(os.environ.get(VARIABLE, "0")))
+    number = int(os.environ.get(VARIABLE, "0"))
+    given, (setting, variable, is_ansi) = Surroundings.numbered(number), ANSI_MODES[number % len(ANSI_MODES)]
     script, conf = tmp_path / "script.sql", tmp_path / "conf"
     script.write_text(SCRIPT, encoding="utf-8")
     conf.mkdir()
-    lines = {
-        "spark.sql.ansi.enabled": "TRUE",
-        "spark.sql.sources.partitionOverwriteMode": "STATIC",
-        "spark.ui.enabled": "False",
-        "spark.sql.warehouse.dir": (tmp_path / "plain").as_uri(),
-        "spark.driver.extraJavaOptions": f"-Duser.language={given.locale[:2]} -Duser.country={given.locale[3:]}",
-    } | ({} if given.session is None else {"spark.sql.session.timeZone": given.session})
+    lines = (
+        {
+            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.sources.partitionOverwriteMode": "STATIC",
+            "spark.ui.enabled": "False",
+            "spark.sql.warehouse.dir": (tmp_path / "plain").as_uri(),
+            "spark.driver.extraJavaOptions": f"-Duser.language={given.locale[:2]} -Duser.country={given.locale[3:]}",
+        }
+        | setting
+        | ({} if given.session is None else {"spark.sql.session.timeZone": given.session})
+    )
     (conf / "spark-defaults.conf").write_text("\n".join(f"{k} {v}" for k, v in lines.items()))
     command = [sys.executable, "-m", "paimon_sql", "-w", str(given.warehouse(tmp_path)), "--output", "csv"]
     done = subprocess.run(
         [*command, "--master", "local[2]", "-f", str(script)],
-        env=os.environ | {"TZ": given.machine, "SPARK_CONF_DIR": str(conf), "PYTHONUTF8": "1"},
+        env=os.environ | variable | {"TZ": given.machine, "SPARK_CONF_DIR": str(conf), "PYTHONUTF8": "1"},
         cwd="/proc/self",  # where nobody can write
         umask=given.umask,
         capture_output=True,
@@ -74,9 +87,11 @@ def test_a_shell_with_all_that_a_machine_gives_it(tmp_path: Path) -> None:
         timeout=PATIENCE,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert (done.returncode != 0) == is_ansi, done.stderr[-3000:]
+    assert ("CAST_INVALID_INPUT" in done.stderr) == is_ansi, done.stderr[-3000:]
+    expected = EXPECTED if is_ansi else [*EXPECTED, ["nulls", "1"]]
     assert done.stdout.replace("\r", "").split() == [
-        word for block in EXPECTED for line in block for word in line.split()
+        word for block in expected for line in block for word in line.split()
     ]
 
 

@@ -19,16 +19,28 @@ from zlib import crc32
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 VARIABLE = "PAIMON_SQL_SURROUNDINGS"
-# files of tests/spark, without their ending
+# files of tests/spark, without their ending. test_upkeep is not among them, as it stops jobs in time
 VARIED: frozenset[str] = frozenset(
     (
+        "test_analyze",
         "test_buckets",
+        "test_changes",
         "test_create_like",
+        "test_defaults",
         "test_differential",
         "test_filters",
+        "test_format_tables",
+        "test_if_exists",
+        "test_migration",
+        "test_moments",
+        "test_overwrite_options",
+        "test_paimon_statements",
+        "test_schema_changes",
+        "test_settings",
         "test_show_create",
         "test_variables",
         "test_versions",
+        "test_views",
     )
 )
 
@@ -36,6 +48,8 @@ MACHINES = ("Asia/Shanghai", "America/New_York", "UTC", "Asia/Kolkata", "America
 SESSIONS = (None, "America/St_Johns", None, "+08:00", None, "PST")  # None: not set, so that it is the machine's
 LOCALES = ("tr-TR", "en-US", "de-DE")
 UMASKS = (0o077, 0o022, 0o027)
+WORKER_LOCALES = ("C", "C.UTF-8", "POSIX")
+WORKER_UMASK = "PAIMON_SQL_TEST_UMASK"  # tests/support/spark_daemon.py takes it
 # what Spark does by default, in another spelling
 CAPITALS: Mapping[str, str] = MappingProxyType(
     {"spark.sql.caseSensitive": "FALSE", "spark.sql.sources.partitionOverwriteMode": "STATIC"}
@@ -45,7 +59,8 @@ COMBINATIONS = 6
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The zones of the machine and of the session, the JVM's locale and the driver's umask.
+    """The zones of the machine and of the session, the locales of the JVM and of Python workers, their and the
+    driver's umask.
 
     Also whether settings are in capitals, whether the path of the warehouse has a blank and a percent sign, and whether
     nobody can write to the working directory.
@@ -55,6 +70,7 @@ class Surroundings:
     session: str | None
     locale: str
     umask: int
+    worker_locale: str
     capitals: bool
     odd_path: bool
     fixed_folder: bool
@@ -67,15 +83,17 @@ class Surroundings:
             session=SESSIONS[number % 6],
             locale=LOCALES[number % 3],
             umask=UMASKS[number % 3],
+            worker_locale=WORKER_LOCALES[number % 3],
             capitals=number % 2 == 0,
             odd_path=number % 4 < 2,
             fixed_folder=number % 3 != 1,
         )
 
     @classmethod
-    def of(cls, suite: str) -> Surroundings | None:
-        """The surroundings of a file of tests by its name, None for one that does not vary."""
-        if suite not in VARIED:
+    def of(cls, module: str) -> Surroundings | None:
+        """The surroundings of a file of tests by the name of its module, None for one that does not vary."""
+        folder, _, suite = module.rpartition(".")
+        if folder != "tests.spark" or suite not in VARIED:
             return None
         asked = os.environ.get(VARIABLE, "")
         return cls.numbered(int(asked) if asked else crc32(suite.encode()))
@@ -97,6 +115,8 @@ class Surroundings:
         with ExitStack() as stack:
             stack.enter_context(machine_zone(session, self.machine))
             stack.enter_context(_jvm_locale(session, self.locale))
+            workers = {"LC_ALL": self.worker_locale, WORKER_UMASK: str(self.umask)}
+            stack.enter_context(_entries(session.sparkContext.environment, workers))
             stack.callback(os.umask, os.umask(self.umask))
             if self.fixed_folder:
                 stack.callback(os.chdir, Path.cwd())
@@ -108,17 +128,14 @@ class Surroundings:
 def machine_zone(session: Any, name: str) -> Iterator[None]:
     """This process, its JVM and the workers that it starts in a zone, as if the machine were there."""
     zones = session._jvm.java.util.TimeZone
-    context, before, java_before = session.sparkContext, os.environ.get("TZ"), zones.getDefault()
-    worker_before = context.environment.get("TZ")
-    os.environ["TZ"] = context.environment["TZ"] = name  # workers of another environment are of another daemon
-    time.tzset()
-    zones.setDefault(zones.getTimeZone(name))
+    java_before = zones.getDefault()
     try:
-        yield
+        with _entries(os.environ, {"TZ": name}), _entries(session.sparkContext.environment, {"TZ": name}):
+            time.tzset()
+            zones.setDefault(zones.getTimeZone(name))
+            yield
     finally:
         zones.setDefault(java_before)
-        _restore(os.environ, before)
-        _restore(context.environment, worker_before)
         time.tzset()
 
 
@@ -133,8 +150,16 @@ def _jvm_locale(session: Any, name: str) -> Iterator[None]:
         locales.setDefault(before)
 
 
-def _restore(environment: Any, value: str | None) -> None:
-    if value is None:
-        environment.pop("TZ", None)
-    else:
-        environment["TZ"] = value
+@contextmanager
+def _entries(environment: Any, entries: Mapping[str, str]) -> Iterator[None]:
+    """An environment with more entries; workers of another environment are of another daemon."""
+    before = {key: environment.get(key) for key in entries}
+    environment.update(entries)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                environment.pop(key, None)
+            else:
+                environment[key] = value
