@@ -9,8 +9,8 @@ from typing import Any
 
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.io.failure import on_certain_failure
+from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.io.failure import on_failure
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
@@ -226,13 +226,31 @@ def rescale(
 def _commit_rescaled(
     context: ProcedureContext, name: str, table: Table, messages: Sequence[CommitMessage], buckets: int | None
 ) -> None:
-    """Commit rows in other buckets, under a schema whose option says so many; None for the schema as it is."""
+    """Commit rows in other buckets, under a schema whose option says so many; None for the schema as it is.
+
+    A schema and a snapshot are two files, and no storage creates both at once. The schema comes first: with a new
+    option alone, rows are read as before, writes are refused, and a second call moves the rows.
+    """
     info = CommitInfo(user=table.new_commit_user(), operation=Operation.OVERWRITE)
     if buckets is None:
         table.commit_or_abort(messages, info)
         return
     identifier, before = context.identifier(name), str(table.store.options[BUCKET])
-    with on_certain_failure(lambda: table.abort(messages)):
+    with on_failure(lambda: table.abort(messages)):  # no commit names their files yet
         context.catalog.alter_table(identifier, [SetOption(BUCKET.key, str(buckets))])
-    with on_certain_failure(lambda: context.catalog.alter_table(identifier, [SetOption(BUCKET.key, before)])):
-        context.load_table(name).for_write().commit_or_abort(messages, info)
+    again = f"Table {table.name} has 'bucket' = '{buckets}': run CALL sys.rescale again"
+    try:
+        with on_failure(lambda: table.abort(messages)):
+            altered = context.load_table(name).for_write()
+        altered.commit_or_abort(messages, info)
+    except CommitUnknownError as error:
+        raise CommitUnknownError(f"{error} {again}, which moves the rows if this call did not.") from error
+    except PaimonError as error:
+        try:
+            context.catalog.alter_table(identifier, [SetOption(BUCKET.key, before)])
+        except PaimonError as other:
+            raise CommitUnknownError(
+                f"The rows of table {table.name} stay in {before} buckets ({error}), and the option could not be set "
+                f"back ({other}). {again}, or set the option to '{before}'."
+            ) from error
+        raise

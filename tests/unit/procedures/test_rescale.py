@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimon_core.errors import CommitConflictError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.io.local import LocalFileIO
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.spec.snapshot import CommitKind, Operation
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
+from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored
+from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.unit.procedures.test_compaction import Tasks
 
 
@@ -68,6 +72,68 @@ def test_a_rescale_that_fails_leaves_the_option(warehouse: str) -> None:
     assert table.schema.options["bucket"] == "2" and {of for _, of in buckets(table)} == {2}
     stored.insert(table, rows(12, 15))
     assert stored.read(table) == rows(0, 15)
+
+
+class Late(Tasks):
+    """Faults begin where the rows have been moved, and are to be committed."""
+
+    def __init__(self, io: FaultyIO, after: int, mode: Fault) -> None:
+        super().__init__()
+        self.io, self.after, self.mode, self.start = io, after, mode, 0
+
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        found = job.run_here()
+        self.start = self.io.calls
+        self.io.mode, self.io.fail_at = self.mode, self.start + self.after if self.after else 0
+        return found
+
+
+def rescale_with(warehouse: str, after: int, mode: Fault) -> tuple[Late, BaseException | None]:
+    io = FaultyIO(LocalFileIO())
+    tasks = Late(io, after, mode)
+    context = ProcedureContext(FileSystemCatalog(io, warehouse), "default", tasks)
+    try:
+        PROCEDURES["rescale"].call(context, {"table": "t", "bucket_num": 5})
+    except (PaimonError, SimulatedCrash) as error:
+        return tasks, error
+    finally:
+        io.settle()
+    return tasks, None
+
+
+@pytest.mark.parametrize("mode", [Fault.BEFORE, Fault.AFTER, Fault.LATE, Fault.CRASH])
+def test_a_rescale_that_stops_anywhere_is_finished_by_another_one(tmp_path: Path, mode: Fault) -> None:
+    """Between the option and the commit rows are read, writes are refused by name, and nothing is lost."""
+    whole = str(tmp_path / "whole")
+    table = stored.create_table(whole, bucket="2", bucket_key="k")
+    stored.insert(table, rows(0, 9))
+    shutil.copytree(whole, tmp_path / "trial")
+    trial, error = rescale_with(str(tmp_path / "trial"), 0, mode)
+    assert error is None
+    moments = [n - trial.start for n in trial.io.moments(mode) if n > trial.start]
+    assert len(moments) > 3
+    stopped_between = 0
+    for moment in moments:
+        warehouse = str(tmp_path / str(moment))
+        shutil.copytree(whole, warehouse)
+        _, error = rescale_with(warehouse, moment, mode)
+        table = stored.open_table(warehouse)
+        assert stored.read(table) == rows(0, 9)
+        counts, option = {of for _, of in buckets(table)}, table.schema.options["bucket"]
+        assert counts == {5} or error is not None
+        if counts != {int(option)}:
+            stopped_between += 1
+            assert (counts, option) == ({2}, "5")
+            says = ("CALL sys.rescale again", "schema-1 could not be written")  # the option, too, may come late
+            assert not isinstance(error, PaimonError) or any(words in str(error) for words in says)
+            with pytest.raises(CommitConflictError, match=r"CALL sys\.rescale"):
+                stored.insert(table, rows(9, 12))
+            call(warehouse, "rescale")
+        table = stored.open_table(warehouse)
+        stored.insert(table, rows(9, 12))
+        assert stored.read(table) == rows(0, 12)
+        assert {of for _, of in buckets(table)} == {int(table.schema.options["bucket"])}
+    assert stopped_between or mode is not Fault.CRASH
 
 
 def test_some_partitions_have_the_number_of_the_table(warehouse: str) -> None:
