@@ -16,6 +16,7 @@ from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.data.column_stats import trusted_stats, value_stats
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
 Files = dict[str, ManifestEntry]  # by URI
@@ -26,18 +27,18 @@ def is_listed(store: TableStore, entry: ManifestEntry) -> bool:
     return not store.has_primary_key or (entry.file.level == last_level(store.options) and entry.bucket >= 0)
 
 
-def place(store: TableStore, entry: ManifestEntry) -> str:
+def place(places: FilePlaces, entry: ManifestEntry) -> str:
     """Where a data file is, as a URI."""
-    return uri(data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file))
+    return uri(places.of(data_file_path(places.store.bucket_dir(entry.partition, entry.bucket), entry.file)))
 
 
-def net_changes(store: TableStore, entries: Iterable[ManifestEntry]) -> tuple[Files, Files]:
+def net_changes(places: FilePlaces, entries: Iterable[ManifestEntry]) -> tuple[Files, Files]:
     """The listed files that entries, in their order, add and remove in the end."""
     added, removed = Files(), Files()
     for entry in entries:
-        if not is_listed(store, entry):
+        if not is_listed(places.store, entry):
             continue
-        path = place(store, entry)
+        path = place(places, entry)
         gone, come = (added, removed) if entry.kind is FileKind.DELETE else (removed, added)
         if gone.pop(path, None) is None:  # what is added again was not removed, and the reverse
             come[path] = entry
@@ -45,7 +46,7 @@ def net_changes(store: TableStore, entries: Iterable[ManifestEntry]) -> tuple[Fi
 
 
 def added_entry(
-    store: TableStore, layout: Layout, schema_of: Callable[[int], TableSchema], snapshot_id: int, entry: ManifestEntry
+    places: FilePlaces, layout: Layout, schema_of: Callable[[int], TableSchema], snapshot_id: int, entry: ManifestEntry
 ) -> Node:
     """A new file as an entry. Raises `UnsupportedFeatureError` for a file of another format than Parquet."""
     file = entry.file
@@ -60,7 +61,7 @@ def added_entry(
         "file_sequence_number": snapshot_id,
         "data_file": {
             "content": 0,
-            "file_path": place(store, entry),
+            "file_path": place(places, entry),
             "file_format": "PARQUET",
             "partition": _partition(layout, entry.partition),
             "record_count": file.row_count,

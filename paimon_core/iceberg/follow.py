@@ -34,6 +34,7 @@ from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.tag import Tag
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.schemas import list_schemas, read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
@@ -144,20 +145,20 @@ class _Following:
                 self.store.io.replace_file(metadata, data)
 
     def _listing(self, base: Metadata | None) -> Listing:
-        store, latest = self.store, self.latest
+        store, latest, places = self.store, self.latest, FilePlaces(self.store)
         schema_of = cache(partial(read_schema, store))
-        entry_of = partial(added_entry, store, self._layout, schema_of, latest.id)
+        entry_of = partial(added_entry, places, self._layout, schema_of, latest.id)
         if base is not None:
             deltas = [find_snapshot(store, n) for n in range(base.current.id + 1, latest.id + 1)]
             made = [s for s in deltas if s is not None]
             if len(made) == len(deltas):
                 lists = (read_manifest_list(store, s.delta_manifest_list) for s in made)
-                added, removed = net_changes(store, (e for found in lists for e in read_entries(store, found)))
+                added, removed = net_changes(places, (e for found in lists for e in read_entries(store, found)))
                 new = [entry_of(e) for e in added.values()]
                 going_on = continued(store, self._layout, latest.id, base.current.manifest_list, new, set(removed))
                 if going_on is not None:
                     return going_on
-        added, _ = net_changes(store, live_files(store, latest).values())
+        added, _ = net_changes(places, live_files(store, latest).values())
         return listed_anew(store, self._layout, latest.id, [entry_of(e) for e in added.values()])
 
     @cached_property

@@ -18,6 +18,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataType
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
@@ -93,6 +94,7 @@ def copy_files(
     index: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     paths: list[tuple[str, str]] = []
     names: dict[str, str] = {}
+    places = FilePlaces(source)
     for entry in live_files(source, snapshot, which).values():
         copied = replace(entry.file, external_path=None)
         if schemas is not None:
@@ -104,7 +106,8 @@ def copy_files(
                 extra_files=tuple(map(_new_name, copied.extra_files)),
             )
         ours, theirs = (s.bucket_dir(entry.partition, entry.bucket) for s in (source, target))
-        paths += zip(data_file_paths(ours, entry.file), data_file_paths(theirs, copied), strict=True)
+        from_here = map(places.of, data_file_paths(ours, entry.file))
+        paths += zip(from_here, data_file_paths(theirs, copied), strict=True)
         data[entry.partition, entry.bucket, entry.total_buckets].append(copied)
     for found in (e for e in index_entries(source, snapshot) if which.holds(e.partition)):
         file = replace(found.file, external_path=None)

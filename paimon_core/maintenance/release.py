@@ -30,6 +30,7 @@ from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.spec.records import Column, Record
 from paimon_core.store.external.files import deletable
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
 Delete = Callable[[TableStore, Collection[str]], None]
@@ -60,6 +61,8 @@ def release(
     except PaimonError as error:
         _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
         return
+    places = FilePlaces(store)
+    unneeded = {place for path in unneeded for place in places.every(path)}
     (delete or delete_files)(store, unneeded)
     known.forget(unneeded)
     if store.options[SNAPSHOT_CLEAN_EMPTY_DIRS]:

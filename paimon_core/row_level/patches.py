@@ -42,6 +42,7 @@ from paimon_core.spec.stats import UNKNOWN
 from paimon_core.store.data.column_stats import value_stats as known_stats
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.clock import metadata_now
@@ -249,7 +250,7 @@ class _Bucket:
             return None
         target = NewPaths(self.store, self.directory).next(file_ending(options))
         request = ReadRequest(
-            data_file_path(self.directory, file),
+            FilePlaces(self.store).of(data_file_path(self.directory, file)),
             schema.select(self.columns),
             stored=lambda: schema.fields,
             options=options,

@@ -20,7 +20,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import DataField
-from paimon_core.store.data.other_folders import is_elsewhere
+from paimon_core.store.external.other_folders import is_elsewhere
 from paimon_core.store.table_store import TableStore
 
 _THREADS = 16  # remote storages answer late

@@ -8,7 +8,7 @@ from paimon_core.io.file_io import missing_paths
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
-from paimon_core.store.data.other_folders import is_elsewhere
+from paimon_core.store.external.other_folders import is_elsewhere
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore

@@ -23,6 +23,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, Kind
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
 
@@ -53,7 +54,8 @@ def blob_column(
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     oldest_first = sorted(parts, key=lambda f: (f.max_sequence_number, f.file_name))
-    files = [_open(store, data_file_path(bucket_dir, f), f.row_count) for f in oldest_first]
+    places = FilePlaces(store)
+    files = [_open(store, places.of(data_file_path(bucket_dir, f)), f.row_count) for f in oldest_first]
     starts = [first_row(f) - rows.first for f in oldest_first]
     source = np.full(rows.count, -1, dtype=np.int64)
     for number, (file, start) in enumerate(zip(files, starts, strict=True)):

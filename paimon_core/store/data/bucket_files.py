@@ -56,10 +56,10 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.counted_rows import check_counts
-from paimon_core.store.data.other_folders import other_places
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
 from paimon_core.store.data.time_units import with_stored_times
+from paimon_core.store.external.other_folders import other_places
 from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.partitions import partition_value

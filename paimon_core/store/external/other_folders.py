@@ -8,6 +8,7 @@ A file is looked for elsewhere only if it is missing in its own folder, so that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -35,6 +36,31 @@ def other_places(store: TableStore, path: str) -> Iterator[str]:
 def is_elsewhere(store: TableStore, path: str) -> bool:
     """Whether a data file that is missing at `path` is in another folder of its partition."""
     return any(store.io.exists(other) for other in other_places(store, path))
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlaces:
+    """Finds where data files of a table are. What folders there are is looked up once for each partition and bucket."""
+
+    store: TableStore
+    _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, path: str) -> str:
+        """The path at which the data file is that belongs at `path`; `path` itself if it is nowhere else."""
+        others = self._elsewhere(path)
+        if not others or self.store.io.exists(path):
+            return path
+        return next((other for other in others if self.store.io.exists(other)), path)
+
+    def every(self, path: str) -> tuple[str, ...]:
+        """All paths at which the data file may be: `path` first."""
+        return path, *self._elsewhere(path)
+
+    def _elsewhere(self, path: str) -> list[str]:
+        folder, _, name = path.rpartition("/")
+        if folder not in self._known:
+            self._known[folder] = tuple(f for f in _other_folders(self.store, folder) if self.store.io.exists(f))
+        return [f"{other}/{name}" for other in self._known[folder]]
 
 
 def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from paimon_core.indexes.file_index.cursor import ADVICE, WITHOUT
 from paimon_core.io.file_io import storage_errors
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path, index_file_path
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
 _FIRST_BYTES = 4096  # most heads are smaller
@@ -66,7 +67,16 @@ def read_file_index(
         bodies = tuple((p, body_of(label, embedded, p)) for p in locations if wanted(p))
         return FileIndex(None, len(embedded), locations, bodies)
     name = index_file_of(file)
-    return None if name is None else _read(store, index_file_path(data_path.rpartition("/")[0], name), wanted)
+    if name is None:
+        return None
+    path = index_file_path(data_path.rpartition("/")[0], name)
+    try:
+        return _read(store, path, wanted)
+    except DataFileMissingError:
+        place = FilePlaces(store).of(path)
+        if place == path:
+            raise
+    return _read(store, place, wanted)
 
 
 def _read(store: TableStore, path: str, wanted: Callable[[BodyLocation], bool]) -> FileIndex:

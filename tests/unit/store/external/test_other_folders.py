@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,28 @@ import pytest
 
 from paimon_core.errors import DataFileMissingError
 from paimon_core.expressions.predicate import Compare
+from paimon_core.iceberg.entries import net_changes
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.copying import copy_files
 from paimon_core.maintenance.orphans.missing_files import missing_files
-from paimon_core.maintenance.orphans.search import find_orphans
+from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
+from paimon_core.maintenance.rollback import roll_back
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.scan.execution import Execution, ScanRequest, check_sizes, choose_execution
 from paimon_core.scan.read import read_split
+from paimon_core.spec.manifest import FileKind
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.types import INT, STRING, DataType, parse_type
-from paimon_core.store.data.other_folders import other_places
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.external.other_folders import FilePlaces, other_places
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
+from tests.support.faulty_io import FaultyIO
 from tests.support.tables import fields, info
 
 DATE, TIMESTAMP = parse_type("DATE"), parse_type("TIMESTAMP(6)")
@@ -75,6 +86,87 @@ def test_folders_of_pypaimon(tmp_path: Path) -> None:
     assert read(table) == [1, 2, 3, 4]
     one = table.plan(table.latest_snapshot(), Compare("pt", "=", "x"))
     assert sum(len(s.files) for s in one.splits) == 2
+
+
+FOLDERS = (("pt=x/d=19723", "pt=x/d=2024-01-01"), ("pt=NULL/d=NULL", "pt=None/d=None"))
+ROWS: list[dict[str, Any]] = [{"k": 1, "pt": "x", "d": date(2024, 1, 1)}, {"k": 2}]
+
+
+def as_pypaimon(root: Path, **options: str) -> Table:
+    """A table of two rows whose files are where pypaimon puts them."""
+    table = table_of(root, {"k": INT, "pt": STRING, "d": DATE}, **options)
+    insert(table, ROWS)
+    for own, other in FOLDERS:
+        moved(root, f"{own.replace('NULL', '__DEFAULT_PARTITION__')}/bucket-0", f"{other}/bucket-0")
+    return table
+
+
+def names_of(root: Path) -> set[str]:
+    return {str(p.parent.relative_to(root)) for p in root.rglob("data-*.parquet")}
+
+
+def test_copies_have_the_files_that_are_elsewhere(tmp_path: Path) -> None:
+    source = as_pypaimon(tmp_path / "t")
+    target = Table(TableStore.of(LocalFileIO(), str(tmp_path / "u"), source.schema))
+    snapshot = source.latest_snapshot()
+    assert snapshot is not None
+    assert create_schema(target.store.io, target.store.root, source.schema)
+    messages = copy_files(source.store, snapshot, target.store, PartitionFilter(source.schema.partition_fields))
+    target.commit_or_abort(messages, info())
+    assert read(target) == [1, 2]
+    own = {f"{folder.replace('NULL', '__DEFAULT_PARTITION__')}/bucket-0" for folder, _ in FOLDERS}
+    assert names_of(tmp_path / "u") == own
+
+
+def test_expiry_deletes_files_that_are_elsewhere(tmp_path: Path) -> None:
+    table = as_pypaimon(tmp_path / "t", **{"snapshot.clean-empty-directories": "true"})
+    assert len(names_of(tmp_path / "t")) == 2
+    entries = live_files(table.store, table.latest_snapshot()).values()
+    table.commit(
+        [
+            CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=-1, deleted_files=(e.file,))
+            for e in entries
+        ],
+        info(),
+    )
+    expire_snapshots(table.store, Retention(least=1, most=1, older_than=2**62, limit=9), 0)
+    assert names_of(tmp_path / "t") == set()
+    assert not (tmp_path / "t" / "pt=None").exists() and not (tmp_path / "t" / "pt=x" / "d=2024-01-01").exists()
+
+
+def test_files_of_a_rollback_are_orphans_wherever_they_are(tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    table = as_pypaimon(root)
+    kept = names_of(root)
+    insert(table, [{"k": 3, "pt": "z", "d": date(2024, 1, 2)}])
+    moved(root, "pt=z/d=19724/bucket-0", "pt=z/d=2024-01-02/bucket-0")
+    first = table.snapshot("1")
+    assert first is not None
+    roll_back(table.store, snapshot_id=first.id)
+    assert read(table) == [1, 2]
+    remove_orphans(table.store, 2**62)
+    assert names_of(root) == kept and read(table) == [1, 2]
+
+
+def test_readers_of_iceberg_get_the_paths_of_files_that_are_elsewhere(tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    table = as_pypaimon(root, **{"metadata.iceberg.storage": "table-location"})
+    places = FilePlaces(table.store)
+    added, _ = net_changes(places, live_files(table.store, table.latest_snapshot()).values())
+    assert all(Path(path.removeprefix("file:")).exists() for path in added) and len(added) == 2
+    gone = [replace(e, kind=FileKind.DELETE) for e in added.values()]
+    assert net_changes(places, [*added.values(), *gone]) == ({}, {})
+
+
+def test_only_folders_that_there_are_cost_a_look_for_files(tmp_path: Path) -> None:
+    table = as_pypaimon(tmp_path / "t")
+    io = FaultyIO(LocalFileIO())
+    places = FilePlaces(replace(table.store, io=io))
+    assert places.of(f"{tmp_path}/t/pt=y/d=19723/bucket-0/f") == f"{tmp_path}/t/pt=y/d=19723/bucket-0/f"
+    before = io.calls
+    for n in range(100):
+        places.of(f"{tmp_path}/t/pt=y/d=19723/bucket-0/f{n}")
+    assert io.calls == before
 
 
 def test_the_other_rule_of_java(tmp_path: Path) -> None:
