@@ -70,6 +70,10 @@ class _Server(ThreadingHTTPServer):
         self._waiting.add(str(client_address[0]), request, partial(_end, request))
         super().process_request(request, client_address)
 
+    def service_actions(self) -> None:
+        """Called twice a second: the timeout of the handler begins again with each byte."""
+        self._waiting.end_late(2 * SECONDS)
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)

@@ -7,6 +7,7 @@ kept out: not even another client at the same address.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +17,11 @@ SECONDS = 10.0  # that a client has to say what it wants
 
 
 class Waiting:
-    """Connections that wait, by address."""
+    """Connections that wait, by address. `now` is a clock in seconds."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._by_address: dict[str, OrderedDict[Any, Callable[[], None]]] = {}
+    def __init__(self, most: int = MOST, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._now, self._lock = most, now, threading.Lock()
+        self._by_address: dict[str, OrderedDict[Any, tuple[float, Callable[[], None]]]] = {}
 
     def add(self, address: str, connection: Any, close: Callable[[], None]) -> None:
         """Remember that a connection waits; `close` ends it, and may be called from another thread."""
@@ -28,8 +29,8 @@ class Waiting:
         with self._lock:
             found = self._by_address.setdefault(address, OrderedDict())
             if connection not in found and len(found) >= self._most:
-                oldest = found.popitem(last=False)[1]
-            found.setdefault(connection, close)
+                oldest = found.popitem(last=False)[1][1]
+            found.setdefault(connection, (self._now(), close))
         if oldest is not None:
             oldest()
 
@@ -41,6 +42,14 @@ class Waiting:
                 found.pop(connection, None)
                 if not found:
                     del self._by_address[address]
+
+    def end_late(self, seconds: float) -> None:
+        """Close the connections that have waited for some seconds: a client that sends a byte now and then is late."""
+        with self._lock:
+            until = self._now() - seconds
+            late = [close for found in self._by_address.values() for began, close in found.values() if began <= until]
+        for close in late:
+            close()
 
     def __len__(self) -> int:
         with self._lock:
