@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,6 +32,7 @@ from paimon_core.store.branches import open_branch
 from paimon_core.store.ddl.schema_changes import AddColumn
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import list_snapshots
+from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
@@ -41,6 +43,7 @@ from tests.support.executors import TextExecutor, run_job
 
 _UPDATED, _DELETED = 2, 3  # kinds of rows
 FOREVER = 2**62
+SCAN_VERSION = "scan.version"
 LOGS = (DerivedTable.AUDIT_LOG, DerivedTable.BINLOG)
 
 
@@ -90,6 +93,23 @@ class Continued:
                 found = _batches(table, snapshot, predicate)
                 missing = [row for row in expected if row not in shown_rows(found)]
                 assert not missing, f"{field.name} = {value}: {missing} of {expected} do not come"
+
+    def check_system_tables(self, versions: Iterable[str], branches: Iterable[str]) -> None:
+        """Read every system table: of the latest version, of versions, and of branches."""
+        table = self.table
+        self._check_files(table, self.rows())
+        for version in versions:
+            self._check_files(table.with_options({SCAN_VERSION: version}), self.rows(version))
+        for branch in branches:
+            branched = replace(table, store=open_branch(table.store, branch))
+            self._check_files(branched, self.rows(branch=branch))
+
+    def _check_files(self, table: Table, rows: Rows) -> None:
+        """Read all system tables; the files of a version have each of its rows, of a key also older ones."""
+        found = {name: table.system_table(name, UTC) for name in SYSTEM_TABLES}
+        assert sum(found["files"].column("record_count").to_pylist()) >= len({str(row) for row in rows})
+        ids = {snapshot.id for snapshot in list_snapshots(table.store)}
+        assert set(found["snapshots"].column("snapshot_id").to_pylist()) == ids
 
     def read_changes(self) -> int:
         """Read the changes of each snapshot, as rows and as logs; how many there were."""
