@@ -55,6 +55,9 @@ import org.apache.paimon.types.TimestampType;
  * The tables of one version of Paimon's Java: `java Zoo WAREHOUSE EXPECTED`. It makes them in the database `zoo`, reads
  * each at every snapshot, tag and branch, and writes the rows to the file EXPECTED as JSON. It compiles against every
  * version from 0.4 on; what came later is called by name, and a table that the version cannot make is left out.
+ *
+ * <p>`java Zoo --read WAREHOUSE FOUND` reads each table of the database `zoo` as it is, and writes to the file FOUND the
+ * rows of each, or the text of the error.
  */
 public final class Zoo {
     private static int nextId; // 0.4 refuses nested columns whose ids are given twice
@@ -73,6 +76,11 @@ public final class Zoo {
     }
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments[0].equals("--read")) {
+            Map<String, Object> found = new Zoo(Paths.get(arguments[1]).toAbsolutePath()).readAll();
+            Files.write(Paths.get(arguments[2]), json(found).getBytes(StandardCharsets.UTF_8));
+            return;
+        }
         Zoo zoo = new Zoo(Paths.get(arguments[0]).toAbsolutePath());
         zoo.appendTables();
         zoo.keyedTables();
@@ -83,6 +91,19 @@ public final class Zoo {
         all.put("tables", zoo.tables);
         all.put("left_out", zoo.leftOut);
         Files.write(Paths.get(arguments[1]), json(all).getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Of each table its rows, or the text of the error. */
+    private Map<String, Object> readAll() throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        for (String name : catalog.listTables("zoo")) {
+            try {
+                found.put(name, new Made(name).rows());
+            } catch (Throwable e) {
+                found.put(name, text(e));
+            }
+        }
+        return found;
     }
 
     // the tables
@@ -348,13 +369,18 @@ public final class Zoo {
             steps.run(made);
             tables.put(name, made.read());
         } catch (Throwable e) {
-            Throwable root = e;
-            while (root.getCause() != null) {
-                root = root.getCause();
-            }
-            leftOut.put(name, String.valueOf(root));
+            leftOut.put(name, text(e));
             delete(warehouse.resolve("zoo.db").resolve(name).toFile());
         }
+    }
+
+    /** The text of the first cause. */
+    private static String text(Throwable error) {
+        Throwable root = error;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return String.valueOf(root);
     }
 
     private final class Made {

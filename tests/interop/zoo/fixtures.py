@@ -30,13 +30,19 @@ def writers() -> list[str]:
     return sorted(p.name.removesuffix(".tar.xz") for p in MADE.glob("*.tar.xz"))
 
 
-@cache
-def expected(writer: str) -> dict[str, Any]:
-    """What a writer reads of each of its tables, or Java 2.0.0 if that knows better."""
+def read_by_writer(writer: str) -> dict[str, Any]:
+    """The `expected.json` of a package."""
     with tarfile.open(MADE / f"{writer}.tar.xz") as package:
         member = package.extractfile(_EXPECTED)
         assert member is not None
         found: dict[str, Any] = json.load(member)
+    return found
+
+
+@cache
+def expected(writer: str) -> dict[str, Any]:
+    """What a writer reads of each of its tables, or Java 2.0.0 if that knows better."""
+    found = read_by_writer(writer)
     for name, known in json.loads(_JAVA_2.read_text(encoding="utf-8")).get(writer, {}).items():
         table = found["tables"][name]
         found["tables"][name] = {
@@ -54,13 +60,9 @@ def unpack(writer: str, tables: Iterable[str], database: Path) -> None:
         package.extractall(database, [m for m in package if m.name.startswith(wanted)], filter="data")
 
 
-def pack(writer: str, database: Path, read: Path, *, one_format: bool = False) -> None:
-    """Make the package of a writer from its database, and from what it read; `one_format`: without the tables that
-    others have in Parquet."""
+def pack(writer: str, database: Path, read: Path) -> None:
+    """Make the package of a writer from its database, and from what it read."""
     content = json.loads(read.read_text(encoding="utf-8"))
-    if one_format:
-        content["tables"] = {k: v for k, v in content["tables"].items() if not k.endswith(("_orc", "_avro"))}
-        read.write_text(json.dumps(content), encoding="utf-8")
     with tarfile.open(MADE / f"{writer}.tar.xz", "w:xz", preset=9) as package:
         for path in [read, *(f for name in sorted(content["tables"]) for f in _files(database / name))]:
             info = package.gettarinfo(path, _EXPECTED if path == read else str(path.relative_to(database)))

@@ -1,6 +1,8 @@
 """Make the tables of pypaimon, where a version of it is installed.
 
 python -m tests.interop.zoo.python_tables WAREHOUSE EXPECTED
+
+With `--read` in front of these it reads the tables that are there, as `java Zoo --read` does.
 """
 
 from __future__ import annotations
@@ -192,6 +194,17 @@ def _keyed_tables() -> dict[str, Callable[[Made], None]]:
     }
 
 
+def read(warehouse: Path, found: Path) -> None:
+    """Read each table in the database `zoo`: its rows, or the text of the error."""
+    catalog, tables = CatalogFactory.create({"warehouse": str(warehouse.absolute())}), {}
+    for folder in sorted((warehouse / "zoo.db").iterdir()):
+        try:
+            tables[folder.name] = Made(catalog, warehouse, folder.name).rows()
+        except Exception as e:  # of any kind: what it cannot read
+            tables[folder.name] = repr(e)
+    found.write_text(json.dumps(tables), encoding="utf-8")
+
+
 def main(warehouse: Path, expected: Path) -> None:
     """Make each table in the database `zoo`; one that the version cannot make is left out."""
     catalog = CatalogFactory.create({"warehouse": str(warehouse.absolute())})
@@ -211,4 +224,5 @@ def main(warehouse: Path, expected: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    program = read if sys.argv[1] == "--read" else main
+    program(Path(sys.argv[-2]), Path(sys.argv[-1]))

@@ -1,6 +1,8 @@
 """Make the tables of pypaimon-rust, where it is installed.
 
 python -m tests.interop.zoo.rust_tables WAREHOUSE EXPECTED
+
+With `--read` in front of these it reads the tables that are there, as `java Zoo --read` does.
 """
 
 from __future__ import annotations
@@ -122,10 +124,26 @@ def _made(context: SQLContext, warehouse: Path, name: str, statements: list[str]
     }
 
 
-def main(warehouse: Path, expected: Path) -> None:
-    """Make each table in the database `zoo`; one that the version cannot make is left out."""
+def _catalog(warehouse: Path) -> SQLContext:
     context = SQLContext()
     context.register_catalog("paimon", {"warehouse": str(warehouse.absolute())})
+    return context
+
+
+def read(warehouse: Path, found: Path) -> None:
+    """Read each table in the database `zoo`: its rows, or the text of the error."""
+    context, tables = _catalog(warehouse), {}
+    for folder in sorted((warehouse / "zoo.db").iterdir()):
+        try:
+            tables[folder.name] = _rows(context, f"SELECT * FROM paimon.zoo.{folder.name}")
+        except Exception as e:  # of any kind: what it cannot read
+            tables[folder.name] = str(e)
+    found.write_text(json.dumps(tables), encoding="utf-8")
+
+
+def main(warehouse: Path, expected: Path) -> None:
+    """Make each table in the database `zoo`; one that the version cannot make is left out."""
+    context = _catalog(warehouse)
     context.sql("CREATE SCHEMA paimon.zoo")
     tables, left_out = {}, {}
     for name, statements in TABLES.items():
@@ -137,4 +155,5 @@ def main(warehouse: Path, expected: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    program = read if sys.argv[1] == "--read" else main
+    program(Path(sys.argv[-2]), Path(sys.argv[-1]))

@@ -1,5 +1,6 @@
 """Writers at once on one table.
 
+    make campaign NAME=writers-at-once
     python -m tests.interop.zoo.together [--commits 200] [--table append keyed] [--writers ours rust …]
 
 Each writer inserts rows of its own, one by one; beside them our compaction and our expiry run. In the end every row
@@ -47,12 +48,15 @@ def _command(writer: str) -> list[str | Path]:
     return [python, "-m", f"tests.interop.zoo.{module}"]
 
 
-def _java(warehouse: str, first: int, count: int) -> list[int]:
-    """The rows that Java's connector acknowledged; none where it is absent."""
-    oracles, made = find_oracles(), []
-    if oracles is None:
-        return []
-    oracle = JavaOracle(oracles, warehouse)
+def _oracle(warehouse: str) -> JavaOracle | None:
+    """Java's connector, ready for statements; None if it is absent."""
+    oracles = find_oracles()
+    return None if oracles is None else JavaOracle(oracles, warehouse)
+
+
+def _java(oracle: JavaOracle, first: int, count: int) -> list[int]:
+    """The rows that Java's connector acknowledged."""
+    made = []
     for number in range(first, first + count):
         try:
             oracle.sql(f"INSERT INTO paimon.{_TABLE} VALUES ({number}, 'java')")
@@ -60,7 +64,6 @@ def _java(warehouse: str, first: int, count: int) -> list[int]:
             print(f"{number}: {e}", file=sys.stderr)
         else:
             made.append(number)
-    oracle.close()
     return made
 
 
@@ -77,12 +80,15 @@ def run(kind: str, commits: int, writers: list[str], folder: Path) -> dict[str, 
         return subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
 
     firsts = {writer: i * _FAR for i, writer in enumerate(writers)}
+    oracle = _oracle(warehouse) if "java" in firsts else None  # before the others start, as it takes longest
     processes = {w: start(w, first, commits) for w, first in firsts.items() if w != "java"}
     upkeep = start("upkeep", -1, 0)
-    acknowledged = {"java": _java(warehouse, firsts["java"], commits)} if "java" in firsts else {}
+    acknowledged = {"java": _java(oracle, firsts["java"], commits)} if oracle is not None else {}
     acknowledged |= {w: [int(n) for n in p.communicate()[0].split()] for w, p in processes.items()}
     upkeep.kill()
     upkeep.communicate()
+    if oracle is not None:
+        oracle.close()
     there = _numbers(catalog.load_table(_TABLE))
     return {
         w: (len(rows), sum(there[n] == 0 for n in rows), sum(there[n] > 1 for n in rows))

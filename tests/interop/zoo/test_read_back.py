@@ -1,0 +1,96 @@
+"""The writer of a table reads it after our statements: a campaign, as Maven and pip bring the writers.
+
+`make campaign NAME=zoo-readers` runs it: PAIMON_SQL_ZOO_READERS is `all`, or the names of writers with spaces between
+them. `UNREAD` has what each writer does not read as we do; a table that it reads after all is a failure, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paimon_core.commit import other_writers
+from paimon_core.errors import PaimonError
+from tests.interop.zoo.continued import Continued
+from tests.interop.zoo.fixtures import DATABASE, expected, unpack
+from tests.interop.zoo.make import read_tables
+from tests.interop.zoo.values import Rows, comparable
+
+_CHOSEN = os.environ.get("PAIMON_SQL_ZOO_READERS", "")
+_FIRST, _SECOND, _THIRD, _FOURTH = range(100_001, 100_005)
+_STEP = "__after_"  # between the names of a table and a step
+STEPS = ("changes", "compaction", "alter")
+# of each writer that was tried the tables and steps that it does not read as we do
+UNREAD: dict[str, dict[str, tuple[str, ...]]] = json.loads(
+    Path(__file__).with_name("made").joinpath("unread.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("writer", sorted(UNREAD))
+def test_the_writer_reads_what_we_made_of_its_tables(
+    tmp_path: Path, writer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if _CHOSEN != "all" and writer not in _CHOSEN.split():
+        pytest.skip("Maven and pip bring this writer if PAIMON_SQL_ZOO_READERS has its name, or is 'all'")
+    monkeypatch.setattr(other_writers, "_LOOK_AFTER", 0)  # nobody else writes now
+    warehouse = tmp_path / "warehouse"
+    ours = {}
+    for name in expected(writer)["tables"]:
+        unpack(writer, [name], warehouse / f"{DATABASE}.db")
+        for step, rows in _steps(Continued(warehouse, name)):
+            ours[f"{name}{_STEP}{step}"] = comparable(name, rows)
+            _copy(warehouse / f"{DATABASE}.db" / name, f"{name}{_STEP}{step}")
+    try:
+        theirs = read_tables(writer, tmp_path, warehouse)
+    except (OSError, subprocess.CalledProcessError) as e:
+        pytest.skip(f"the writer is not to be had: {e}")
+    unread: dict[str, list[str]] = {}
+    for copy, rows in ours.items():
+        name, _, step = copy.partition(_STEP)
+        found = theirs.get(copy, "not listed")
+        if isinstance(found, str) or comparable(name, found) != rows:
+            unread.setdefault(name, []).append(step)
+            print(f"{writer} {copy}: {found if isinstance(found, str) else f'{found}, ours {rows}'}")
+    assert len(ours) > len(expected(writer)["tables"])
+    assert unread == {name: list(steps) for name, steps in UNREAD[writer].items()}
+
+
+def _steps(continued: Continued) -> Iterator[tuple[str, Rows]]:
+    """Change a table, and give each step with the rows then. A table that we refuse has none of the further steps."""
+    steps = (_change, Continued.compact, _alter)
+    try:
+        for step, take in zip(STEPS, steps, strict=True):
+            take(continued)
+            yield step, continued.rows()
+    except PaimonError as e:
+        print(f"refused: {e}")
+
+
+def _change(continued: Continued) -> None:
+    """INSERT, UPDATE, MERGE and DELETE, as far as the table takes them; a row of INSERT, one of UPDATE remain."""
+    continued.insert(continued.like(_FIRST))
+    if not continued.takes_changes:
+        return
+    for number in (_SECOND, _THIRD):
+        continued.insert(continued.like(number))
+    if continued.updated_column() is not None:
+        continued.update(_SECOND)
+        continued.insert(continued.like(_FOURTH))
+        continued.merge(_THIRD, _FOURTH)
+    continued.delete(_THIRD)
+
+
+def _alter(continued: Continued) -> None:
+    """ALTER TABLE ADD COLUMN, and an INSERT behind it."""
+    continued.add_column("zoo_added")
+    continued.insert(continued.like(_FOURTH))
+
+
+def _copy(table: Path, name: str) -> None:
+    shutil.copytree(table, table.with_name(name))
