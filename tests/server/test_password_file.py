@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,6 +107,20 @@ def test_who_guesses_does_not_learn_who_is_a_user(users: Path, jvm: Jvm) -> None
     try:
         strangers = {words(f"nobody {number}") for number in range(5)}
         assert {words("ann")} == strangers
+    finally:
+        file.cameFrom(None)
+
+
+def test_every_refusal_takes_as_long(users: Path, log_in: LogIn, jvm: Jvm) -> None:
+    """A hash, a pause and an unknown name take different times: a client sees none of them."""
+    file = jvm.compiled("PasswordFile")
+    set_password(users, "ann", "right")
+    file.cameFrom("an address that measures")
+    try:
+        for user in ("ann", "nobody", "ann", "nobody", "ann", "nobody", "ann", "nobody"):
+            began = time.monotonic()
+            assert not log_in(user, "wrong")
+            assert time.monotonic() - began >= 1, "less than the time of a refusal"
     finally:
         file.cameFrom(None)
 

@@ -26,7 +26,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
   private static final int FREE = 3, MOST_SECONDS = 60, KEPT = 10000;  // wrong passwords; of a pause; addresses and users
   // one text, since a pause of users and one of nobody begin at different times
   private static final String WRONG = "Wrong user or password. Behind three wrong ones none is looked at for up to a minute.";
-  private static final long REFUSAL = 300;  // milliseconds, as hashing takes: it says of nobody whether he is a user
+  private static final long STEP = 1000;  // milliseconds of which every refusal takes a multiple: more than a hash takes
   private static final ThreadLocal ADDRESS = new ThreadLocal();
   private static final Semaphore USERS = new Semaphore(1, true), STRANGERS = new Semaphore(1, true);
   private static final Map GUESSES = new LinkedHashMap() {  // of an address and a user; guarded by itself
@@ -39,6 +39,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
   public static void cameFrom(String address) { ADDRESS.set(address); }
 
   public void Authenticate(String user, String password) throws AuthenticationException {
+    long began = System.nanoTime();
     boolean right;
     try {
       String found = entryOf(user), entry = found == null ? NOBODY : found, given = password == null ? "" : password;
@@ -46,22 +47,33 @@ public class PasswordFile implements PasswdAuthenticationProvider {
       boolean again = known != null && MessageDigest.isEqual(digest, known);
       right = again || hashed(found != null, user, entry, given);
       if (right && !again) RIGHT.put(user, digest);
-    } catch (AuthenticationException e) {
-      throw e;
     } catch (Exception e) {
       throw new AuthenticationException("The file of users cannot be read.");
     }
-    if (!right) throw new AuthenticationException(WRONG);
+    if (right) return;
+    refuse(began);
+    throw new AuthenticationException(WRONG);
+  }
+
+  /** Wait until a refusal has taken whole steps: the time of a hash, of a pause and of a turn is the same to a client, and
+   *  does not show whether a name is a user's. */
+  private static void refuse(long began) {
+    long taken = (System.nanoTime() - began) / 1000000L;
+    try {
+      Thread.sleep(STEP - taken % STEP);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static boolean hashed(boolean known, String user, String entry, String given) throws Exception {
     String guesser = ADDRESS.get() + "\0" + (known ? user : "");
-    pause(guesser);
+    if (pauses(guesser)) return false;
     Semaphore turn = known ? USERS : STRANGERS;
     turn.acquire();
     boolean right;
     try {
-      pause(guesser);  // others may have guessed while this one waited
+      if (pauses(guesser)) return false;  // others may have guessed while this one waited
       right = matches(entry, given) && known;
     } finally {
       turn.release();
@@ -73,15 +85,13 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     return right;
   }
 
-  /** Refuses who has guessed wrong too often a short while ago. */
-  private static void pause(String guesser) throws Exception {
+  /** Whether somebody has guessed wrong too often a short while ago. */
+  private static boolean pauses(String guesser) {
     long[] wrong;
     synchronized (GUESSES) { wrong = (long[]) GUESSES.get(guesser); }
-    if (wrong == null || wrong[0] < FREE) return;
+    if (wrong == null || wrong[0] < FREE) return false;
     long seconds = Math.min(MOST_SECONDS, 4L << Math.min(wrong[0] - FREE, 10));
-    if (System.nanoTime() - wrong[1] > seconds * 1000000000L) return;
-    Thread.sleep(REFUSAL);
-    throw new AuthenticationException(WRONG);
+    return System.nanoTime() - wrong[1] <= seconds * 1000000000L;
   }
 
   private static String entryOf(String user) throws Exception {
