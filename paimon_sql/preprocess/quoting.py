@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+PATHS = "paimon_path"  # the catalog in which a table's name is its path
+IS_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")  # how such a name begins
+_NAME_OF_PATH = re.compile(r"\s*`?paimon`?\s*\.\s*`((?:[^`]|``)*)`\s*", re.IGNORECASE)
 _SYSTEM_TABLE = re.compile(r"`(?:[^`]|``)*`|\w+(?:\$\w+)+")
 
 
@@ -20,3 +23,9 @@ def quoted_text(text: str) -> str:
 def with_quoted_system_tables(name: str) -> str:
     """A full name whose parts such as `t$files`, which Spark cannot parse bare, are in backquotes."""
     return _SYSTEM_TABLE.sub(lambda part: part[0] if part[0].startswith("`") else quoted_name(part[0]), name)
+
+
+def with_path_catalog(name: str) -> str:
+    """A full name ``paimon.`/path` ``, which names a table by its format and path, in the catalog of paths."""
+    found = _NAME_OF_PATH.fullmatch(name)
+    return f"{PATHS}.`{found[1]}`" if found and IS_PATH.match(found[1]) else name

@@ -90,6 +90,7 @@ while slow.is_alive():
     spark.interruptTag("slow")
     slow.join(1)
 told("after it", lambda: rows(spark.table("sink")))
+told("path", lambda: rows(spark.sql(f"SELECT * FROM paimon.`{lake}/default.db/sink`")))
 spark.stop()
 """
 EXPECTED = """
@@ -125,6 +126,7 @@ beside it [(4, 'n')]
 another tag [] True
 interrupted UnknownException OPERATION_CANCELED
 after it [(4, 'n')]
+path [(4, 'n')]
 """
 
 

@@ -48,7 +48,9 @@ def test_tables_outside_of_a_catalog(spark: Any, frame: Any, tmp_path: Path) -> 
     assert changelog.columns[0] == "rowkind"
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
     frame.write.format("paimon").mode("overwrite").save(path)
-    assert content(spark.table(f"paimon_path.`{path}`")) == [(1, "a", 1, None), (2, "b", 2, None)]
+    for catalog in ("paimon_path", "paimon"):
+        assert content(spark.table(f"{catalog}.`{path}`")) == [(1, "a", 1, None), (2, "b", 2, None)]
+        assert content(spark.sql(f"SELECT * FROM {catalog}.`{path}`")) == [(1, "a", 1, None), (2, "b", 2, None)]
 
 
 def test_changes_instead_of_rows(spark: Any, frame: Any, warehouse: str) -> None:

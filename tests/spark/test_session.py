@@ -128,6 +128,40 @@ def test_cloned_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:
     assert rows(clone, "SHOW TABLES IN paimon.default") == [("default", "t", False)]
 
 
+def test_cloned_sessions_begin_where_their_original_is(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"), catalog="lake")
+    spark.sql("CREATE DATABASE shop")
+    spark.sql("CREATE TABLE shop.orders (k INT)")
+
+    def clone() -> Any:
+        return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+    here = "SELECT current_catalog(), current_database()"
+    for place in ("lake.shop", "spark_catalog.default", "lake.shop"):
+        spark.sql(f"USE {place}")
+        assert rows(clone(), here) == [tuple(place.split("."))]
+    before = clone()
+    spark.sql("USE lake.default")
+    assert before.table("orders").columns == ["k"] and rows(before, here) == [("lake", "shop")]
+    assert rows(spark, here) == [("lake", "default")] == rows(spark.newSession(), here)
+    spark.sql("USE shop")
+    dropped = clone()
+    spark.sql("DROP DATABASE lake.shop CASCADE")
+    assert rows(dropped, here) == [("lake", "default")]
+
+
+def test_batches_of_a_stream_begin_where_it_started(active: Any, tmp_path: Path) -> None:
+    spark = paimon_sql.connect(str(tmp_path / "wh"), catalog="lake")
+    spark.sql("CREATE DATABASE shop")
+    spark.sql("USE shop")
+    spark.sql("CREATE TABLE source (k INT)")
+    spark.sql("INSERT INTO source VALUES (1)")
+    spark.sql("CREATE TABLE copied (k INT)")
+    query = spark.readStream.table("source").writeStream.foreachBatch(lambda batch, _: batch.writeTo("copied").append())
+    query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination()
+    assert rows(spark, "SELECT k FROM copied") == [(1,)]
+
+
 def test_threads_have_the_catalogs(active: Any, tmp_path: Path) -> None:
     found = []
 

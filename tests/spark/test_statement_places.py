@@ -71,6 +71,7 @@ CASES = [
 
 @pytest.fixture
 def tables(spark: Any) -> Any:
+    spark.conf.set("spark.sql.scripting.enabled", "true")  # as it is from 4.1 on
     rows = "VALUES (1, 'a'), (2, 'b'), (3, 'c')"
     for name, options in (("t", "'bucket' = '-1'"), ("keyed", "'primary-key' = 'id', 'bucket' = '1'")):
         spark.sql(f"CREATE TABLE {name} (id BIGINT NOT NULL, v STRING) TBLPROPERTIES ({options})")

@@ -1,4 +1,7 @@
-"""System tables and branches named without backquotes: `db.t$files` becomes ``db.`t$files` ``."""
+"""Names that Spark does not take: system tables and branches without backquotes, tables by their format and path.
+
+`db.t$files` becomes ``db.`t$files` ``, and ``paimon.`/path` `` is in the catalog of paths.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ import re
 
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
-from paimon_sql.preprocess.lexing import Tokens
-from paimon_sql.preprocess.quoting import with_quoted_system_tables
+from paimon_sql.preprocess.lexing import QUOTED_NAME, Tokens
+from paimon_sql.preprocess.quoting import IS_PATH, PATHS, with_quoted_system_tables
 from paimon_sql.preprocess.rules.rule import Rule
 
+_BEFORE_TABLES = frozenset(
+    {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "DESCRIBE", "DESC", "EXTENDED"}
+)
 _NAME = re.compile(r"\w+(?:\$\w+)+")
 
 
@@ -54,3 +60,21 @@ def _touches_variable(tokens: Tokens, index: int) -> bool:
 
 
 SYSTEM_TABLES = Rule(system_tables, words=("$",), pattern=re.compile(r"\w\$\w"))
+
+
+def tables_of_paths(cursor: Cursor) -> list[Edit]:
+    """Names the catalog of paths in ``FROM paimon.`/path` ``: no table's own name begins as a path does."""
+    tokens, symbols = cursor.tokens, cursor.tokens.symbols
+    return [
+        Edit.at(tokens, index - 2, PATHS)
+        for index in tokens.indexes(QUOTED_NAME)
+        if index > 2
+        and symbols[index - 1] == "."
+        and tokens.text(index - 2).lower() == "paimon"
+        and symbols[index - 3] in _BEFORE_TABLES
+        and symbols[index + 1 : index + 2] != ["."]
+        and IS_PATH.match(tokens.text(index))
+    ]
+
+
+TABLES_OF_PATHS = Rule(tables_of_paths, words=("paimon",), pattern=re.compile(r"\bpaimon`?\s*\.\s*`[^`]*/"))

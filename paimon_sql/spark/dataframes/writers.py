@@ -19,6 +19,7 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.dataframes.named_branches import named_branch
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm import frame_io
@@ -31,7 +32,6 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Locate
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.catalog import PROVIDER
-from paimon_sql.spark.tables.session_catalogs import PATHS
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_options, overwrites_partitions
 

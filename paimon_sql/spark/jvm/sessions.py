@@ -132,6 +132,30 @@ def current_catalog(session: JavaObject) -> str:
     return str(session.sessionState().catalogManager().currentCatalog().name())
 
 
+@hook(
+    "the private field `SparkSession.parentSessionState`",
+    "the current database in clones of a session, such as those that foreachBatch runs in",
+    field(classes.SESSION, "parentSessionState"),
+    method(classes.CATALOG_MANAGER, "setCurrentCatalog", 1),
+    method(classes.CATALOG_MANAGER, "setCurrentNamespace", 1),
+)
+def place_of_original(session: JavaObject) -> tuple[str, JavaObject] | None:
+    """The current catalog and namespace of the session that one is cloned from; None for a session that is not a
+    clone."""
+    original = accessible_field(session, "parentSessionState").get(session)
+    if original is None or not original.isDefined():
+        return None
+    manager = original.get().catalogManager()
+    return str(manager.currentCatalog().name()), manager.currentNamespace()
+
+
+def move_to(session: JavaObject, catalog: str, namespace: JavaObject) -> None:
+    """Make a catalog and a namespace current. Raises Py4JJavaError if they are not there."""
+    manager = session.sessionState().catalogManager()
+    manager.setCurrentCatalog(catalog)
+    manager.setCurrentNamespace(namespace)
+
+
 def is_catalog(session: JavaObject, name: str) -> bool:
     """Whether a catalog is configured or loaded."""
     return bool(session.sessionState().catalogManager().isCatalogRegistered(name))

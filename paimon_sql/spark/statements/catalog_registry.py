@@ -22,6 +22,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog, SupportsDatabases
 from paimon_sql.catalog.load import for_user, open_catalog
 from paimon_sql.preprocess import CatalogStatement
+from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import TableReference
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
@@ -44,7 +45,6 @@ from paimon_sql.spark.session_bridge import (
 )
 from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
 from paimon_sql.spark.tables.path_catalog import SparkPathCatalog
-from paimon_sql.spark.tables.session_catalogs import PATHS
 
 Located = tuple[SparkCatalog, Identifier]  # a catalog of ours, and a table's name in it
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,7 +27,7 @@ from paimon_sql.preprocess import (
     Script,
     preprocess,
 )
-from paimon_sql.preprocess.quoting import with_quoted_system_tables
+from paimon_sql.preprocess.quoting import PATHS, with_path_catalog, with_quoted_system_tables
 from paimon_sql.preprocess.statements import Name
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
@@ -34,13 +35,16 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.nested import called_procedure, with_statements
+from paimon_sql.spark.jvm.older.parameters import binds_late, has_parameters, rewrite_bound
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.sessions import (
     inject_parser,
     java_session,
+    move_to,
     parser_of,
+    place_of_original,
     replace_parser,
     spark_version,
     with_variables,
@@ -73,6 +77,7 @@ class PaimonParser(Proxy):
         self.is_new = True
         self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
         self.functions = FunctionStatements(registry)
+        self.place: tuple[str, JavaObject] | None = None  # current in the session that this one is cloned from
         _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
@@ -88,6 +93,9 @@ class PaimonParser(Proxy):
             self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
             install_described_columns(self.jvm, self.registry.session)
+            if self.place is not None:
+                with suppress(Py4JJavaError, CapturedException):  # a database that has been dropped since
+                    move_to(self.registry.session, *self.place)
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
@@ -97,6 +105,8 @@ class PaimonParser(Proxy):
             statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement)
+        if PATHS in statement.text and PATHS not in text:
+            self.registry.register(statement.text)
         if isinstance(statement, Script):
             plan = self._parsed(statement.rewriting, parse, *context)
             script = with_statements(self.jvm, plan, partial(self._in_script, statement, text))
@@ -123,7 +133,9 @@ class PaimonParser(Proxy):
             if view is not None:
                 self.registry.register(view)
                 return self.delegate.parsePlan(view)
-        return rewritten(plan) if _OURS.search(text.lower()) else plan
+        if not _OURS.search(text.lower()) or (binds_late(self.jvm) and has_parameters(self.jvm, plan)):
+            return plan  # or `_bound` rewrites it
+        return rewritten(plan)
 
     def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
         value = statement.value
@@ -181,12 +193,14 @@ class PaimonParser(Proxy):
         return self.older.planned(plan, text)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
-        self._prepare(text)  # `spark.table` and `df.writeTo` come here without parsing a statement
-        return self.delegate.parseMultipartIdentifier(with_quoted_system_tables(text))
+        name = with_path_catalog(with_quoted_system_tables(text))
+        self._prepare(name)  # `spark.table` and `df.writeTo` come here without parsing a statement
+        return self.delegate.parseMultipartIdentifier(name)
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
-        self._prepare(text)
-        return self.delegate.parseTemporalTableIdentifier(with_quoted_system_tables(text))
+        name = with_path_catalog(with_quoted_system_tables(text))
+        self._prepare(name)
+        return self.delegate.parseTemporalTableIdentifier(name)
 
     def parseExpression(self, text: str) -> Any:
         return self.delegate.parseExpression(text)
@@ -238,7 +252,17 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     loaded = LoadedCatalogs()
 
     def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser:
-        return PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
+        made = PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
+        made.place = place_of_original(of)  # Spark copies settings and temporary views of a session, and not this
+        return made
 
-    replace_parser(session, parser(session, parser_of(session)))
+    replace_parser(session, PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session)))
     inject_parser(session, Function2(jvm, parser))
+    if binds_late(jvm):
+        rewrite_bound(jvm, session, Function2(jvm, _bound))
+
+
+def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:
+    """A statement whose parameters have their values now, as what Spark goes on with."""
+    registry = registry_in(session)
+    return plan if registry is None else StatementRewriter(registry).rewritten(plan)

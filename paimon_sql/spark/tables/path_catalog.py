@@ -9,10 +9,11 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.paths import path_identifier
+from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
-from paimon_sql.spark.tables.session_catalogs import PATHS, path_catalog
+from paimon_sql.spark.tables.session_catalogs import path_catalog
 
 
 class SparkPathCatalog(SparkCatalog):

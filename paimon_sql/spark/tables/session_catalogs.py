@@ -8,10 +8,10 @@ from paimon_core.io.load import normalize
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import PathCatalog
+from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
 
 LOCATORS = ("path", "catalog", "database", "table")  # options of readers and writers that name a table
-PATHS = "paimon_path"  # the catalog in which a table's name is its path
 
 
 def path_catalog(session: SessionBridge) -> PathCatalog:

@@ -49,3 +49,15 @@ SELECT * FROM IDENTIFIER('`t$snapshots`')
 SELECT a FROM IDENTIFIER("c.`d`.t$branch_b$files" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
 =>
 SELECT a FROM IDENTIFIER("c.`d`.`t$branch_b$files`" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
+---
+SELECT * FROM paimon.`/data/db.db/t` AS a JOIN `Paimon` . `s3://b/t$files` AS b USING (k)
+=>
+SELECT * FROM paimon_path.`/data/db.db/t` AS a JOIN paimon_path . `s3://b/t$files` AS b USING (k)
+---
+INSERT INTO paimon.`file:/data/t` SELECT paimon.`/a`, 'paimon.`/b`' FROM paimon.`t` AS paimon
+=>
+INSERT INTO paimon_path.`file:/data/t` SELECT paimon.`/a`, 'paimon.`/b`' FROM paimon.`t` AS paimon
+---
+SELECT * FROM a.paimon.`/t` JOIN paimon.`/db`.t
+=>
+SELECT * FROM a.paimon.`/t` JOIN paimon.`/db`.t

@@ -1,3 +1,6 @@
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.spark.connect.proto.AnalyzePlanRequest;
 import org.apache.spark.connect.proto.ExecutePlanRequest;
 import org.apache.spark.connect.proto.Plan;
@@ -7,11 +10,13 @@ import org.sparkproject.connect.grpc.*;
 import scala.Option;
 
 /**
- * Has the catalogs of a session of Spark Connect there before its client's `spark.catalog` asks for them.
+ * Has the catalogs of a session of Spark Connect there before its client's first plan, and before each `spark.catalog`.
  *
- * They are made when the session parses something, which a call of that API does not do.
+ * They are made when the session parses something, which neither a call of that API nor a DataFrame without names does.
  */
 public class ConnectCatalogs implements ServerInterceptor {
+  private static final Map SEEN = Collections.synchronizedMap(new WeakHashMap());
+
   public ServerCall.Listener interceptCall(ServerCall call, Metadata headers, ServerCallHandler next) {
     return new ForwardingServerCallListener.SimpleForwardingServerCallListener(next.startCall(call, headers)) {
       public void onMessage(Object message) {
@@ -32,10 +37,11 @@ public class ConnectCatalogs implements ServerInterceptor {
   }
 
   private static void prepare(Plan plan, String user, String session) {
-    if (!plan.hasRoot() || !plan.getRoot().hasCatalog()) return;
     try {
       SparkSession found = (SparkSession) SparkConnectService$.MODULE$
         .getOrCreateIsolatedSession(user, session, Option.empty()).session();
+      boolean isCatalogs = plan.hasRoot() && plan.getRoot().hasCatalog();
+      if (SEEN.put(found, Boolean.TRUE) != null && !isCatalogs) return;
       found.sessionState().sqlParser().parseMultipartIdentifier("any");
     } catch (Throwable e) {
       // a session that is closed or cannot be, of which Spark tells the client

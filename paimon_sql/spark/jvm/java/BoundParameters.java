@@ -1,0 +1,69 @@
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.analysis.BindParameters$;
+import org.apache.spark.sql.catalyst.analysis.ParameterizedQuery;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import scala.Function2;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+
+/** A rule that gives a statement to a function of ours once its parameters have values, before Spark resolves it. */
+public class BoundParameters {
+  /** Whether a parsed statement has parameters: also in what WITH defines, which are not among its children. */
+  public boolean has(Object parsed) {
+    LogicalPlan plan = (LogicalPlan) parsed;
+    if (plan.containsPattern(TreePattern$.MODULE$.PARAMETER())) return true;
+    if (!(plan instanceof UnresolvedWith)) return false;
+    UnresolvedWith with = (UnresolvedWith) plan;
+    for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) with.cteRelations()).iterator(); it.hasNext();) {
+      if (has(((Product) it.next()).productElement(1))) return true;
+    }
+    return has(with.child());
+  }
+
+  /** `rewrite` takes a session and a plan, and gives the plan that runs, in a session and in those made from it. */
+  public void install(SparkSession session, SparkSessionExtensions extensions, Object analyzer, final Function2 rewrite)
+      throws Exception {
+    extensions.injectHintResolutionRule(new AbstractFunction1() {
+      public Object apply(Object of) { return new Bound((SparkSession) of, rewrite); }
+    });
+    Field rules = field(analyzer.getClass());
+    rules.setAccessible(true);
+    List all = new ArrayList(CollectionConverters.asJava((scala.collection.Seq) rules.get(analyzer)));
+    all.add(new Bound(session, rewrite));
+    rules.set(analyzer, CollectionConverters.asScala(all).toSeq());
+  }
+
+  static Field field(Class of) throws NoSuchFieldException {
+    Field[] fields = of.getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) if (fields[i].getName().equals("hintResolutionRules")) return fields[i];
+    if (of.getSuperclass() == null) throw new NoSuchFieldException("hintResolutionRules");
+    return field(of.getSuperclass());
+  }
+
+  static class Bound extends Rule {
+    private final SparkSession session;
+    private final Function2 rewrite;
+
+    Bound(SparkSession session, Function2 rewrite) {
+      this.session = session;
+      this.rewrite = rewrite;
+    }
+
+    public TreeNode apply(TreeNode plan) {
+      if (!(plan instanceof ParameterizedQuery)) return plan;
+      LogicalPlan bound = (LogicalPlan) BindParameters$.MODULE$.apply((LogicalPlan) plan);
+      if (bound instanceof ParameterizedQuery) return plan;
+      return (LogicalPlan) rewrite.apply(session, bound);
+    }
+  }
+}
