@@ -27,6 +27,7 @@ from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
+from paimon_sql.spark.jvm.gateway import kill_jvm
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
 _CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
@@ -79,10 +80,15 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
 
 
 def _end_after(seconds: float) -> None:
-    """End this process in any case: a JVM that answers nothing would hold it for ever."""
-    timer = threading.Timer(seconds, os._exit, (1,))
+    """End this process, and its JVM, in any case: a JVM that answers nothing would hold both for ever."""
+    timer = threading.Timer(seconds, _end)
     timer.daemon = True
     timer.start()
+
+
+def _end() -> None:
+    kill_jvm()
+    os._exit(1)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -335,6 +335,14 @@ def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
     return compiler
 
 
+def kill_jvm() -> None:
+    """End the JVM that PySpark started for this process, whatever it does: also one that is stopped, which does not see
+    that this process ends."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.kill()
+
+
 def _line(member: Member) -> str:
     """A member as `Members.java` reads it."""
     arity = "" if member.arity is None else str(member.arity)
