@@ -192,6 +192,13 @@ class CorruptFileError(UnreadableFileError):
     def __str__(self) -> str:
         return without_secrets(f"File {self.path} is corrupt: {self.cause}{self._written()}; {self.advice}.")
 
+    def sized(self, size: int) -> Self:
+        """Return the same error with the size of the file, in bytes, which shows a file that is cut off."""
+        shown = f"; it has {size} bytes"
+        return (
+            self if self.cause.endswith(shown) else type(self)(self.path, self.cause + shown, self.advice, self.writer)
+        )
+
 
 class UnsupportedVersionError(UnreadableFileError):
     """A file that a later version of the format wrote."""

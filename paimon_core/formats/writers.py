@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
-from paimon_core.errors import UnreadableFileError
+from paimon_core.errors import CorruptFileError, UnreadableFileError
 from paimon_core.formats.orc.layout import check_tail
 from paimon_core.io.file_io import FileIO
 
@@ -31,13 +31,21 @@ def writer_of(source: pa.NativeFile) -> str:
 
 @contextmanager
 def naming_writer(io: FileIO, path: str) -> Iterator[None]:
-    """Let errors of a file name the software that wrote it."""
+    """Let errors of a file name the software that wrote it, and errors about damage the size of the file."""
     try:
         yield
     except UnreadableFileError as error:
         if error.writer or error.path != path:
             raise
-        raise error.changed(writer=_writer_at(io, path)) from error.__cause__
+        named: UnreadableFileError = error.changed(writer=_writer_at(io, path))
+        raise _sized(io, named) from error.__cause__
+
+
+def _sized(io: FileIO, error: UnreadableFileError) -> UnreadableFileError:
+    try:
+        return error.sized(io.status(error.path).size) if isinstance(error, CorruptFileError) else error
+    except OSError:
+        return error
 
 
 def _writer_at(io: FileIO, path: str) -> str:

@@ -194,7 +194,7 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
         found = find_entries(path, data)
         return EntryColumns(found, len(found))
     except InflatedError as e:
-        raise CorruptFileError(path, str(e)) from e
+        raise CorruptFileError(path, str(e)).sized(len(data)) from e
     except UnusualError:
         entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
         return EntryColumns(DecodedEntries(entries), len(entries))

@@ -189,7 +189,7 @@ def _reading(record: Record[Any], avro: AvroType) -> tuple[Resolution, RecordCod
 
 
 def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
-    with _errors(record, path, b""):
+    with _errors(record, path, data):
         container = ContainerReader(io.BytesIO(data))
         resolution, codec = _file_reading(record, container)
         version_of = resolution.conversions.get((VERSION.name,), int)
@@ -232,8 +232,9 @@ def _bounded_columns(data: bytes) -> pa.Table:
 
 
 @contextmanager
-def _errors(record: Record[Any], path: str, columns: bytes) -> Iterator[None]:
-    """Raise what is wrong with a file as `UnreadableFileError`; a Parquet or ORC file, `columns`, names its writer."""
+def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
+    """Raise what is wrong with a file of these bytes as `UnreadableFileError`; a Parquet or ORC file names its writer,
+    and errors about damage give the size."""
     try:
         try:
             yield
@@ -242,9 +243,9 @@ def _errors(record: Record[Any], path: str, columns: bytes) -> Iterator[None]:
         except UnfamiliarSchemaError as e:
             raise UnfamiliarFormError(path, f"its columns are not those of metadata ({e})") from e
         except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
-            raise CorruptFileError(path, f"it is no file of {record.name} ({reason(e)})") from e
+            raise CorruptFileError(path, f"it is not a file of {record.name} ({reason(e)})").sized(len(data)) from e
     except UnreadableFileError as error:
-        writer = writer_of(pa.BufferReader(columns)) if columns else ""
+        writer = writer_of(pa.BufferReader(data)) if data.startswith((b"ORC", b"PAR1")) else ""
         if not writer or error.writer:
             raise
         raise error.changed(writer=writer) from error.__cause__

@@ -44,7 +44,6 @@ _EPOCH_DAY = date(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXACT = Context(prec=80)
 _MAX_INLINE = 7  # bytes of a string that stands in its slot
-_SPILLING = frozenset((Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _NANOS_PER_MILLI = 1_000_000
 _DECIMAL_SIZE = 16
@@ -107,11 +106,7 @@ def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
     if len(body) < header + 8 * len(types):
         raise ValueError(f"a BinaryRow of {len(types)} fields does not fit {len(body)} bytes")
     return tuple(
-        None
-        if body[(i + 8) // 8] >> (i % 8) & 1
-        else _decode_spilled(t, body, header + 8 * i, types)
-        if t.kind in _SPILLING and not is_stored_inline(t)
-        else _decode_value(t, body, header + 8 * i)
+        None if body[(i + 8) // 8] >> (i % 8) & 1 else _decode_value(t, body, header + 8 * i, types)
         for i, t in enumerate(types)
     )
 
@@ -187,12 +182,14 @@ def _timestamp_parts(value: Any) -> tuple[int, int]:
     return millis, nanos
 
 
-def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
+def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[DataType] = ()) -> Any:
+    """The value whose slot is at an offset; with the `types` of the whole row also in the form of pypaimon 1.3."""
     kind = data_type.kind
     if kind in _SLOT:
         return struct.unpack_from(_SLOT[kind], body, at)[0]
     if isinstance(data_type, DecimalType):
-        if data_type.precision <= DecimalType.MAX_COMPACT_PRECISION:
+        in_slot = data_type.precision <= DecimalType.MAX_COMPACT_PRECISION
+        if in_slot or (types and _is_of_slots(types, body, at)):
             unscaled = struct.unpack_from("<q", body, at)[0]
         else:
             unscaled = int.from_bytes(_variable(body, at, _DECIMAL_SIZE), "big", signed=True)
@@ -200,6 +197,13 @@ def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
         if is_stored_inline(data_type):
             return struct.unpack_from("<q", body, at)[0], 0
+        if types and _is_of_slots(types, body, at):
+            raise UnfamiliarFormError(
+                "<manifest>",
+                f"a value of type {data_type} in a key or partition is cut to milliseconds of an unknown time zone",
+                "copy the rows by the program that wrote them into a table whose keys and partitions are TIMESTAMP(3)",
+                "pypaimon 1.3",
+            )
         nanos, offset = struct.unpack_from("<ii", body, at)
         if not 0 <= offset <= len(body) - 8:
             raise ValueError(f"offset {offset} is outside the BinaryRow")
@@ -209,20 +213,6 @@ def _decode_value(data_type: DataType, body: bytes, at: int) -> Any:
     if kind in (Kind.BINARY, Kind.VARBINARY):
         return _inline_or_variable(body, at)
     raise ValueError(f"a BinaryRow field of type {data_type} cannot be decoded")
-
-
-def _decode_spilled(data_type: DataType, body: bytes, at: int, types: Sequence[DataType]) -> Any:
-    """A wide DECIMAL or a timestamp that is finer than milliseconds."""
-    if not _is_of_slots(types, body, at):
-        return _decode_value(data_type, body, at)
-    if not isinstance(data_type, DecimalType):
-        raise UnfamiliarFormError(
-            "<manifest>",
-            f"a value of type {data_type} in a key or partition is cut to milliseconds of an unknown time zone",
-            "copy the rows by the program that wrote them into a table whose keys and partitions are TIMESTAMP(3)",
-            "pypaimon 1.3",
-        )
-    return Decimal(struct.unpack_from("<q", body, at)[0]).scaleb(-data_type.scale, _EXACT)
 
 
 def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:

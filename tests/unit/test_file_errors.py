@@ -305,6 +305,19 @@ def test_each_kind_of_file_tells_the_three_apart(case: Case) -> None:
     check_words(caught.value)
 
 
+SHOWN_BY_READERS = ("Parquet",)  # cases without a file, of which the reader around them gives the size
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.error is DAMAGED and c.kind not in SHOWN_BY_READERS], ids=lambda c: c.kind
+)
+def test_damage_is_shown_by_a_number(case: Case) -> None:
+    """A checksum, an offset or a size: it tells a file that is cut off from one that is changed."""
+    with pytest.raises(CorruptFileError) as caught:
+        case.decode(case.data)
+    assert re.search(r"\d", caught.value.cause), caught.value
+
+
 def check_words(error: UnreadableFileError) -> None:
     text = str(error).lower()
     assert PATH in text
@@ -361,7 +374,9 @@ def test_errors_name_the_software_that_wrote_the_file(name: str, tmp_path: Path)
     writer = "parquet-cpp-arrow" if name == "parquet" else "ORC C++"
     path = tmp_path / f"data.{name}"
     path.write_bytes(of_another_kind(name))
-    with pytest.raises(CorruptFileError, match=f"(?s)metadata says 7 .written by {re.escape(writer)}"):
+    with pytest.raises(
+        CorruptFileError, match=f"(?s)metadata says 7; it has [0-9]+ bytes .written by {re.escape(writer)}"
+    ):
         list(FORMATS[name].read(LocalFileIO(), ReadRequest(str(path), tuple(fields(x=INT)), row_count=7)))
     with pytest.raises(UnfamiliarFormError, match=f"written by {re.escape(writer)}"):
         decode_entries(PATH, of_another_kind(name))

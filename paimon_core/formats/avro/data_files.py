@@ -20,6 +20,7 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
+from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import ZSTD_LEVEL, Option, TableOptions
 from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError, plain_schema
@@ -44,7 +45,8 @@ class AvroFormat:
         return AvroFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with read_errors("Avro", request.path), _schema_errors(request.path), io.open_input(request.path) as source:
+        path = request.path
+        with naming_writer(io, path), read_errors("Avro", path), _schema_errors(path), io.open_input(path) as source:
             container = ContainerReader(source)
             decoder = _BlockDecoder(container.type, request)
             for records in _batches(container, decoder, request):

@@ -26,6 +26,7 @@ from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.text.lines import Malformed, TextLayout
 from paimon_core.formats.text.values import from_text, text_type, to_text, value_of_text
+from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField, DataType
@@ -52,7 +53,8 @@ class TextFormat:
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         stored = tuple(request.stored()) or request.fields
         schema, target = pa.schema([(f.name, text_type(f.type)) for f in stored]), arrow_schema(stored)
-        with _read_errors(self.extension, request.path), _open(io, request.path) as stream:
+        path = request.path
+        with naming_writer(io, path), _read_errors(self.extension, path), _open(io, path) as stream:
             sources = request_sources(list(target), request)
             rows = 0
             for batch in self._layout.decode(stream, schema, request.options):

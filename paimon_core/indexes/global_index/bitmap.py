@@ -105,7 +105,7 @@ def decode_footer(path: str, data: bytes) -> BitmapFooter:
         raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
     *numbers, _, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
-        raise damaged(path, "it does not end as a bitmap index file does")
+        raise damaged(path, f"it ends with {magic:08x}, a bitmap index file with {_MAGIC:08x}")
     if is_later(version, _VERSION):
         raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
     if version != _VERSION:

@@ -52,11 +52,12 @@ def seal(codec: Codec, body: bytes) -> bytes:
 def unseal(path: str, block: bytes) -> tuple[Codec, bytes]:
     """The codec and the body of a block. Raises `CorruptFileError`."""
     if len(block) < TRAILER_SIZE:
-        raise damaged(path, "a block ends too early")
+        raise damaged(path, f"a block ends after {len(block)} bytes, and has at least {TRAILER_SIZE}")
     body = block[:-TRAILER_SIZE]
     codec, checksum = struct.unpack("<BI", block[-TRAILER_SIZE:])
-    if checksum != crc32(bytes((codec,)), crc32(body)):
-        raise damaged(path, "the checksum of a block differs")
+    found = crc32(bytes((codec,)), crc32(body))
+    if checksum != found:
+        raise damaged(path, f"the checksum of a block of {len(block)} bytes is {found:08x}, it says {checksum:08x}")
     if codec not in tuple(Codec):
         raise UnfamiliarFormError(path, f"as a global index, a block is compressed by codec {codec}", WITHOUT)
     return Codec(codec), body

@@ -108,7 +108,7 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
         raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
     _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
     if magic != _MAGIC:
-        raise damaged(path, "it does not end as a btree index file does")
+        raise damaged(path, f"it ends with {magic:08x}, a btree index file with {_MAGIC:08x}")
     if is_later(version, _VERSION):
         raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
     if version != _VERSION:

@@ -249,7 +249,7 @@ def test_every_truncation_is_noticed(codec: str) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"Obj\x01", b"PAR1", b"Obj\x01" + b"\xff" * 100, b'{"a": 1}', bytes(1000)])
 def test_foreign_bytes(data: bytes) -> None:
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is no file of outer"):
+    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is not a file of outer"):
         decode(data)
 
 
