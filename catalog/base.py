@@ -134,9 +134,14 @@ class SupportsLocations(SupportsDatabases, Protocol):
         """Raises `InvalidOptionError`, `UnsupportedFeatureError` for a location that no table can have."""
 
 
-class KeepsViews(Protocol):
-    """What keeps the views of a catalog. Every method raises `InvalidNameError`, `DatabaseNotFoundError`,
-    `StorageError`."""
+@runtime_checkable
+class SupportsViews(SupportsDatabases, Protocol):
+    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
+    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
+    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
+
+    Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
+    """
 
     def list_views(self, database: str) -> list[str]:
         """The names of all views of a database, sorted."""
@@ -159,14 +164,6 @@ class KeepsViews(Protocol):
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
         """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
-
-
-@runtime_checkable
-class SupportsViews(KeepsViews, SupportsDatabases, Protocol):
-    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
-    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
-    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
-    """
 
 
 @runtime_checkable
@@ -209,18 +206,23 @@ def check_dropped_database(name: str) -> None:
         raise InvalidNameError(f"Database {name!r} cannot be dropped: it holds the procedures.")
 
 
-def check_is_view_name(identifier: Identifier) -> None:
-    """Raises `InvalidNameError` for a name that only a table can have: of a branch or a system table."""
-    if identifier.branch is not None or identifier.system_table is not None:
-        raise InvalidNameError(f"{identifier} is no name of a view: views have no branches and no system tables.")
+def check_is_view_name(identifier: Identifier) -> Identifier:
+    """Raises `InvalidNameError` for a name that no view can have."""
+    return _check_is_definition("view", identifier)
 
 
 def check_is_function_name(identifier: Identifier) -> Identifier:
     """Raises `InvalidNameError` for a name that no function can have."""
+    return _check_is_definition("function", identifier)
+
+
+def _check_is_definition(kind: str, identifier: Identifier) -> Identifier:
     if identifier.branch is not None or identifier.system_table is not None:
-        raise InvalidNameError(f"{identifier} is no name of a function: '$' is in none.")
+        raise InvalidNameError(
+            f"{identifier} is no name of a {kind}: {kind}s have no branches and no system tables. Remove '$'."
+        )
     check_name("database", identifier.database)
-    check_name("function", identifier.table)
+    check_name(kind, identifier.table)
     return identifier
 
 

@@ -2,20 +2,28 @@
 
 An extension of ours. No table's name begins with `$`, and the folder has no schema, so that Paimon's other engines list
 neither it nor what is in it. A definition is there while its file is. Files are created atomically and replaced whole.
+
+A rename of a view creates the new file, which says what it comes from, and deletes the old one. If that is interrupted,
+both names have the view, and the same statement ends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Generic
 
-from paimon_core.errors import StorageError
+from paimon_core.errors import StorageError, ViewExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name, is_file_name
+from paimon_sql.catalog.definitions import DefinitionKind, T
+from paimon_sql.catalog.view import View
 
 _SUFFIX = ".json"
 _MOST = 2**24  # bytes of a definition
+_RENAMED_FROM = "renamed-from"
 
 
 @dataclass(frozen=True)
@@ -65,3 +73,100 @@ class DefinitionFiles:
 
     def _folder(self, database: str) -> str:
         return f"{self.database_dir(database)}/${self.kind}s"
+
+
+@dataclass(frozen=True)
+class KeptInFiles(Generic[T]):
+    """See `Definitions`. `turn` queues for names with others on this machine, `check_database` raises for a database
+    that does not exist, and `has_table` returns whether a table has a name."""
+
+    kind: DefinitionKind[T]
+    files: DefinitionFiles
+    turn: Callable[..., AbstractContextManager[None]]
+    check_database: Callable[[str], None]
+    has_table: Callable[[Identifier], bool]
+
+    def names(self, database: str) -> list[str]:
+        self.check_database(database)
+        return self.files.names(database)
+
+    def exists(self, identifier: Identifier) -> bool:
+        return self.files.exists(self.kind.check(identifier))
+
+    def load(self, identifier: Identifier) -> T:
+        return self._read(self._checked(identifier))
+
+    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
+        with self.turn(self._checked(identifier)):
+            try:
+                self._create(identifier, definition)
+            except self.kind.exists_error:
+                if not ignore_if_exists:
+                    raise
+
+    def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None:
+        with self.turn(self._checked(identifier)):
+            if (create and not self.kind.is_named_as_tables) or self.files.exists(identifier):
+                self.files.replace(identifier, self.kind.encode(definition))
+            elif create or self._has_table(identifier):
+                self._create(identifier, definition)
+            else:
+                raise self._missing(identifier)
+
+    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self.kind.check(identifier)
+        if not ignore_if_not_exists:
+            self.check_database(identifier.database)
+        with self.turn(identifier):
+            if not ignore_if_not_exists and not self.files.exists(identifier):
+                raise self._missing(identifier)
+            self.files.delete(identifier)
+
+    def _create(self, identifier: Identifier, definition: T) -> None:
+        """Create a definition unless a table has its name. Writers outside the queue may create a table meanwhile, so
+        check before and after. If they do so later, the name is the table's, as other engines see no views here."""
+        if self._has_table(identifier):
+            raise self.kind.exists(identifier)
+        if not self.files.create(identifier, self.kind.encode(definition)):
+            raise self.kind.exists(identifier)
+        if self._has_table(identifier):
+            self.files.delete(identifier)
+            raise self.kind.exists(identifier)
+
+    def _read(self, identifier: Identifier) -> T:
+        try:
+            return self.kind.decode(self.files.path(identifier), self.files.read(identifier))
+        except FileNotFoundError as e:
+            raise self._missing(identifier) from e
+
+    def _has_table(self, identifier: Identifier) -> bool:
+        return self.kind.is_named_as_tables and self.has_table(identifier)
+
+    def _checked(self, identifier: Identifier) -> Identifier:
+        self.kind.check(identifier)
+        self.check_database(identifier.database)
+        return identifier
+
+    def _missing(self, identifier: Identifier) -> Exception:
+        return self.kind.missing(identifier, f"folder {self.files.database_dir(identifier.database)}")
+
+
+class ViewsInFiles(KeptInFiles[View]):
+    """Views, which are renamed, too."""
+
+    def load(self, identifier: Identifier) -> View:
+        view = super().load(identifier)
+        return replace(view, settings={k: v for k, v in view.settings.items() if k != _RENAMED_FROM})
+
+    def rename(self, source: Identifier, target: Identifier) -> None:
+        with self.turn(self._checked(source), self._checked(target)):
+            if self.has_table(target):
+                raise self.kind.exists(target)
+            view = self.load(source)
+            moved = replace(view, settings={**view.settings, _RENAMED_FROM: str(source)})
+            if not self.files.create(target, self.kind.encode(moved)) and (
+                source == target or self._read(target) != moved
+            ):
+                raise ViewExistsError(f"View {target} already exists.")
+            self.files.delete(source)
+            self.files.replace(target, self.kind.encode(view))

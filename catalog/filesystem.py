@@ -15,8 +15,6 @@ from paimon_core.errors import (
     StorageError,
     TableExistsError,
     TableNotFoundError,
-    ViewExistsError,
-    ViewNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
@@ -32,24 +30,21 @@ from paimon_sql.catalog.base import (
     StagedTable,
     check_dropped_database,
     check_is_empty,
-    check_is_function_name,
-    check_is_view_name,
     check_new_database,
 )
+from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, ViewsInFiles
+from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
-from paimon_sql.catalog.function_files import FunctionFiles
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults
-from paimon_sql.catalog.view import View
-from paimon_sql.catalog.view_files import ViewFiles
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
 
 
 @dataclass(frozen=True)
-class FileSystemCatalog:
+class FileSystemCatalog(KeepsViews, KeepsFunctions):
     """A catalog with databases in one folder. Database properties are not kept; `default` always exists."""
 
     io: FileIO
@@ -98,7 +93,9 @@ class FileSystemCatalog:
         check_dropped_database(name)
         self._check_database(name)
         if not cascade:
-            check_is_empty(name, self.list_tables(name), self._views.names(name), self._functions.names(name))
+            check_is_empty(
+                name, self.list_tables(name), self._views.files.names(name), self._functions.files.names(name)
+            )
         self.io.delete_dir(self._database_dir(name))
 
     def list_tables(self, database: str) -> list[str]:
@@ -174,114 +171,22 @@ class FileSystemCatalog:
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
         return self._files.stage_alter(self._altered(identifier), changes)
 
-    # -- views --------------------------------------------------------------------------------------------------------
-    def list_views(self, database: str) -> list[str]:
-        self._check_database(database)
-        return self._views.names(database)
+    # -- views and functions ------------------------------------------------------------------------------------------
+    @cached_property
+    def _views(self) -> ViewsInFiles:
+        return ViewsInFiles(VIEWS, self._definitions("view"), self._turn, self._check_database, self.table_exists)
 
-    def view_exists(self, identifier: Identifier) -> bool:
-        check_is_view_name(identifier)
-        return self._views.exists(identifier)
+    @cached_property
+    def _functions(self) -> KeptInFiles[Function]:
+        files = self._definitions("function")
+        return KeptInFiles(FUNCTIONS, files, self._turn, self._check_database, self.table_exists)
 
-    def load_view(self, identifier: Identifier) -> View:
-        check_is_view_name(identifier)
-        self._check_database(identifier.database)
-        return self._views.load(identifier)
-
-    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        self._check_new_view(identifier)
-        with self._turn(identifier):
-            try:
-                self._create_view(identifier, view)
-            except ViewExistsError:
-                if not ignore_if_exists:
-                    raise
-
-    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        self._check_new_view(identifier)
-        with self._turn(identifier):
-            if self._views.exists(identifier):
-                self._views.replace(identifier, view)
-            elif create or self.table_exists(identifier):
-                self._create_view(identifier, view)
-            else:
-                raise self._no_view(identifier)
-
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        check_is_view_name(identifier)
-        if not ignore_if_not_exists:
-            self._check_database(identifier.database)
-        with self._turn(identifier):
-            if self._views.exists(identifier):
-                self._views.delete(identifier)
-            elif not ignore_if_not_exists:
-                raise self._no_view(identifier)
-
-    def rename_view(self, source: Identifier, target: Identifier) -> None:
-        self._check_new_view(source)
-        self._check_new_view(target)
-        with self._turn(source, target):
-            if self.table_exists(target):
-                raise self._is_table(target)
-            self._views.rename(source, target)
-
-    def _create_view(self, identifier: Identifier, view: View) -> None:
-        """Create a view where there is no table: others may create one who do not queue, so a look before and after.
-        Where they do so later than that, the name is the table's, as other engines see no views here."""
-        if self.table_exists(identifier):
-            raise self._is_table(identifier)
-        self._views.create(identifier, view)
-        if self.table_exists(identifier):
-            self._views.delete(identifier)
-            raise self._is_table(identifier)
-
-    def _check_new_view(self, identifier: Identifier) -> None:
-        check_is_view_name(identifier)
-        self._path(identifier)
-        self._check_database(identifier.database)
+    def _definitions(self, kind: str) -> DefinitionFiles:
+        return DefinitionFiles(self.io, self._database_dir, kind)
 
     def _check_no_view(self, identifier: Identifier) -> None:
-        if self._views.exists(identifier):
+        if self._views.files.exists(identifier):
             raise TableExistsError(f"Table {identifier} cannot be created: there is a view of that name.")
-
-    def _is_table(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {identifier} cannot be created: there is a table of that name.")
-
-    def _no_view(self, identifier: Identifier) -> ViewNotFoundError:
-        return ViewNotFoundError(f"There is no view {identifier} in the warehouse {self.warehouse}.")
-
-    # -- functions ----------------------------------------------------------------------------------------------------
-    def list_functions(self, database: str) -> list[str]:
-        self._check_database(database)
-        return self._functions.names(database)
-
-    def function_exists(self, identifier: Identifier) -> bool:
-        return self._functions.exists(check_is_function_name(identifier))
-
-    def load_function(self, identifier: Identifier) -> Function:
-        self._check_function(identifier)
-        return self._functions.load(identifier)
-
-    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
-        self._check_function(identifier)
-        with self._turn(identifier):
-            self._functions.create(identifier, function, ignore_if_exists)
-
-    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
-        self._check_function(identifier)
-        with self._turn(identifier):
-            self._functions.replace(identifier, function, create)
-
-    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        check_is_function_name(identifier)
-        if not ignore_if_not_exists:
-            self._check_database(identifier.database)
-        with self._turn(identifier):
-            self._functions.delete(identifier, ignore_if_not_exists)
-
-    def _check_function(self, identifier: Identifier) -> None:
-        check_is_function_name(identifier)
-        self._check_database(identifier.database)
 
     # -- turns --------------------------------------------------------------------------------------------------------
     @contextmanager
@@ -306,14 +211,6 @@ class FileSystemCatalog:
     def _files(self) -> SchemaFiles:
         common = (self.io, self.cache, self.allowed, table_defaults(self.options))
         return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
-
-    @cached_property
-    def _views(self) -> ViewFiles:
-        return ViewFiles(self.io, self._database_dir)
-
-    @cached_property
-    def _functions(self) -> FunctionFiles:
-        return FunctionFiles(self.io, self._database_dir)
 
     def _altered(self, identifier: Identifier) -> Table:
         """The table, or branch, that is to be altered."""

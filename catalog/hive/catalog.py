@@ -48,7 +48,7 @@ from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, StagedTable, check_dropped_database, check_new_database
-from paimon_sql.catalog.delegated_views import DelegatedViews
+from paimon_sql.catalog.definitions import KeepsViews
 from paimon_sql.catalog.hive import databases, entries
 from paimon_sql.catalog.hive.entries import Entry, Place
 from paimon_sql.catalog.hive.failures import MetastoreError
@@ -72,7 +72,7 @@ _SUFFIX = ".db"
 
 
 @dataclass(frozen=True)
-class HiveCatalog(DelegatedViews):
+class HiveCatalog(KeepsViews):
     """A catalog with databases, tables and views in a Hive metastore."""
 
     io: FileIO

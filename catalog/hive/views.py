@@ -30,7 +30,7 @@ from paimon_sql.catalog.view import View
 
 @dataclass(frozen=True)
 class HiveViews:
-    """See `SupportsViews`. `locked` holds the locks of names, `check_lock` raises where one was lost, and
+    """See `Definitions`. `locked` holds the locks of names, `check_lock` raises where one was lost, and
     `check_database` where there is none of that name."""
 
     metastore: Metastore
@@ -38,20 +38,20 @@ class HiveViews:
     check_lock: Callable[[Identifier], None]
     check_database: Callable[[str], object]
 
-    def list_views(self, database: str) -> list[str]:
+    def names(self, database: str) -> list[str]:
         found = self.metastore.tables_of_type(folded("database", database), VIEW_TYPE)
         if not found:
             self.check_database(database)
         return sorted(found)
 
-    def view_exists(self, identifier: Identifier) -> bool:
+    def exists(self, identifier: Identifier) -> bool:
         found = self._found(_view_name(identifier))
         return found is not None and is_view(found)
 
-    def load_view(self, identifier: Identifier) -> View:
+    def load(self, identifier: Identifier) -> View:
         return read_view(self._entry(_view_name(identifier)))
 
-    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+    def create(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         name = self._new(identifier, view)
         try:
             with self.locked(name):
@@ -60,7 +60,7 @@ class HiveViews:
             if not ignore_if_exists:
                 raise
 
-    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
+    def replace(self, identifier: Identifier, view: View, create: bool = False) -> None:
         name = self._new(identifier, view)
         with self.locked(name):
             found = self._found(name)
@@ -75,18 +75,18 @@ class HiveViews:
             else:
                 raise self._no_view(identifier, None)
 
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         name = _view_name(identifier)
-        if ignore_if_not_exists and not self.view_exists(name):
+        if ignore_if_not_exists and not self.exists(name):
             return
         self._entry(name)
         with self.locked(name):
             self._entry(name)
             self.check_lock(name)
             drop = partial(self.metastore.change, "drop_table", name.database, name.table, False)
-            settle(drop, lambda: not self.view_exists(name))
+            settle(drop, lambda: not self.exists(name))
 
-    def rename_view(self, source: Identifier, target: Identifier) -> None:
+    def rename(self, source: Identifier, target: Identifier) -> None:
         old, new = _view_name(source), _view_name(target)
         self._entry(old)
         self.check_database(new.database)

@@ -29,8 +29,6 @@ from paimon_core.errors import (
     PaimonError,
     TableExistsError,
     TableNotFoundError,
-    ViewExistsError,
-    ViewNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import COMMIT_UNSAFE_STORAGE
@@ -48,20 +46,20 @@ from paimon_sql.catalog.base import (
     StagedTable,
     check_dropped_database,
     check_is_empty,
-    check_is_view_name,
     check_new_database,
 )
+from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
+from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, RowExists
-from paimon_sql.catalog.jdbc.functions import JdbcFunctions
+from paimon_sql.catalog.jdbc.definitions import JdbcDefinitions, JdbcViews
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
-from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES, NAME_LENGTH, VALUE_LENGTH
+from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
 from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
-from paimon_sql.catalog.view import View, decode_view, encode_view
 
 _SUFFIX = ".db"
 _LOCATION = "location"
@@ -69,7 +67,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class JdbcCatalog(JdbcFunctions):
+class JdbcCatalog(KeepsViews, KeepsFunctions):
     """A catalog with databases, tables, views and functions in an SQL database; `default` always exists."""
 
     io: FileIO
@@ -137,10 +135,12 @@ class JdbcCatalog(JdbcFunctions):
 
     def _delete_database(self, name: str, cascade: bool, connection: Connection, key: str) -> None:
         rows.delete_database(connection, key, name)
+        kinds = (rows.VIEWS_KEPT, rows.FUNCTIONS_KEPT)
         if cascade:
-            rows.delete_views(connection, key, name)
-            rows.delete_functions(connection, key, name)
-        check_is_empty(name, *(sorted(of(connection, key, name)) for of in (rows.tables, rows.views, rows.functions)))
+            for kept in kinds:
+                rows.delete_definitions(connection, key, kept, name)
+        left = [rows.tables(connection, key, name), *(rows.definitions(connection, key, kept, name) for kept in kinds)]
+        check_is_empty(name, *map(sorted, left))
 
     def list_tables(self, database: str) -> list[str]:
         self._database_dir(database)
@@ -240,110 +240,16 @@ class JdbcCatalog(JdbcFunctions):
         staged = self._files.stage_alter(self._altered(identifier), changes)
         return staged.seen_by(partial(self._then_synced, identifier))
 
-    # -- views --------------------------------------------------------------------------------------------------------
-    def list_views(self, database: str) -> list[str]:
-        self._database_dir(database)
-        found = self._read(rows.views, database)
-        if not found:
-            self._check_database(database)
-        return sorted(found)
+    # -- views and functions ------------------------------------------------------------------------------------------
+    @cached_property
+    def _views(self) -> JdbcViews:
+        how = (self.settings, self._read, self._write, self._check_database, self._locks, self._end_rename)
+        return JdbcViews(VIEWS, rows.VIEWS_KEPT, *how)
 
-    def view_exists(self, identifier: Identifier) -> bool:
-        self._check_view_name(identifier)
-        return self._has_view(identifier)
-
-    def load_view(self, identifier: Identifier) -> View:
-        self._check_view_name(identifier)
-        text = self._read(rows.view_schema, identifier)
-        if text is None:
-            self._check_database(identifier.database)
-            raise self._no_view(identifier)
-        return decode_view(f"{identifier} in {self.settings.address}", text.encode())
-
-    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        text = self._checked_view(identifier, view)
-        with self._locks.held(identifier):
-            try:
-                self._create_view(identifier, text)
-            except ViewExistsError:
-                if not ignore_if_exists:
-                    raise
-
-    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        text = self._checked_view(identifier, view)
-        with self._locks.held(identifier):
-            if self._has_view(identifier):
-                self._change_view(identifier, text, rows.set_view_schema, identifier, text)
-            elif create or self._has_row(identifier):
-                self._create_view(identifier, text)
-            else:
-                raise self._no_view(identifier)
-
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self._check_view_name(identifier)
-        with self._locks.held(identifier):
-            if self._has_view(identifier):
-                self._change_view(identifier, None, rows.delete_view, identifier)
-                return
-        if not ignore_if_not_exists:
-            self._check_database(identifier.database)
-            raise self._no_view(identifier)
-
-    def rename_view(self, source: Identifier, target: Identifier) -> None:
-        self._check_view_name(source)
-        self._check_view_name(target)
-        self._end_rename(target)
-        with self._locks.held(source, target):
-            text = self._read(rows.view_schema, source)
-            if text is None:
-                self._check_database(source.database)
-                raise self._no_view(source)
-            self._check_database(target.database)
-            if self._read(rows.has_any, target):
-                raise self._view_exists(target)
-            try:
-                self._change_view(target, text, rows.rename_view, source, target)
-            except RowExists as error:
-                raise self._view_exists(target) from error
-
-    def _create_view(self, identifier: Identifier, text: str) -> None:
-        def insert(connection: Connection, key: str) -> None:
-            if rows.has_table(connection, key, identifier):
-                raise self._view_exists(identifier)
-            rows.insert_view(connection, key, identifier, text)
-
-        try:
-            self._change_view(identifier, text, insert)
-        except RowExists as error:
-            raise self._view_exists(identifier) from error
-
-    def _change_view(self, left: Identifier, text: str | None, change: Callable[..., None], *told: object) -> None:
-        """Make a change after which there is a view `left` of a definition, or for None no such view."""
-        settle(partial(self._write, change, *told), lambda: self._read(rows.view_schema, left) == text)
-
-    def _checked_view(self, identifier: Identifier, view: View) -> str:
-        """The text of a view that a name can have. Raises where the name cannot be one, or the text does not fit."""
-        self._check_view_name(identifier)
-        self._check_database(identifier.database)
-        self._end_rename(identifier)
-        data = encode_view(view)
-        if self.settings.kind == "mysql" and len(data) > MYSQL_TEXT_BYTES:
-            raise InvalidOptionError(
-                f"View {identifier} has a definition of {len(data)} bytes, and the catalog's database keeps "
-                f"{MYSQL_TEXT_BYTES}: make views of its parts."
-            )
-        return data.decode()
-
-    def _check_view_name(self, identifier: Identifier) -> None:
-        check_is_view_name(identifier)
-        self._path(identifier)
-        self._locks.lock(identifier)
-
-    def _view_exists(self, identifier: Identifier) -> ViewExistsError:
-        return ViewExistsError(f"View {identifier} cannot be created: there is a view or a table of that name.")
-
-    def _no_view(self, identifier: Identifier) -> ViewNotFoundError:
-        return ViewNotFoundError(f"There is no view {identifier} in the catalog {self.settings.address}.")
+    @cached_property
+    def _functions(self) -> JdbcDefinitions[Function]:
+        how = (self.settings, self._read, self._write, self._check_database)
+        return JdbcDefinitions(FUNCTIONS, rows.FUNCTIONS_KEPT, *how)
 
     # -- folders that lost their rows ---------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
@@ -390,7 +296,7 @@ class JdbcCatalog(JdbcFunctions):
         self, identifier: Identifier, schema: TableSchema, may_exist: bool, connection: Connection, key: str
     ) -> None:
         """The rows of a table. Raises where there is one that may not exist, or a view of the name."""
-        if rows.view_schema(connection, key, identifier) is not None:
+        if rows.definition(connection, key, rows.VIEWS_KEPT, identifier) is not None:
             raise self._exists(identifier)
         if not (may_exist and rows.has_table(connection, key, identifier)):
             rows.insert_table(connection, key, identifier)
@@ -446,7 +352,7 @@ class JdbcCatalog(JdbcFunctions):
         return self._read(rows.has_table, identifier)
 
     def _has_view(self, identifier: Identifier) -> bool:
-        return self._read(rows.view_schema, identifier) is not None
+        return self._read(rows.definition, rows.VIEWS_KEPT, identifier) is not None
 
     @cached_property
     def _database(self) -> Database:

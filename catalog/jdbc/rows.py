@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, delete, insert, literal, select, union, update
+from sqlalchemy import Column, Connection, and_, delete, insert, literal, select, union, update
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.schema import Table
 
@@ -161,90 +162,77 @@ def _text(table: Identifier) -> str:
     return f"{table.database}/{table.table}"  # no name has a slash
 
 
-# -- views
-def views(connection: Connection, key: str, database: str) -> list[str]:
-    t = VIEWS
-    return list(connection.scalars(select(t.c.view_name).where(t.c.catalog_key == key, t.c.database_name == database)))
+# -- views and functions
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The table of views, or of functions. `is_exact`: names compare byte by byte there, as Java never made it."""
+
+    table: Table
+    name: str
+    text: str
+    is_exact: bool
+
+    @property
+    def names(self) -> Column[str]:
+        return self.table.c[self.name]
 
 
-def view_schema(connection: Connection, key: str, view: Identifier) -> str | None:
-    """The JSON of a view, None where there is none."""
-    found = connection.execute(select(VIEWS.c.view_name, VIEWS.c.view_schema).where(_is_view(key, view)))
-    return next((schema for name, schema in found if name == view.table), None)
+VIEWS_KEPT = Kept(VIEWS, "view_name", "view_schema", is_exact=False)
+FUNCTIONS_KEPT = Kept(FUNCTIONS, "function_name", "function_schema", is_exact=True)
 
 
-def insert_view(connection: Connection, key: str, view: Identifier, schema: str) -> None:
+def definitions(connection: Connection, key: str, kept: Kept, database: str) -> list[str]:
+    return list(connection.scalars(select(kept.names).where(_in_database(kept.table, key, database))))
+
+
+def definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> str | None:
+    """The JSON of a view or function, None where there is none."""
+    found = connection.execute(select(kept.names, kept.table.c[kept.text]).where(_named(kept, key, name)))
+    return next((text for found_name, text in found if found_name == name.table), None)
+
+
+def insert_definition(connection: Connection, key: str, kept: Kept, name: Identifier, text: str) -> None:
     """Raises where there is a row."""
-    values = {"catalog_key": key, "database_name": view.database, "view_name": view.table}
-    connection.execute(insert(VIEWS).values(**values, view_schema=schema))
+    values = {"catalog_key": key, "database_name": name.database, kept.name: name.table, kept.text: text}
+    connection.execute(insert(kept.table).values(**values))
 
 
-def set_view_schema(connection: Connection, key: str, view: Identifier, schema: str) -> None:
-    connection.execute(update(VIEWS).where(_is_view(key, view)).values(view_schema=schema))
+def set_definition(connection: Connection, key: str, kept: Kept, name: Identifier, text: str) -> None:
+    connection.execute(update(kept.table).where(_named(kept, key, name)).values({kept.text: text}))
 
 
-def rename_view(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
+def rename_definition(connection: Connection, key: str, kept: Kept, source: Identifier, target: Identifier) -> None:
     """Raises where there is a row of that name."""
-    new = {"database_name": target.database, "view_name": target.table}
-    connection.execute(update(VIEWS).where(_is_view(key, source)).values(**new))
+    new = {"database_name": target.database, kept.name: target.table}
+    connection.execute(update(kept.table).where(_named(kept, key, source)).values(**new))
 
 
-def delete_view(connection: Connection, key: str, view: Identifier) -> None:
-    connection.execute(delete(VIEWS).where(_is_view(key, view)))
+def delete_definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> bool:
+    """Whether there was a row."""
+    return connection.execute(delete(kept.table).where(_named(kept, key, name))).rowcount > 0
 
 
-def delete_views(connection: Connection, key: str, database: str) -> None:
-    connection.execute(delete(VIEWS).where(VIEWS.c.catalog_key == key, VIEWS.c.database_name == database))
+def delete_definitions(connection: Connection, key: str, kept: Kept, database: str) -> None:
+    connection.execute(delete(kept.table).where(_in_database(kept.table, key, database)))
 
 
 def has_any(connection: Connection, key: str, name: Identifier) -> bool:
     """Whether there is a table or a view of a name: they share one name space."""
-    one = select(literal(1)).where(_is(TABLES, key, name)).union_all(select(literal(1)).where(_is_view(key, name)))
+    one = (
+        select(literal(1))
+        .where(_is(TABLES, key, name))
+        .union_all(select(literal(1)).where(_named(VIEWS_KEPT, key, name)))
+    )
     return connection.execute(one).first() is not None
-
-
-# -- functions
-def functions(connection: Connection, key: str, database: str) -> list[str]:
-    t = FUNCTIONS
-    found = select(t.c.function_name).where(t.c.catalog_key == key, t.c.database_name == database)
-    return list(connection.scalars(found))
-
-
-def function_schema(connection: Connection, key: str, function: Identifier) -> str | None:
-    """The JSON of a function, None where there is none."""
-    t = FUNCTIONS
-    found = connection.execute(select(t.c.function_name, t.c.function_schema).where(_is_function(key, function)))
-    return next((schema for name, schema in found if name == function.table), None)
-
-
-def insert_function(connection: Connection, key: str, function: Identifier, schema: str) -> None:
-    """Raises where there is a row."""
-    values = {"catalog_key": key, "database_name": function.database, "function_name": function.table}
-    connection.execute(insert(FUNCTIONS).values(**values, function_schema=schema))
-
-
-def set_function_schema(connection: Connection, key: str, function: Identifier, schema: str) -> None:
-    connection.execute(update(FUNCTIONS).where(_is_function(key, function)).values(function_schema=schema))
-
-
-def delete_function(connection: Connection, key: str, function: Identifier) -> bool:
-    """Whether there was a row."""
-    return connection.execute(delete(FUNCTIONS).where(_is_function(key, function))).rowcount > 0
-
-
-def delete_functions(connection: Connection, key: str, database: str) -> None:
-    connection.execute(delete(FUNCTIONS).where(FUNCTIONS.c.catalog_key == key, FUNCTIONS.c.database_name == database))
-
-
-def _is_function(key: str, function: Identifier) -> ColumnElement[bool]:
-    t = FUNCTIONS
-    named = and_(t.c.catalog_key == key, t.c.database_name == function.database)
-    return and_(named, t.c.function_name == function.table)
 
 
 def _is(t: Table, key: str, table: Identifier) -> ColumnElement[bool]:
     return and_(t.c.catalog_key == key, t.c.database_name == table.database, t.c.table_name == table.table)
 
 
-def _is_view(key: str, view: Identifier) -> ColumnElement[bool]:
-    return and_(VIEWS.c.catalog_key == key, VIEWS.c.database_name == view.database, VIEWS.c.view_name == view.table)
+def _named(kept: Kept, key: str, name: Identifier) -> ColumnElement[bool]:
+    return and_(_in_database(kept.table, key, name.database), kept.names == name.table)
+
+
+def _in_database(t: Table, key: str, database: str) -> ColumnElement[bool]:
+    return and_(t.c.catalog_key == key, t.c.database_name == database)

@@ -42,7 +42,7 @@ from paimon_core.store.schemas import load_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
-from paimon_sql.catalog.delegated_views import DelegatedViews
+from paimon_sql.catalog.definitions import KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import option_value
@@ -50,8 +50,14 @@ from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.replacing import new_suffix
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
+from paimon_sql.catalog.rest.definitions import (
+    FUNCTION_FORM,
+    REPLACES_FUNCTIONS,
+    REPLACES_VIEWS,
+    VIEW_FORM,
+    RestDefinitions,
+)
 from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS, RestFunctions
 from paimon_sql.catalog.rest.messages import (
     decode_schema_body,
     encode_change,
@@ -65,14 +71,14 @@ from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.versions import ServerVersions
-from paimon_sql.catalog.rest.views import REPLACES_VIEWS, RestViews
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults, unfollowed
+from paimon_sql.catalog.view import View
 
 _LOCATION = "location"
 
 
 @dataclass(frozen=True)
-class RestCatalog(DelegatedViews):
+class RestCatalog(KeepsViews, KeepsFunctions):
     """A catalog with databases, tables, views and functions at a server."""
 
     settings: RestSettings
@@ -335,37 +341,18 @@ class RestCatalog(DelegatedViews):
         self.database_properties(database)
         return []
 
-    # -- functions ----------------------------------------------------------------------------------------------------
-    def list_functions(self, database: str) -> list[str]:
-        return self._functions.list_functions(database)
-
-    def function_exists(self, identifier: Identifier) -> bool:
-        return self._functions.function_exists(identifier)
-
-    def load_function(self, identifier: Identifier) -> Function:
-        return self._functions.load_function(identifier)
-
-    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
-        self._functions.create_function(identifier, function, ignore_if_exists)
-
-    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
-        self._functions.replace_function(identifier, function, create)
-
-    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self._functions.drop_function(identifier, ignore_if_not_exists)
-
     # -- the server ---------------------------------------------------------------------------------------------------
     @cached_property
     def _server(self) -> Server:
         return Server(self.client, self.options.get(PREFIX, ""))
 
     @cached_property
-    def _views(self) -> RestViews:
-        return RestViews(self._server, REPLACES_VIEWS in self.options)
+    def _views(self) -> RestDefinitions[View]:
+        return RestDefinitions(VIEW_FORM, self._server, REPLACES_VIEWS in self.options)
 
     @cached_property
-    def _functions(self) -> RestFunctions:
-        return RestFunctions(self._server, REPLACES_FUNCTIONS in self.options)
+    def _functions(self) -> RestDefinitions[Function]:
+        return RestDefinitions(FUNCTION_FORM, self._server, REPLACES_FUNCTIONS in self.options)
 
     @cached_property
     def _tokens(self) -> dict[tuple[Identifier, str], HeldToken]:

@@ -24,15 +24,5 @@ def table(prefix: str, identifier: Identifier, *more: str) -> str:
     return database(prefix, identifier.database, "tables", _in_branch(identifier), *more)
 
 
-def view(prefix: str, identifier: Identifier, *more: str) -> str:
-    """What a view has."""
-    return database(prefix, identifier.database, "views", identifier.table, *more)
-
-
-def function(prefix: str, identifier: Identifier) -> str:
-    """A function."""
-    return database(prefix, identifier.database, "functions", identifier.table)
-
-
 def _in_branch(identifier: Identifier) -> str:
     return Identifier(identifier.database, identifier.table, identifier.branch).name

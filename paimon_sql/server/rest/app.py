@@ -24,9 +24,8 @@ from paimon_core import errors
 from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.catalog.rest.definitions import REPLACES_FUNCTIONS, REPLACES_VIEWS
 from paimon_sql.catalog.rest.failures import KIND
-from paimon_sql.catalog.rest.functions import REPLACES_FUNCTIONS
-from paimon_sql.catalog.rest.views import REPLACES_VIEWS
 from paimon_sql.catalog.schema_files import table_defaults
 from paimon_sql.server.reads.listed import is_read
 from paimon_sql.server.rest import databases, functions, partitions, tables, versions, views

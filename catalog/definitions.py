@@ -1,0 +1,149 @@
+"""Views and functions, as far as they are the same: named definitions that a catalog keeps beside its tables.
+
+Each catalog has one store of `Definitions` for both kinds. A `DefinitionKind` is what a store must know of a kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from paimon_core.errors import (
+    FunctionExistsError,
+    FunctionNotFoundError,
+    PaimonError,
+    ViewExistsError,
+    ViewNotFoundError,
+)
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import check_is_function_name, check_is_view_name
+from paimon_sql.catalog.function import Function, decode_function, encode_function
+from paimon_sql.catalog.view import View, decode_view, encode_view
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class DefinitionKind(Generic[T]):
+    """Views, or functions. `check` returns a name that they can have, and raises `InvalidNameError` for another.
+    `is_named_as_tables` is whether no table of a database may have the same name."""
+
+    name: str
+    check: Callable[[Identifier], Identifier]
+    encode: Callable[[T], bytes]
+    decode: Callable[[str, bytes], T]  # the first argument names the bytes in errors
+    exists_error: type[PaimonError]
+    missing_error: type[PaimonError]
+    is_named_as_tables: bool
+
+    def exists(self, identifier: Identifier) -> PaimonError:
+        """The error for a name that is taken."""
+        if self.is_named_as_tables:
+            return self.exists_error(
+                f"{self.name.title()} {identifier} cannot be created: there is a {self.name}, or a table, of that name."
+            )
+        return self.exists_error(f"{self.name.title()} {identifier} already exists.")
+
+    def missing(self, identifier: Identifier, where: str) -> PaimonError:
+        """The error for a name that nothing has; `where` is the warehouse or catalog."""
+        return self.missing_error(f"There is no {self.name} {identifier} in the {where}.")
+
+
+VIEWS: DefinitionKind[View] = DefinitionKind(
+    "view", check_is_view_name, encode_view, decode_view, ViewExistsError, ViewNotFoundError, is_named_as_tables=True
+)
+FUNCTIONS: DefinitionKind[Function] = DefinitionKind(
+    "function",
+    check_is_function_name,
+    encode_function,
+    decode_function,
+    FunctionExistsError,
+    FunctionNotFoundError,
+    is_named_as_tables=False,
+)
+
+
+class Definitions(Protocol[T]):
+    """The definitions of one kind in a catalog. See `SupportsViews` and `SupportsFunctions` for what methods raise."""
+
+    def names(self, database: str) -> list[str]: ...
+
+    def exists(self, identifier: Identifier) -> bool: ...
+
+    def load(self, identifier: Identifier) -> T: ...
+
+    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None: ...
+
+    def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None: ...
+
+    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None: ...
+
+
+class _Views(Definitions[View], Protocol):
+    """Functions are not renamed."""
+
+    def rename(self, source: Identifier, target: Identifier) -> None: ...
+
+
+class _HasViews(Protocol):
+    """A catalog that keeps views."""
+
+    @property
+    def _views(self) -> _Views: ...
+
+
+class KeepsViews:
+    """The views of a catalog, which it leaves to a store. See `SupportsViews`."""
+
+    def list_views(self: _HasViews, database: str) -> list[str]:
+        return self._views.names(database)
+
+    def view_exists(self: _HasViews, identifier: Identifier) -> bool:
+        return self._views.exists(identifier)
+
+    def load_view(self: _HasViews, identifier: Identifier) -> View:
+        return self._views.load(identifier)
+
+    def create_view(self: _HasViews, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+        self._views.create(identifier, view, ignore_if_exists)
+
+    def replace_view(self: _HasViews, identifier: Identifier, view: View, create: bool = False) -> None:
+        self._views.replace(identifier, view, create)
+
+    def drop_view(self: _HasViews, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._views.drop(identifier, ignore_if_not_exists)
+
+    def rename_view(self: _HasViews, source: Identifier, target: Identifier) -> None:
+        self._views.rename(source, target)
+
+
+class _HasFunctions(Protocol):
+    """A catalog that keeps functions."""
+
+    @property
+    def _functions(self) -> Definitions[Function]: ...
+
+
+class KeepsFunctions:
+    """The functions of a catalog, which it leaves to a store. See `SupportsFunctions`."""
+
+    def list_functions(self: _HasFunctions, database: str) -> list[str]:
+        return self._functions.names(database)
+
+    def function_exists(self: _HasFunctions, identifier: Identifier) -> bool:
+        return self._functions.exists(identifier)
+
+    def load_function(self: _HasFunctions, identifier: Identifier) -> Function:
+        return self._functions.load(identifier)
+
+    def create_function(
+        self: _HasFunctions, identifier: Identifier, function: Function, ignore_if_exists: bool = False
+    ) -> None:
+        self._functions.create(identifier, function, ignore_if_exists)
+
+    def replace_function(self: _HasFunctions, identifier: Identifier, function: Function, create: bool = False) -> None:
+        self._functions.replace(identifier, function, create)
+
+    def drop_function(self: _HasFunctions, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._functions.drop(identifier, ignore_if_not_exists)

@@ -1,0 +1,186 @@
+"""Views and functions in an SQL database: rows of `paimon_views`, which Java's catalog has, too, and of
+`paimon_functions`, which is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic
+
+from sqlalchemy import Connection
+
+from paimon_core.errors import DatabaseNotFoundError, InvalidOptionError, PaimonError
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import check_name
+from paimon_sql.catalog.base import DEFAULT_DATABASE
+from paimon_sql.catalog.definitions import DefinitionKind, T
+from paimon_sql.catalog.jdbc import rows
+from paimon_sql.catalog.jdbc.database import RowExists
+from paimon_sql.catalog.jdbc.locks import JdbcLocks
+from paimon_sql.catalog.jdbc.rows import Kept
+from paimon_sql.catalog.jdbc.settings import JdbcSettings
+from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES
+from paimon_sql.catalog.outcomes import settle
+from paimon_sql.catalog.view import View
+
+
+@dataclass(frozen=True)
+class JdbcDefinitions(Generic[T]):
+    """See `Definitions`. Each change is one transaction: of two that create a name, the row decides.
+
+    `read` and `write` run functions of `rows`, `check_database` raises for a database that does not exist.
+    """
+
+    kind: DefinitionKind[T]
+    kept: Kept
+    settings: JdbcSettings
+    read: Callable[..., Any]
+    write: Callable[..., Any]
+    check_database: Callable[[str], None]
+
+    def names(self, database: str) -> list[str]:
+        check_name("database", database)
+        found = self.read(rows.definitions, self.kept, database)
+        if not found:
+            self.check_database(database)
+        return sorted(found)
+
+    def exists(self, identifier: Identifier) -> bool:
+        self._check(identifier)
+        return self._text(identifier) is not None
+
+    def load(self, identifier: Identifier) -> T:
+        self._check(identifier)
+        text = self._text(identifier)
+        if text is None:
+            raise self._missing(identifier)
+        return self.kind.decode(f"{identifier} in {self.settings.address}", text.encode())
+
+    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
+        text = self._encoded(identifier, definition)
+        with self._locked(identifier):
+            try:
+                self._change(partial(self._insert, identifier, text), identifier, text)
+            except RowExists as error:
+                if not ignore_if_exists:
+                    raise self.kind.exists(identifier) from error
+            except self.kind.exists_error:
+                if not ignore_if_exists:
+                    raise
+
+    def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None:
+        text = self._encoded(identifier, definition)
+
+        def put(connection: Connection, key: str) -> None:
+            if rows.definition(connection, key, self.kept, identifier) is not None:
+                rows.set_definition(connection, key, self.kept, identifier, text)
+            elif create:
+                self._insert(identifier, text, connection, key)
+            else:
+                self._check_new(connection, key, identifier)
+                raise self.kind.missing(identifier, f"catalog {self.settings.address}")
+
+        with self._locked(identifier):
+            try:
+                self._change(put, identifier, text)
+            except RowExists:  # another process has just created it
+                self._change(put, identifier, text)
+
+    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        self._check(identifier)
+        with self._locked(identifier):
+            was_there = self._change(partial(self._delete, identifier), identifier, None)
+        if was_there is False and not ignore_if_not_exists:
+            raise self._missing(identifier)
+
+    def _delete(self, identifier: Identifier, connection: Connection, key: str) -> bool:
+        if not self.kept.is_exact and rows.definition(connection, key, self.kept, identifier) is None:
+            return False
+        return rows.delete_definition(connection, key, self.kept, identifier)
+
+    def _insert(self, identifier: Identifier, text: str, connection: Connection, key: str) -> None:
+        self._check_new(connection, key, identifier)
+        rows.insert_definition(connection, key, self.kept, identifier, text)
+
+    def _change(self, change: Callable[[Connection, str], Any], left: Identifier, text: str | None) -> Any:
+        """Make a change after which `left` has a definition, or for None has no definition."""
+        return settle(partial(self.write, change), lambda: self._text(left) == text)
+
+    def _text(self, identifier: Identifier) -> str | None:
+        found: str | None = self.read(rows.definition, self.kept, identifier)
+        return found
+
+    def _encoded(self, identifier: Identifier, definition: T) -> str:
+        """The text of a definition that a name can have. Raises if the name is not valid, or the text is too long."""
+        self._check(identifier)
+        self.check_database(identifier.database)
+        data, kind = self.kind.encode(definition), self.kind.name
+        if self.settings.kind == "mysql" and len(data) > MYSQL_TEXT_BYTES:
+            raise InvalidOptionError(
+                f"{kind.title()} {identifier} has a definition of {len(data)} bytes, and the catalog's database keeps "
+                f"{MYSQL_TEXT_BYTES}: make {kind}s of its parts."
+            )
+        return data.decode()
+
+    def _check(self, identifier: Identifier) -> None:
+        """Raises `InvalidNameError` for a name that the catalog cannot have."""
+        self.kind.check(identifier)
+
+    def _locked(self, *names: Identifier) -> AbstractContextManager[None]:
+        """Hold the locks of names, if other things than definitions may get them."""
+        return nullcontext()
+
+    def _check_new(self, connection: Connection, key: str, identifier: Identifier) -> None:
+        """Raises in the transaction that gives a name if the name cannot be given any more."""
+        database = identifier.database
+        if database != DEFAULT_DATABASE and not rows.has_database(connection, key, database):  # dropped meanwhile
+            raise DatabaseNotFoundError(f"There is no database {database} in the catalog {self.settings.address}.")
+
+    def _missing(self, identifier: Identifier) -> PaimonError:
+        self.check_database(identifier.database)
+        return self.kind.missing(identifier, f"catalog {self.settings.address}")
+
+
+@dataclass(frozen=True)
+class JdbcViews(JdbcDefinitions[View]):
+    """Views, whose names are also those of tables. `end_rename` ends the rename of a table that a name is part of."""
+
+    locks: JdbcLocks
+    end_rename: Callable[[Identifier], object]
+
+    def rename(self, source: Identifier, target: Identifier) -> None:
+        self._check(source)
+        self._check(target)
+        self.end_rename(target)
+        with self._locked(source, target):
+            text = self._text(source)
+            if text is None:
+                raise self._missing(source)
+            self.check_database(target.database)
+            if self.read(rows.has_any, target):
+                raise self.kind.exists(target)
+            try:
+                self._change(partial(self._rename, source, target), target, text)
+            except RowExists as error:
+                raise self.kind.exists(target) from error
+
+    def _rename(self, source: Identifier, target: Identifier, connection: Connection, key: str) -> None:
+        rows.rename_definition(connection, key, self.kept, source, target)
+
+    def _encoded(self, identifier: Identifier, definition: View) -> str:
+        text = super()._encoded(identifier, definition)
+        self.end_rename(identifier)
+        return text
+
+    def _check(self, identifier: Identifier) -> None:
+        self.kind.check(identifier)
+        self.locks.lock(identifier)
+
+    def _locked(self, *names: Identifier) -> AbstractContextManager[None]:
+        return self.locks.held(*names)
+
+    def _check_new(self, connection: Connection, key: str, identifier: Identifier) -> None:
+        if rows.has_table(connection, key, identifier):
+            raise self.kind.exists(identifier)
