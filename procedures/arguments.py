@@ -24,7 +24,7 @@ def partition_specs(text: str, fields: Sequence[DataField], default_name: str, z
     condition = partial(_condition, by_name={f.name: f for f in fields}, default_name=default_name, zone=zone)
     specs = [spec for spec in text.split(";") if spec.strip()]
     if not specs:
-        raise InvalidOptionError("partitions names no partition: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
+        raise InvalidOptionError("partitions is empty: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
     return Or(tuple(And(tuple(condition(p) for p in spec.split(","))) for spec in specs))
 
 
@@ -44,7 +44,7 @@ def given(text: str | None) -> str | None:
 def check_parallelism(parallelism: int | None) -> None:
     """Raises `InvalidOptionError`."""
     if parallelism is not None and parallelism < 1:
-        raise InvalidOptionError(f"parallelism cannot be {parallelism}: it is a number of tasks, 1 or more.")
+        raise InvalidOptionError(f"parallelism cannot be {parallelism}: use a number of tasks, 1 or more.")
 
 
 def idle_millis(text: str) -> int:
@@ -52,7 +52,7 @@ def idle_millis(text: str) -> int:
     try:
         return duration(text)
     except ValueError as e:
-        raise InvalidOptionError(f"partition_idle_time cannot be {text!r}: it is {e}.") from e
+        raise InvalidOptionError(f"partition_idle_time cannot be {text!r}: use {e}.") from e
 
 
 def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
@@ -75,7 +75,7 @@ def time_to_live(argument: str, text: str | None) -> timedelta | None:
     try:
         return timedelta(milliseconds=duration(text))
     except (ValueError, OverflowError) as e:
-        raise InvalidOptionError(f"{argument} cannot be {text!r}: it is a duration such as '1 d' or '12 h'.") from e
+        raise InvalidOptionError(f"{argument} cannot be {text!r}: use a duration such as '1 d' or '12 h'.") from e
 
 
 def _condition(part: str, by_name: dict[str, DataField], default_name: str, zone: tzinfo | None) -> Predicate:
@@ -92,7 +92,9 @@ def _condition(part: str, by_name: dict[str, DataField], default_name: str, zone
     try:
         return Compare(name, "=", partition_value(by_name[name], value, zone))
     except ValueError as e:
-        raise InvalidOptionError(f"partitions has {name}={value}: that is no {by_name[name].type.sql()}.") from e
+        raise InvalidOptionError(
+            f"partitions has {name}={value}: the value is not a valid {by_name[name].type.sql()}."
+        ) from e
 
 
 def partition_value(field: DataField, text: str, zone: tzinfo | None) -> Any:

@@ -98,4 +98,4 @@ def _table(context: ProcedureContext, name: str) -> Table:
 def _boolean(argument: str, text: str | None) -> bool:
     if text is None or text.strip().lower() in ("true", "false"):
         return text is not None and text.strip().lower() == "true"
-    raise InvalidOptionError(f"{argument} cannot be {text!r}: it is 'true' or 'false'.")
+    raise InvalidOptionError(f"{argument} cannot be {text!r}: use 'true' or 'false'.")

@@ -53,7 +53,9 @@ def compact_chain_table(
 
 def _check_chain(table: Table) -> None:
     if not table.store.options[CHAIN_TABLE]:
-        raise InvalidOptionError(f"compact_chain_table only supports chain table, and {table.name} is none.")
+        raise InvalidOptionError(
+            f"compact_chain_table only supports chain tables, and {table.name} is not a chain table."
+        )
     if not is_chain(table.store):
         options = f"'{SCAN_SNAPSHOT_BRANCH.key}' and '{SCAN_DELTA_BRANCH.key}'"
-        raise InvalidOptionError(f"Table {table.name} is not a chain table: {options} have to name its branches.")
+        raise InvalidOptionError(f"Table {table.name} is not a chain table: set {options} to its branches.")

@@ -62,8 +62,8 @@ def clone(
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
         raise InvalidOptionError(
-            f"clone_from cannot be {clone_from!r}: it is paimon; migrate_table with delete_origin => false copies the "
-            "tables of others."
+            f"clone_from cannot be {clone_from!r}: only 'paimon' is supported. To copy tables of Hive or Spark, call "
+            "migrate_table with delete_origin => false."
         )
     options = _options(target_table_conf, prefer_file_format)
     source, target = (_catalog(context, text) for text in (catalog_conf, target_catalog_conf))
@@ -73,7 +73,7 @@ def clone(
     elif given(included_tables) or given(excluded_tables):
         raise InvalidOptionError("included_tables and excluded_tables are for several tables: leave them out.")
     if not pairs:
-        raise TableNotFoundError("There is no table to clone: look at database, included_tables and excluded_tables.")
+        raise TableNotFoundError("There is no table to clone: check database, included_tables and excluded_tables.")
     targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}
 
     def clone_one(here: Identifier) -> None:
@@ -94,7 +94,7 @@ def _options(target_table_conf: str | None, prefer_file_format: str | None) -> d
     if text is None:
         return options
     if text.strip().lower() not in _FORMATS:
-        raise InvalidOptionError(f"prefer_file_format cannot be {text!r}: it is one of {', '.join(_FORMATS)}.")
+        raise InvalidOptionError(f"prefer_file_format cannot be {text!r}: use one of {', '.join(_FORMATS)}.")
     return {**options, FILE_FORMAT.key: text.strip().lower()}
 
 
@@ -114,13 +114,13 @@ def _pairs(
     if database is None:
         if table or target_database or target_table:
             raise InvalidOptionError(
-                "A whole catalog is cloned without table, target_database and target_table; for less say database, too."
+                "A whole catalog is cloned: leave table, target_database and target_table out, or name a database."
             )
         names = (d for d in source.list_databases() if d != SYSTEM_DATABASE)
         yield from ((i, i) for d in names for i in tables_of(source, d, formats=False))
         return
     if target_database is None:
-        raise InvalidOptionError(f"clone needs target_database: what database {database!r} is to be called there.")
+        raise InvalidOptionError(f"clone needs target_database: the name of the copy of database {database!r}.")
     if (table is None) != (target_table is None):
         raise InvalidOptionError("table and target_table go together: give both, or neither for a whole database.")
     if table is None:

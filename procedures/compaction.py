@@ -131,7 +131,7 @@ def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | 
         return None
     check_order(table.store, names(order_by or ""))
     if strategy.lower() not in tuple(Curve):
-        raise InvalidOptionError(f"order_strategy cannot be {strategy!r}: it is one of none, {', '.join(Curve)}.")
+        raise InvalidOptionError(f"order_strategy cannot be {strategy!r}: use one of none, {', '.join(Curve)}.")
     return Curve(strategy.lower())
 
 
@@ -201,15 +201,15 @@ def rescale(
     buckets = own if bucket_num is None else int(bucket_num)
     if own < 1 and own != POSTPONED:
         raise UnsupportedFeatureError(
-            f"Table {target.name} cannot be rescaled: 'bucket' = '{own}' fixes no number of buckets."
+            f"Table {target.name} cannot be rescaled: 'bucket' = '{own}' is not a fixed number of buckets."
         )
     if buckets < 1:
-        raise InvalidOptionError(f"bucket_num cannot be {buckets}: it is 1 or more.")
+        raise InvalidOptionError(f"bucket_num cannot be {buckets}: use 1 or more.")
     changes_option = own != POSTPONED and buckets != own
     if changes_option and (partitions is not None or where is not None):
         raise InvalidOptionError(
-            f"Some partitions of table {target.name} cannot have {buckets} buckets, since its option '{BUCKET.key}' is "
-            f"{own} and nothing could be written to them: alter the option first, or rescale all partitions."
+            f"Some partitions of table {target.name} cannot have {buckets} buckets: its option '{BUCKET.key}' is "
+            f"{own}, and writes to them would fail. Alter the option first, or rescale all partitions."
         )
     target = target.for_write()
     snapshot = target.latest_snapshot()

@@ -63,7 +63,9 @@ def alter_function(context: ProcedureContext, function: str, change: str) -> Row
         new = changed_function(identifier, old, decode_json_object("change", change.encode("utf-8", "surrogatepass")))
     except (UnreadableFileError, TypeError) as error:
         why = error.cause if isinstance(error, UnreadableFileError) else error
-        raise InvalidOptionError(f"Function {function!r} is not changed: {change!r} is no change ({why}).") from error
+        raise InvalidOptionError(
+            f"Function {function!r} is not changed: {change!r} is not a valid change ({why})."
+        ) from error
     functions.replace_function(identifier, new)
     return [(True,)]
 
@@ -87,9 +89,9 @@ def alter_view_dialect(
     The result is true.
     """
     if not isinstance(context.catalog, SupportsViews):
-        raise UnsupportedFeatureError(f"View {view!r} cannot be altered: its catalog keeps no views.")
+        raise UnsupportedFeatureError(f"View {view!r} cannot be altered: its catalog does not support views.")
     if action not in _ACTIONS:
-        raise InvalidOptionError(f"action cannot be {action!r}: it is {', '.join(_ACTIONS)}.")
+        raise InvalidOptionError(f"action cannot be {action!r}: use one of {', '.join(_ACTIONS)}.")
     text = given(query)
     if text is None and action != "drop":
         raise InvalidOptionError(f"query is missing: the action {action!r} needs the text of a query.")
@@ -102,7 +104,7 @@ def alter_view_dialect(
 def _functions(context: ProcedureContext, function: str) -> SupportsFunctions:
     if isinstance(context.catalog, SupportsFunctions):
         return context.catalog
-    raise UnsupportedFeatureError(f"Function {function!r} cannot be used: its catalog keeps no functions.")
+    raise UnsupportedFeatureError(f"Function {function!r} cannot be used: its catalog does not support functions.")
 
 
 def _json(argument: str, text: str) -> Any:
@@ -110,6 +112,6 @@ def _json(argument: str, text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOptionError(
-            f"{argument} cannot be {text!r}: it is JSON such as "
+            f"{argument} cannot be {text!r}: use JSON such as "
             """'[{"id": 0, "name": "length", "type": "INT"}]'."""
         ) from error

@@ -56,7 +56,7 @@ def remove_orphans(
 ) -> tuple[int, int]:
     """Delete the orphans of a table, or only find them; how many, and their bytes. Raises as `find_orphans`."""
     if mode is not None and mode.strip().lower() not in MODES:
-        raise InvalidOptionError(f"mode cannot be {mode!r}: it is one of {', '.join(MODES)}.")
+        raise InvalidOptionError(f"mode cannot be {mode!r}: use one of {', '.join(MODES)}.")
     distributed = known_files(store) >= MANY_DELETIONS if mode is None else mode.strip().lower() == "distributed"
     if not distributed:
         found = (orphans.find_orphans if dry else orphans.remove_orphans)(store, older_than)

@@ -65,9 +65,7 @@ def refresh_object_table(context: ProcedureContext, table: str) -> Rows:
     check_is_table(identifier)
     found = context.catalog.load_table(identifier)
     if not is_object_table(found.schema.options):
-        raise UnsupportedFeatureError(
-            f"Table {found.name} is no object table: its files are those of its snapshots, and need no refresh."
-        )
+        raise UnsupportedFeatureError(f"Table {found.name} is not an object table: only object tables need a refresh.")
     return [(ObjectTable.of(found.store, context.catalog.options).read().num_rows,)]
 
 
@@ -108,8 +106,8 @@ def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry:
         return now - orphans.DEFAULT_AGE
     if moment >= now:
         raise InvalidOptionError(
-            f"older_than cannot be {text!r}, which is not over yet by the clock of the storage of table {store.name}: "
-            "files that writers are about to commit would be deleted."
+            f"older_than cannot be {text!r}: by the clock of the storage of table {store.name}, this time has not "
+            "passed yet. Files that writers are about to commit would be deleted."
         )
     return moment
 

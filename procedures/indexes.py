@@ -98,7 +98,7 @@ def drop_global_index(
     ids = tuple(f.id for f in _columns(target, index_column))
     snapshot = target.latest_snapshot()
     if snapshot is None:
-        raise SnapshotNotFoundError(f"Table {target.name} has no snapshot, so no index to drop.")
+        raise SnapshotNotFoundError(f"Table {target.name} has no snapshot: there is no index to drop.")
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     dropped: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     for entry in index_entries(target.store, snapshot):
@@ -149,8 +149,8 @@ def _check_evolves(target: Table) -> None:
 def _check_type(kind: str, fields: Sequence[DataField]) -> None:
     if kind not in GLOBAL_INDEX_FILES:
         raise UnsupportedFeatureError(
-            f"Can't find global index for type: {kind}. index_type is one of {', '.join(sorted(GLOBAL_INDEX_FILES))}; "
-            "indexes of vectors and of full text need libraries that this version does not have."
+            f"Can't find global index for type: {kind}. Use one of {', '.join(sorted(GLOBAL_INDEX_FILES))}; this "
+            "version does not support indexes of vectors and of full text."
         )
     if len(fields) > 1:
         raise UnsupportedFeatureError(

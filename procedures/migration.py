@@ -64,7 +64,7 @@ _ICEBERG = "iceberg"
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"
 _MANY = 100  # splits
-_NAMELESS = "A folder has no name for a table: say target_table, too."
+_NAMELESS = "A folder does not have a table name: pass target_table, too."
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -132,7 +132,7 @@ def migrate_database(
     """
     check_parallelism(parallelism)
     if source_type.strip().lower() not in _TABLES:
-        raise InvalidOptionError(f"source_type cannot be {source_type!r}: it is one of {', '.join(_TABLES)}.")
+        raise InvalidOptionError(f"source_type cannot be {source_type!r}: use one of {', '.join(_TABLES)}.")
     chosen, catalog = table_options(options or "") | (options_map or {}), context.catalog
     foreign = context.executor.foreign_tables(database)
     if foreign is None and not catalog.database_exists(database):
@@ -158,7 +158,7 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
         return _of_foreign(context, context.executor.folder_of_files(kind, name, options), lambda: None)
     if kind not in _TABLES:
         known = ", ".join((*_TABLES, _ICEBERG, *SUPPORTED))
-        raise InvalidOptionError(f"source_type cannot be {kind!r}: it is one of {known}.")
+        raise InvalidOptionError(f"source_type cannot be {kind!r}: use one of {known}.")
     catalog, identifier = context.named(name)
     if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
         table = context.catalog.load_table(identifier)
@@ -248,8 +248,8 @@ def _check_fits(source: FormatTable, target: Table) -> None:
     keys = target.schema.partition_keys == source.schema.partition_keys
     if ours != theirs or not keys or target.store.has_primary_key or target.store.options[BUCKET] != -1:
         raise InvalidSchemaError(
-            f"Files of {source.name} cannot be added to {target.name}: it needs the same columns in the same order, "
-            "the same partition columns, no primary key, and 'bucket' = '-1'."
+            f"Files of {source.name} cannot be added to {target.name}: the target must have the same columns in the "
+            "same order, the same partition columns, no primary key, and 'bucket' = '-1'."
         )
 
 

@@ -43,7 +43,9 @@ def chosen_partitions(
     if where is None:
         return PartitionFilter(fields)
     if not fields:
-        raise InvalidOptionError(f"where is about partitions, and table {table.name} has none: leave it out.")
+        raise InvalidOptionError(
+            f"where filters partitions, but table {table.name} is not partitioned: leave where out."
+        )
     known = sorted({e.partition for e in live_files(table.store, snapshot).values()})
     rows = context.executor.select(decoded_partitions(table.store, known), where)
     return only_partitions(fields, (known[i] for i in rows))

@@ -26,10 +26,12 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
     target = context.load_table(table)
     keys = target.schema.partition_keys
     if not keys:
-        raise InvalidOptionError(f"Table {target.name} has no partitions: there are none to mark.")
+        raise InvalidOptionError(f"Table {target.name} is not partitioned: there are no partitions to mark.")
     specs = [_folders(target, _spec(text, keys), context.zone) for text in partitions.split(";") if text.strip()]
     if not specs:
-        raise InvalidOptionError(f"partitions names no partition of {target.name}; its columns are {', '.join(keys)}.")
+        raise InvalidOptionError(
+            f"partitions is empty: name partitions of {target.name} by the columns {', '.join(keys)}."
+        )
     mark_done(target.store, specs)
     return [(True,)]
 

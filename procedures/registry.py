@@ -97,8 +97,8 @@ class ProcedureContext:
         catalog, identifier = self.named(name)
         if catalog not in (None, self.name):
             raise InvalidNameError(
-                f"{name!r} is in catalog {catalog!r}, and the procedure in {self.name!r}: call {catalog}.sys, or leave "
-                "the catalog out."
+                f"{name!r} is in catalog {catalog!r}, but the procedure was called in {self.name!r}: call "
+                f"{catalog}.sys, or leave the catalog out."
             )
         return identifier
 
@@ -109,14 +109,16 @@ class ProcedureContext:
             return self.catalog, identifier
         catalog = self.other_catalog(str(name_of_catalog))
         if catalog is None:
-            raise InvalidNameError(f"{name!r} names no Paimon catalog of this session: {name_of_catalog!r} is none.")
+            raise InvalidNameError(
+                f"{name!r} cannot be found: {name_of_catalog!r} is not a Paimon catalog of this session."
+            )
         return catalog, identifier
 
     def named(self, name: str) -> tuple[str | None, Identifier]:
         """The catalog in a table name, None where it has none, and the table. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
-            raise InvalidNameError(f"{name!r} is no table name: write it as table, or as database.table.")
+            raise InvalidNameError(f"{name!r} is not a valid table name: write it as table, or as database.table.")
         names = [p["plain"] or p["quoted"].replace("``", "`") for p in parts]
         identifier = Identifier.of(names[-2] if len(names) > 1 else self.database, names[-1])
         return (names[0] if len(names) == 3 else None), identifier
@@ -172,7 +174,7 @@ class Procedure:
         """
         missing = [p.name for p in self.parameters if p.required and p.name not in arguments]
         if missing:
-            raise InvalidOptionError(f"{self.name} needs a value, not NULL, for {', '.join(missing)}.")
+            raise InvalidOptionError(f"{self.name} needs a value for {', '.join(missing)}, not NULL.")
         return self.body(context, **arguments)
 
 
@@ -199,7 +201,7 @@ def procedures_of(*modules: ModuleType) -> dict[str, Procedure]:
     ]
     by_name = {p.name: p for p in made}
     if len(by_name) < len(made):
-        raise ValueError(f"Two procedures have one name, of {sorted(p.name for p in made)}.")
+        raise ValueError(f"Two procedures have the same name, of {sorted(p.name for p in made)}.")
     return by_name
 
 

@@ -85,13 +85,13 @@ def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id:
     lost = sorted(set(range(snapshot_id, ids[-1])) - set(kept))
     if lost:
         raise SnapshotNotFoundError(
-            f"Snapshot {snapshot_id} of table {store.name} cannot be the earliest: snapshot {lost[-1]} behind it is "
+            f"Snapshot {snapshot_id} of table {store.name} cannot be the earliest: the later snapshot {lost[-1]} is "
             f"missing. Take {lost[-1] + 1}."
         )
     if snapshot_id - 1 in ids and _is_whole(store, snapshot_id - 1):
         raise InvalidOptionError(
-            f"Snapshot {snapshot_id} of table {store.name} follows no gap: snapshot {snapshot_id - 1} is there. To "
-            "remove older snapshots, call expire_snapshots."
+            f"Snapshot {snapshot_id} of table {store.name} does not follow a gap: snapshot {snapshot_id - 1} exists. "
+            "To remove older snapshots, call expire_snapshots."
         )
     for number in (n for n in ids if n < snapshot_id):
         store.delete(store.paths.snapshot(number))

@@ -79,7 +79,7 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
     target = context.load_table(table)
     names = [tag] if has_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
     if not any(names):
-        raise InvalidNameError("tag is empty: name one tag or several, as in 'one,two'.")
+        raise InvalidNameError("tag is empty: name one or more tags, as in 'one,two'.")
     target.versions.delete_tags(names)
     return [(True,)]
 

@@ -1,4 +1,4 @@
-"""Single fields of BinaryRows that stand in a binary column, such as bounds in manifests; layout: `spec.binary_row`."""
+"""Single fields of BinaryRows in a binary column, such as bounds in manifests; layout: `spec.binary_row`."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ class RowField:
     index: int
 
     def fits(self) -> Valid:
-        """Which rows have as many fields as are expected, and room for them; shape (rows,)."""
+        """Return which rows have the expected number of fields, and room for them; shape (rows,)."""
         valid = validity(self.rows) & (self._sizes() >= header_size(self.arity) + 8 * self.arity)
         count = np.uint64(int.from_bytes(self.arity.to_bytes(_COUNT_BYTES, "big"), "little"))
         fitting: Valid = valid & (self._words(-_COUNT_BYTES) & _LOW_WORD == count)
         return fitting
 
     def numbers(self, data_type: DataType) -> tuple[NDArray[np.int64], Valid]:
-        """Integers, 0 and 1, days or epoch milliseconds, and which rows have one; shapes (rows,). A row that is NULL
-        there, or has another number of fields, has none."""
+        """Return integers, 0 and 1, days or epoch milliseconds, and a mask of valid rows; shapes (rows,).
+
+        A row is not valid if the field is NULL, or if the row has another number of fields."""
         slots, valid = self._slots()
         if isinstance(data_type, TimeType) and not is_stored_inline(data_type):
             offsets = (slots >> np.uint64(32)).astype(np.int64)
@@ -54,7 +55,7 @@ class RowField:
         return numbers.astype(_NARROW.get(data_type.kind, np.int64)).astype(np.int64), valid
 
     def nanos(self, data_type: TimeType) -> NDArray[np.int64]:
-        """Of timestamps, whose epoch milliseconds are `numbers`, the nanoseconds of the millisecond."""
+        """Return the nanoseconds of the millisecond of timestamps; `numbers` returns their epoch milliseconds."""
         slots, _ = self._slots()
         return (slots & _LOW_WORD).astype(np.int64) * (not is_stored_inline(data_type))
 
@@ -101,12 +102,12 @@ class RowField:
         return self._words(header + 8 * self.index), valid
 
     def _is_behind_slots(self, offsets: NDArray[np.int64]) -> Valid:
-        """Which offsets point behind the slots: others come from a writer with another layout."""
+        """Return which offsets point behind the slots: other offsets are from a writer with another layout."""
         behind: Valid = offsets >= header_size(self.arity) + 8 * self.arity
         return behind
 
     def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
-        """The eight bytes behind offsets into the rows, shape (rows,); meaningless where a row ends before."""
+        """Return the eight bytes at offsets into the rows, shape (rows,); arbitrary if a row ends before."""
         data = self.rows.buffers()[2]
         if data is None or data.size < 8:
             return np.zeros(len(self.rows), dtype=np.uint64)

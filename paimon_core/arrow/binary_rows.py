@@ -1,7 +1,7 @@
 """BinaryRows of Arrow columns: the hash of every row at once, and single rows for metadata.
 
-The layout is that of `spec.binary_row`; here each field is one numpy column of slots and, where it can spill, one
-matrix of 4-byte words for the variable part.
+`spec.binary_row` describes the layout. Here each field is one numpy column of slots and, if its values may not fit,
+one matrix of 4-byte words for the variable part.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _decimal_field(column: pa.Array, data_type: DecimalType) -> _Field:
         return _Field(np.ascontiguousarray(little[:, :8]).view("<u8")[:, 0])
     big = little[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    # a leading byte is superfluous where it repeats the sign that the next byte shows as well
+    # a leading byte is superfluous if it only repeats the sign that the next byte also shows
     idle = (big[:, :-1] == sign) & ((big[:, 1:] & 0x80) == (sign & 0x80))
     leading = np.cumprod(idle, axis=1).sum(axis=1)
     sources = leading[:, None] + np.arange(16)

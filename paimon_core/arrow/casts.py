@@ -1,7 +1,7 @@
-"""Values of one Paimon type as another: what a column whose type changed shows of its old files.
+"""Casts from one Paimon type to another, for old files of a column with a changed type.
 
-Numbers that do not fit wrap around as integers do, round half up as decimals, and are NULL where a decimal has too few
-digits. Text that does not parse is an error. Instants become local in a zone that is given.
+Integers that do not fit wrap around. Decimals round half up, and are NULL if they have too many digits for the type.
+Text that does not parse is an error. Instants become local in a given zone.
 Source: Paimon's casting rules.
 """
 
@@ -34,7 +34,7 @@ _DECIMAL_LIMIT = 1e38
 def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzinfo | None = None) -> pa.Array:
     """Cast a column from one type to another, for the pairs that `can_cast` allows.
 
-    `zone` is where instants are local, None: this process's. Raises `InvalidDataError`.
+    `zone` is the zone of local times, None: this process's zone. Raises `InvalidDataError`.
     """
     if source.with_nullable(True) == target.with_nullable(True):
         return column
@@ -71,7 +71,7 @@ def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzin
 
 
 def local_zone() -> str:
-    """The name of the process's own time zone, UTC where it has none."""
+    """Return the name of this process's time zone, UTC if it has none."""
     name = os.environ.get("TZ", "").removeprefix(":")
     if name:
         return name
@@ -187,7 +187,7 @@ def _process_zone() -> tzinfo:
     try:
         return time_zone(local_zone())
     except InvalidOptionError as e:
-        raise InvalidDataError(f"the zone of this process is not known ({e})") from e
+        raise InvalidDataError(f"the time zone of this process cannot be determined ({e})") from e
 
 
 def _local(instants: pa.Array, zone: tzinfo) -> pa.Array:
@@ -198,7 +198,7 @@ def _local(instants: pa.Array, zone: tzinfo) -> pa.Array:
 
 
 def _instant(local: pa.Array, zone: tzinfo) -> pa.Array:
-    """The instants of wall clocks; see `time_zones` for those that are repeated or skipped."""
+    """Return the instants of wall clocks; see `time_zones` for repeated and skipped wall clocks."""
     offset, target = zone.utcoffset(None), pa.timestamp(local.type.unit, tz="UTC")
     if offset is not None:
         return _moved(local, -offset).cast(target)

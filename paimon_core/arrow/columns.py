@@ -22,7 +22,7 @@ _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
 
 
 def validity(column: pa.Array) -> NDArray[np.bool_]:
-    """True where the column has a value, shape (rows,)."""
+    """Return a mask of the rows with a value, shape (rows,)."""
     if column.null_count == 0:
         return np.ones(len(column), dtype=np.bool_)
     bits = column.buffers()[0]
@@ -50,7 +50,7 @@ def fixed_values(column: pa.Array, dtype: Any) -> NDArray[Any]:
 
 
 def taken(column: pa.Array, rows: NDArray[np.int64], valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """The values of these rows, NULL where not `valid`."""
+    """Return the values of these rows, NULL for rows that are not `valid`."""
     width = _WIDTHS.get(column.type.id)
     if width is None or not len(column) or (valid is None and not column.null_count):
         return column.take(int64_array(rows, valid))
@@ -67,7 +67,7 @@ def byte_lengths(column: pa.Array) -> NDArray[np.int64]:
 
 
 def stored_bytes(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """All bytes of string or binary values, and one more than rows, where in them each begins."""
+    """Return all bytes of string or binary values, and the offsets of the values, with the end of the last one."""
     data = column.buffers()[2]
     if data is None or len(column) == 0:
         return np.zeros(0, dtype=np.uint8), np.zeros(len(column) + 1, dtype=np.int64)
@@ -107,7 +107,7 @@ def int64_array(values: NDArray[np.int64], valid: NDArray[np.bool_] | None = Non
 
 
 def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """A fixed-width column from the values as Arrow stores them, booleans as 0 and 1; NULL where not valid."""
+    """Build a fixed-width column from values as Arrow stores them, booleans as 0 and 1; NULL if not valid."""
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = np.packbits(values.astype(np.bool_), bitorder="little") if pa.types.is_boolean(arrow) else values
     return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(np.ascontiguousarray(data))])
@@ -124,7 +124,7 @@ def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Itera
 
 
 def _stored(column: pa.Array, dtype: Any) -> NDArray[Any]:
-    """The values of a fixed-width column as they lie in memory, anything where NULL."""
+    """Return the values of a fixed-width column in memory, arbitrary for NULL."""
     return np.frombuffer(column.buffers()[1], dtype=dtype)[column.offset : column.offset + len(column)]
 
 
@@ -134,7 +134,7 @@ def _offsets(column: pa.Array) -> NDArray[Any]:
 
 
 def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """The rows of a file (`batches`, in order) without those at the ascending positions `deleted`."""
+    """Yield the rows of a file (`batches`, in order) without the rows at the ascending positions `deleted`."""
     start = 0
     for batch in batches:
         low, high = np.searchsorted(deleted, (start, start + batch.num_rows))
@@ -150,8 +150,9 @@ def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) 
 def with_values(
     batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64], values: pa.RecordBatch, start: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a file from `start` on, which `batches` are in order, with other values at ascending positions in the
-    columns of `values`."""
+    """Yield the rows of a file with new values at ascending positions, in the columns of `values`.
+
+    `batches` are the file's rows from `start` on, in order."""
     for batch in batches:
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:

@@ -1,4 +1,4 @@
-"""The default of a column: the text that schemas keep, as a value.
+"""The default of a column: the text in the schema, as a value.
 
 Text is a constant: what casts to the type, in quotes or not. An instant is in the zone of the session that writes.
 Nested ones are `ARRAY(1, 2)` or `[1, 2]`, `MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`.
@@ -53,7 +53,7 @@ def fill_default(column: pa.Array, field: DataField, zone: tzinfo | None = None)
 
 
 def unquoted(text: str) -> str:
-    """The text of a constant without the quotes around it; what stands between them is as it is, without escapes."""
+    """Return the text of a constant without the quotes around it; it has no escapes."""
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 

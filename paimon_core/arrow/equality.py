@@ -18,7 +18,9 @@ Flags = NDArray[np.bool_]
 
 
 def rows_equal(one: pa.RecordBatch, other: pa.RecordBatch, names: tuple[str, ...]) -> Flags:
-    """Where the named columns of two batches of the same schema and length are all the same; shape (rows,)."""
+    """Return which rows of two batches have equal values in all named columns; shape (rows,).
+
+    The batches must have the same schema and length."""
     same = np.ones(one.num_rows, dtype=np.bool_)
     for name in names:
         same &= values_equal(one.column(name), other.column(name))
@@ -26,7 +28,7 @@ def rows_equal(one: pa.RecordBatch, other: pa.RecordBatch, names: tuple[str, ...
 
 
 def value_codes(column: pa.Array) -> NDArray[np.int64]:
-    """A number per row, equal exactly where the values are the same; shape (rows,)."""
+    """Return a number per row; two numbers are equal exactly if the values are; shape (rows,)."""
     arrow, valid = column.type, validity(column)
     if pa.types.is_struct(arrow):
         parts = [value_codes(column.field(i)) for i in range(arrow.num_fields)]
@@ -53,7 +55,7 @@ def row_codes(rows: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def values_equal(one: pa.Array, other: pa.Array) -> Flags:
-    """Where two columns of the same type and length have the same value; shape (rows,)."""
+    """Return which rows of two columns of the same type and length have the same value; shape (rows,)."""
     if _has_maps(one.type):
         codes = value_codes(pa.concat_arrays([one, other]))
         alike: Flags = codes[: len(one)] == codes[len(one) :]
@@ -65,7 +67,7 @@ def values_equal(one: pa.Array, other: pa.Array) -> Flags:
 
 
 def _present_equal(one: pa.Array, other: pa.Array) -> Flags:
-    """As `values_equal` where both have a value; meaningless elsewhere."""
+    """Do as `values_equal` for rows with two values; the result for other rows is arbitrary."""
     if pa.types.is_struct(one.type):
         same = np.ones(len(one), dtype=np.bool_)
         for left, right in zip(one.flatten(), other.flatten(), strict=True):
@@ -91,7 +93,7 @@ def _lists_equal(one: pa.Array, other: pa.Array) -> Flags:
 
 
 def _spans(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each list begins among the elements, and its length."""
+    """Return the first element and the length of each list."""
     offsets = np.frombuffer(column.buffers()[1], dtype=np.int32)[column.offset : column.offset + len(column) + 1]
     return offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
 

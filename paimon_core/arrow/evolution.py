@@ -36,7 +36,7 @@ class AmbiguousNameError(ValueError):
 def spelled(
     names: Collection[str], name: str, others: Collection[str] = frozenset(), *, exact: bool = False
 ) -> str | None:
-    """How one of the names spells a name, None where none does. The names of `others` are spelled exactly.
+    """Find a name among `names`, ignoring case, except for the names in `others`; None if there is none.
 
     Raises `AmbiguousNameError`."""
     if name in names or exact:
@@ -44,7 +44,7 @@ def spelled(
     lower = name.lower()
     found = [n for n in names if n.lower() == lower and n not in others]
     if len(found) > 1:
-        raise AmbiguousNameError(f"its columns {found[0]!r} and {found[1]!r} may both be {name!r}")
+        raise AmbiguousNameError(f"its columns {found[0]!r} and {found[1]!r} both match {name!r}")
     return found[0] if found else None
 
 
@@ -55,10 +55,10 @@ def sources_of(
     *,
     exact: bool = False,
 ) -> list[str | None]:
-    """The name in the file of each wanted (name, field id), None where the file has none.
+    """Return the file's name of each wanted (name, field id), None if the file does not have it.
 
-    `stored` are the columns as the schema of the file has them, for columns without ids. With `exact`, names in another
-    case are other names. Raises `AmbiguousNameError`.
+    `stored` are the columns in the schema of the file, for files without ids. With `exact`, names in another case are
+    other names. Raises `AmbiguousNameError`.
     """
     by_id = {i: f.name for f in found if (i := field_id(f)) is not None}
     unnumbered = [f.name for f in found if field_id(f) is None]
@@ -104,7 +104,7 @@ def have_names_only(found: Iterable[pa.Field]) -> bool:
 def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa.Array:
     """The column as the target type; `exact` as in `sources_of`.
 
-    Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` where not possible."""
+    Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` if that is not possible."""
     if target.equals(STORED_TIME):
         return int96.stored(column)
     if pa.types.is_map(target) and _are_entries(column.type):
@@ -118,7 +118,7 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
     nulls = column.is_null() if column.null_count else None
     if pa.types.is_struct(target):
         return _struct(column, target, nulls, exact=exact)
-    offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask
+    offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # Arrow accepts no mask with the offsets of a slice
     if pa.types.is_map(target):
         keys = conform(column.keys, target.key_type, exact=exact)
         items = conform(column.items, target.item_type, exact=exact)
@@ -128,12 +128,12 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
 
 
 def _are_entries(found: pa.DataType) -> bool:
-    """Whether a column has the entries of MAPs as lists, as files have them whose keys may be NULL."""
+    """Return whether a column has the entries of MAPs as lists, as in files with nullable keys."""
     return bool(pa.types.is_list(found) and pa.types.is_struct(found.value_type) and found.value_type.num_fields == 2)
 
 
 def _map_of_entries(column: pa.ListArray) -> pa.MapArray:
-    """The MAPs. Raises `pa.ArrowInvalid` where a key is NULL."""
+    """Convert lists of entries to MAPs. Raises `pa.ArrowInvalid` for a NULL key."""
     offsets = column.offsets.to_numpy()
     first, last = int(offsets[0]), int(offsets[-1])
     entries = column.values.slice(first, last - first)

@@ -1,8 +1,8 @@
 """Times of Parquet files that are INT96: nanoseconds of a day, int64, and the number of the day, int32, little endian.
 
 Java's connector writes them for TIMESTAMP(7) and more, with negative nanoseconds before 1970. pyarrow reads and writes
-days and nanoseconds as 64 bits, where they overflow. So these columns are values of 12 bytes (`STORED_TIME`), which
-lie in a file in the same way, behind a footer that calls them so. Source: parquet-format, `parquet.thrift`.
+days and nanoseconds as 64 bits, which may overflow. So these columns are values of 12 bytes (`STORED_TIME`), which have
+the same bytes in a file; only the footer differs. Source: parquet-format, `parquet.thrift`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MOST_DAYS = 2**62 // _MICROS_PER_DAY
 
 
 def times(column: pa.FixedSizeBinaryArray, target: pa.TimestampType) -> pa.Array:
-    """The bytes as microseconds, cast to the target where that reaches them. Raises `pa.ArrowInvalid`."""
+    """Return the bytes as times of the target type, through microseconds. Raises `pa.ArrowInvalid` out of range."""
     days, nanos, valid = _parts(column)
     if (np.abs(days) > _MOST_DAYS).any():
-        raise pa.ArrowInvalid("it has days that microseconds do not reach")
+        raise pa.ArrowInvalid("it has times that microseconds cannot hold")
     micros = days * _MICROS_PER_DAY + nanos // 1000
     exact = fixed_array(micros, pa.timestamp("us", target.tz), valid).cast(target)
     if target.unit != "ns":
@@ -38,7 +38,7 @@ def times(column: pa.FixedSizeBinaryArray, target: pa.TimestampType) -> pa.Array
 
 
 def finest_times(column: pa.FixedSizeBinaryArray, zone: str | None) -> pa.Array:
-    """The bytes as nanoseconds, as microseconds where those do not reach all of them. Raises `pa.ArrowInvalid`."""
+    """Return the bytes as nanoseconds, or as microseconds if nanoseconds overflow. Raises `pa.ArrowInvalid`."""
     try:
         return times(column, pa.timestamp("ns", zone))
     except pa.ArrowInvalid:
@@ -59,7 +59,7 @@ def stored(column: pa.Array) -> pa.Array:
 
 
 def _parts(column: pa.FixedSizeBinaryArray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Days since 1970, nanoseconds of the day, and where there are any."""
+    """Return days since 1970, nanoseconds of the day, and a mask of the rows with a value."""
     valid = validity(column)
     if not valid.any():
         return np.zeros(len(column), np.int64), np.zeros(len(column), np.int64), valid
@@ -70,5 +70,5 @@ def _parts(column: pa.FixedSizeBinaryArray) -> tuple[NDArray[np.int64], NDArray[
 
 @lru_cache(maxsize=4096)  # asked for with each batch
 def holds_stored_times(arrow: pa.DataType) -> bool:
-    """Whether a type is that of such bytes or has it within."""
+    """Return whether a type is the type of such bytes, or contains it."""
     return any(leaf.equals(STORED_TIME) for _, leaf in leaves(pa.schema([("", arrow)])))

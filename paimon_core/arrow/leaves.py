@@ -1,4 +1,4 @@
-"""The columns that hold values: those of a schema, and those within nested ones."""
+"""The columns with values: plain columns of a schema, and columns within nested ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def leaves(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    """The columns of a file, those within nested ones: path and type."""
+    """Return the path and type of each column of a file that is not nested, at any depth."""
     return [leaf for field in schema for leaf in _leaves(field.name, field.type)]
 
 

@@ -1,7 +1,8 @@
 """Offsets of nested values without entries.
 
-A list or map of n entries has n + 1 offsets. Arrow for Java before 19, which Spark 4.0 and 4.1 bring, gives those of no
-entries an empty buffer, as the format allows old writers; PyArrow reads the first offset all the same, behind its end.
+A list or map of n entries has n + 1 offsets. Arrow for Java before 19, part of Spark 4.0 and 4.1, gives a column
+without entries an empty buffer of offsets, as the format allows old writers. PyArrow still reads the first offset,
+behind the buffer's end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 
 def with_offsets(column: pa.Array) -> pa.Array:
-    """The column, its nested lists and maps with at least one offset; the very same where they have it."""
+    """Return the column with at least one offset in nested lists and maps; the column itself if it has them."""
     if not pa.types.is_nested(column.type):
         return column
     if len(column) == 0:

@@ -24,7 +24,7 @@ class Pattern:
 
     @staticmethod
     def of(argument: str, text: str) -> Pattern:
-        """Raises `InvalidOptionError` for what is not a regular expression, alone and as a part of another one."""
+        """Raises `InvalidOptionError` for a text that is not a regular expression, alone and inside of another one."""
         pattern = Pattern(text)
         try:
             pattern.finds([""])
@@ -32,16 +32,16 @@ class Pattern:
         except (pa.ArrowInvalid, UnicodeEncodeError) as e:
             raise InvalidOptionError(
                 f"{argument} cannot be {text!r}: it is not a regular expression ({str(e).partition(chr(10))[0]}). "
-                "Backreferences and (?=…), (?!…), (?<…) are not taken."
+                "Backreferences and (?=…), (?!…), (?<…) are not supported."
             ) from e
         return pattern
 
     def matches(self, texts: Sequence[str]) -> list[bool]:
-        """Which texts match as a whole."""
+        """Return which texts match as a whole."""
         return self._found(texts, f"\\A(?:{_closed(self.text)})\\z")
 
     def finds(self, texts: Sequence[str]) -> list[bool]:
-        """Which texts have a part that matches."""
+        """Return which texts have a part that matches."""
         return self._found(texts, self.text)
 
     @staticmethod
@@ -51,6 +51,6 @@ class Pattern:
 
 
 def _closed(text: str) -> str:
-    """The expression with an end for its last `\\Q`, after which all else is text."""
+    """Return the expression with an `\\E` for its last `\\Q`: without it, all text after `\\Q` is literal."""
     rest = _NO_QUOTE.sub("", text)
     return f"{text}\\E" if rest.startswith("\\Q") else text

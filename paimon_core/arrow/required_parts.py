@@ -1,7 +1,7 @@
-"""Parts of nested values that are never NULL: fields that are NOT NULL, and what a VARIANT is made of.
+"""Parts of nested values that are never NULL: fields that are NOT NULL, and the parts of a VARIANT.
 
-Where the whole is NULL, Arrow notes NULL for its parts too, or not, as it happens; if so it neither casts such a column
-nor writes it to Parquet. Without these notes it does both.
+If the whole value is NULL, Arrow sometimes also marks its parts as NULL. With these marks, it neither casts such a
+column nor writes it to Parquet. Without them it does both.
 """
 
 from __future__ import annotations

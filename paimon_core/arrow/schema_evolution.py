@@ -1,6 +1,7 @@
-"""Rows of a file with the columns of its own schema, as rows of the table's schema: by field id, at any depth.
+"""Conversion of rows from the schema of a file to the table's schema: by field id, at any depth.
 
-Formats read what was written; renamed, moved, added and dropped columns and changed types are dealt with here.
+Formats read columns as they were written. This module handles renamed, moved, added and dropped columns, and changed
+types.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, Ma
 
 @dataclass(frozen=True)
 class Evolution:
-    """From the fields a file was written with (`then`) to fields of now, which may be some of the table's."""
+    """The conversion from the fields that a file was written with (`then`) to some of the table's fields (`now`)."""
 
     then: tuple[DataField, ...]
     now: tuple[DataField, ...]
     trims: bool = False  # whether the file holds CHAR without its padding
-    zone: tzinfo | None = None  # where instants turn local, None: this process's
-    missing: Callable[[str], pa.Scalar | None] = lambda _: None  # what a column is that the file lacks, None for NULL
+    zone: tzinfo | None = None  # the zone of local times, None: this process's zone
+    missing: Callable[[str], pa.Scalar | None] = lambda _: None  # value of a missing column, None for NULL
 
     @cached_property
     def sources(self) -> tuple[DataField | None, ...]:
-        """What each field was then, None for those there were not yet."""
+        """Return the old field of each field, None for new fields."""
         by_id = {f.id: f for f in self.then}
         return tuple(by_id.get(f.id) for f in self.now)
 
     @cached_property
     def stored(self) -> tuple[DataField, ...]:
-        """What to read of the file."""
+        """Return the fields to read from the file."""
         return tuple(f for f in self.sources if f is not None)
 
     def predicate_then(self, predicate: Predicate | None) -> Predicate | None:
-        """The conjuncts on columns whose values are in the file as they are now, by the names they had then."""
+        """Return the conjuncts on columns with an unchanged type, with the old names of the columns."""
         same = {
             f.name: s.name
             for f, s in zip(self.now, self.sources, strict=True)
@@ -112,7 +113,7 @@ def _evolve_struct(
 
 
 def _offsets(column: pa.Array) -> pa.Array:
-    """Those of a slice take no mask: a copy does."""
+    """Return a copy of the offsets: Arrow accepts no mask with the offsets of a slice."""
     return pa.array(column.offsets.to_numpy(), pa.int32())
 
 

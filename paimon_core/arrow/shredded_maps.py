@@ -1,16 +1,16 @@
-"""MAPs whose keys share columns of their own in a file, put together again. A file has a struct instead of such a MAP:
+"""Reading MAPs that a file stores with a column per key. The file has a struct instead of such a MAP:
 
-    __field_mapping: ARRAY<INT>   per column the number of the key whose value it has in this row, -1 for none
+    __field_mapping: ARRAY<INT>   per column the number of the key that it has the value of, in this row; -1 for none
     __col_N                       values, N from 0
-    __overflow: MAP<INT, value>   by number, the values that found no column
+    __overflow: MAP<INT, value>   by number, the values without a column
 
-The field's metadata has the names of the numbers, as JSON. Columns are shared: a key is in another column in another
-row.
+The field's metadata has the key name of each number, as JSON. Keys share columns: a key may have another column in
+another row.
 
-To put MAPs together, all values are first one pool: the columns that are used, one after the other, and the items of
-`__overflow` behind them. Each entry of a MAP is then three numbers, found by numpy for all rows at once: its row, its
-key's number, and its index in the pool (column * rows + row, or behind all columns). Sorting the entries by row, with
-one `take` of the pool and one of the names, gives the MAPs. Entries whose number has no name are left out.
+To build MAPs, all values first become one pool: the used columns, one after the other, and then the items of
+`__overflow`. Each entry of a MAP is three numbers, computed by numpy for all rows at once: its row, its key's number,
+and its index in the pool (column * rows + row, or after all columns). The entries are sorted by row; one `take` of the
+pool and one of the names give the MAPs. Entries with a number without a name are left out.
 Source: Java's Paimon 2.0, `fields.X.map.storage-layout` = shared-shredding.
 """
 
@@ -39,12 +39,12 @@ Numbers = NDArray[np.int64]
 
 
 def is_shredded_map(found: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a column of a file is a MAP whose keys have columns of their own."""
+    """Return whether a column of a file is a MAP with a column per key."""
     return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(_MAPPING) >= 0)
 
 
 def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
-    """The metadata of the fields of a file that stands in the metadata of the file, as ORC has it; {} for none."""
+    """Return the metadata of fields that a file (ORC) has in its own metadata; {} for none."""
     encoded = (schema.metadata or {}).get(_LAYOUTS)
     if encoded is None:
         return {}
@@ -54,9 +54,9 @@ def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
 
 
 def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -> pa.MapArray:
-    """The MAPs, with values of the type that the file has.
+    """Return the MAPs, with values of the file's type.
 
-    Raises `ValueError` where the file does not hold what it says, `UnsupportedFeatureError` for another version of it.
+    Raises `ValueError` for contradictions in the file, `UnsupportedFeatureError` for another version of the layout.
     """
     ids, names = _key_names(metadata or {})
     valid, rows = validity(column), len(column)
@@ -70,7 +70,7 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
     indices = np.concatenate([np.searchsorted(used, index) * rows + row, len(used) * rows + more_index])
     numbers = np.concatenate([mapped[row, index], fixed_values(overflow.keys, np.int32)[more_index]])
     owners = np.concatenate([row, more_row])
-    order = np.argsort(owners, kind="stable")  # in a row what has columns comes before the rest
+    order = np.argsort(owners, kind="stable")  # in a row, values in columns come before the rest
     known = np.searchsorted(ids, numbers[order])
     kept = ids[np.minimum(known, len(ids) - 1)] == numbers[order] if len(ids) else np.zeros(len(order), np.bool_)
     order, known = order[kept], known[kept]
@@ -87,7 +87,7 @@ def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Num
     """Per row and column the number of its key, shape (rows, columns)."""
     flat = lists.filter(pa.array(valid)).flatten()
     if len(flat) != valid.sum() * columns or flat.null_count:
-        raise ValueError(f"a MAP does not say what is in its {columns} columns")
+        raise ValueError(f"a MAP does not list the keys of its {columns} columns")
     mapped = np.full((len(lists), columns), -1, dtype=np.int64)
     if columns:
         mapped[valid] = fixed_values(flat, np.int32).reshape(-1, columns)
@@ -95,7 +95,7 @@ def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Num
 
 
 def _entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
-    """The rows of all entries, and where these are among the keys and items."""
+    """Return the row of each entry, and its index among the keys and items."""
     offsets = maps.offsets.to_numpy().astype(np.int64)
     sizes = np.where(valid & validity(maps), np.diff(offsets), 0)
     before = np.cumsum(sizes) - sizes
@@ -110,18 +110,18 @@ def _key_names(metadata: Mapping[bytes, bytes]) -> tuple[Numbers, pa.Array]:
 
     if entry("version") != _VERSION:
         raise UnsupportedFeatureError(
-            f"MAPs whose keys have columns of their own are read where that is of version {_VERSION}, not "
-            f"{entry('version')!r}."
+            f"MAPs with a column per key cannot be read in version {entry('version')!r}: this version of paimon-sql "
+            f"reads {_VERSION}. Upgrade paimon-sql."
         )
     data, codec = entry("field-dict").encode("latin-1"), entry("field-dict-compression", "zstd")
     size = int(entry("field-dict-original-size"))
     if codec not in _CODECS or not 0 <= size <= _MOST_BYTES:
-        raise UnsupportedFeatureError(f"The names of keys of a MAP are {size} bytes in {codec!r}, which is not read.")
+        raise UnsupportedFeatureError(f"The key names of a MAP are {size} bytes in {codec!r}, which cannot be read.")
     if codec != "none":
         data = pa.decompress(data[_HEADS[codec] :], size, _CODECS[codec], asbytes=True)
     names = json.loads(data)
     if not isinstance(names, dict) or not all(type(number) is int for number in names.values()):
-        raise ValueError("a MAP does not say what its keys are called")
+        raise ValueError("a MAP has no names of its keys")
     numbers = np.array(list(names.values()), dtype=np.int64)
     order = np.argsort(numbers)
     return numbers[order], pa.array(list(names), pa.string()).take(int64_array(order))

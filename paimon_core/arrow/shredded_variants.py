@@ -1,24 +1,24 @@
-"""Shredded VARIANTs put together: parts of values are columns of their own, `value` has what these cannot hold.
+"""Reading shredded VARIANTs: parts of values have their own columns, and `value` has everything else.
 
     a VARIANT: metadata, value, typed_value; parts of it: value, typed_value
     typed_value: of one type | LIST of parts, for arrays | a group of parts by name, for objects
 
-An object has fields of both, other values are in one of the two; a field that is in neither is missing. Shredding
-lets readers of one path read one column; whoever wants the VARIANT has to put it together again, which is done here.
+An object may have fields in both; other values are in one of the two; a field that is in neither is missing. Shredding
+lets readers of one path read one column. For readers of the whole VARIANT, this module puts it together again.
 
 The bytes of a value contain the bytes of its parts, so that values are built from the leaves upwards, a column for each
 level of the type (`_value`): leaves become primitives (`_leaves`), elements are joined to the arrays of their rows
 (`_arrays`), fields to objects (`_objects`). Joining is one `binary_join_element_wise` of heads and bodies; the heads
 (counts, ids, offsets) are computed for all rows at once by `spec.encodings.variant`. No step loops over rows.
 
-Fields of an object are in the order of their keys, and name a key by its number in the row's metadata. Few different
-metadata occur in a column, so that these are dictionary-encoded: `_Keys` reads the keys of each different one once,
-ranks all keys that occur in the order of their bytes, and knows for every shredded name its number in each metadata.
-The fields of `value` and of the columns are then one list of (row, rank), sorted once (`lexsort`). A name that
-metadata lacks, or that comes twice, makes the file corrupt.
+Fields of an object are in the order of their keys, and refer to a key by its number in the row's metadata. A column has
+few distinct metadata, so they are dictionary-encoded: `_Keys` reads the keys of each distinct metadata once, ranks all
+keys in the order of their bytes, and has the number of every shredded name in each metadata. The fields of `value` and
+of the columns then become one list of (row, rank), sorted once (`lexsort`). A name that is missing in metadata, or that
+occurs twice, makes the file corrupt.
 
-NULL is of three kinds: no VARIANT, a VARIANT whose part is missing, and a VARIANT null, which is a value. `there` says
-of each level where a value exists at all, since Arrow may have anything below a NULL.
+There are three kinds of NULL: no VARIANT, a VARIANT with a missing part, and a VARIANT null, which is a value. `there`
+marks on each level the existing values, because Arrow may have arbitrary values below a NULL.
 Source: parquet-format, "Variant Shredding".
 """
 
@@ -38,7 +38,7 @@ from paimon_core.spec.encodings import variant
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _TYPED = "typed_value"
-# types of Arrow whose bytes are those of the value
+# types of Arrow with the same bytes as the value
 _PLAIN = {
     pa.float32(): (variant.FLOAT, 4),
     pa.float64(): (variant.DOUBLE, 8),
@@ -49,7 +49,7 @@ _PLAIN = {
 
 
 def is_shredded(found: pa.DataType) -> bool:
-    """Whether a column of a file is a VARIANT whose parts are columns of their own."""
+    """Return whether a column of a file is a VARIANT with separate columns for its parts."""
     return pa.types.is_struct(found) and {"metadata", _TYPED} <= {f.name for f in found}
 
 
@@ -66,15 +66,17 @@ def reassembled(column: pa.StructArray, target: pa.StructType) -> pa.StructArray
     keys = _Keys.of(metadata.dictionary, pa.array(names, pa.binary()))
     value = _value(column, valid, fixed_values(metadata.indices, np.int32).astype(np.int64), keys)
     if value.null_count:
-        raise ValueError("a VARIANT has neither a value nor a typed one")
+        raise ValueError("a VARIANT has neither a value nor a typed value")
     parts = {"value": value, "metadata": column.field("metadata")}
     return pa.StructArray.from_arrays([parts[f.name] for f in target], fields=list(target))
 
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What the different metadata of a column know: ids by metadata and name of a part, -1 for none, and how all keys
-    sort: those of metadata one after the other from `first`, and the names'."""
+    """The keys in the distinct metadata of a column.
+
+    `ids` are by metadata and name of a part, -1 for none. `ranks` order the keys of all metadata, one metadata after
+    the other from `first`; `name_ranks` order the names."""
 
     names: dict[bytes, int]
     ids: Numbers
@@ -118,9 +120,9 @@ def _names_of_part(part: pa.DataType) -> Iterator[bytes]:
 
 
 def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """The bytes of values from their parts, NULL for missing ones; `owner` is the metadata of each.
+    """Return the bytes of values from their parts, NULL for missing values; `owner` is the metadata of each.
 
-    `there`: whether what they are parts of exists; where it does not, Arrow may have values nevertheless.
+    `there` marks the values with an existing parent: without one, Arrow may have arbitrary values.
     """
     value, typed = (part.field(n) if part.type.get_field_index(n) >= 0 else None for n in ("value", _TYPED))
     value = pa.nulls(len(part), pa.binary()) if value is None else pc.if_else(pa.array(there), value, None)
@@ -137,7 +139,7 @@ def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
 
 
 def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Objects of the parts and of the fields that `value` has; meaningless where there is no object."""
+    """Return objects of the parts and of the fields in `value`; arbitrary for rows without an object."""
     rest_of = np.flatnonzero(there & validity(value))
     rest = _values(value.take(int64_array(rest_of)))
     fields = variant.read_objects(rest)
@@ -146,7 +148,7 @@ def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: N
     found = np.repeat(rest_of, fields.counts)
     at = keys.first[owner[found]] + fields.ids
     if len(at) and (at >= np.append(keys.first, len(keys.ranks))[owner[found] + 1]).any():
-        raise ValueError("a VARIANT has a key that its metadata does not know")
+        raise ValueError("a VARIANT has a key that its metadata does not list")
     rows, ids, ranks, offsets = [found], [fields.ids], [keys.ranks[at]], [fields.offsets]
     bodies = [_slices(rest, fields.bodies, fields.sizes, rest_of, len(typed))]
     for i, field in enumerate(typed.type):
@@ -162,14 +164,14 @@ def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: N
     order = np.lexsort((rank, row))
     row, key, rank = row[order], key[order], rank[order]
     if (key < 0).any() or ((np.diff(row) == 0) & (np.diff(rank) == 0)).any():
-        raise ValueError("a VARIANT has a field twice, or one that its metadata does not know")
+        raise ValueError("a VARIANT has a field twice, or a field that its metadata does not list")
     counts = np.bincount(row, minlength=len(typed))
     heads = variant.heads(counts, np.concatenate(offsets)[order], sizes, key)
     return pc.binary_join_element_wise(_binary(heads), *bodies, b"", null_handling="replace")
 
 
 def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbers, count: int) -> pa.BinaryArray:
-    """Parts of values as those of `rows`, of `count` rows."""
+    """Return parts of values as a column of `count` rows, with the parts in `rows`."""
     lengths = np.zeros(count, dtype=np.int64)
     lengths[rows] = sizes
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -178,7 +180,7 @@ def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbe
 
 
 def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Arrays of the elements; meaningless where there is no array."""
+    """Return arrays of the elements; arbitrary for rows without an array."""
     counts = fixed_values(typed.value_lengths(), np.int32).astype(np.int64)
     there = np.repeat(there, counts)
     elements = _value(typed.flatten(), there, np.repeat(owner, counts), keys)

@@ -25,7 +25,7 @@ _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, source: DataType) -> pa.Array:
-    """The values of a type as strings, as CAST gives them; moments have to be local ones."""
+    """Return the values of a type as strings, as CAST does; timestamps must be local ones."""
     if source.kind in (Kind.FLOAT, Kind.DOUBLE):
         return _floats(column)
     if isinstance(source, DecimalType):
@@ -125,13 +125,13 @@ def _parsed(text: pa.Array, target: pa.DataType) -> pa.Array:
     try:
         return text.cast(options=pc.CastOptions(target, allow_decimal_truncate=True))
     except pa.ArrowInvalid as e:
-        raise InvalidDataError(f"a value is no {target} ({e})") from e
+        raise InvalidDataError(f"a value is not a valid {target} ({e})") from e
 
 
 def _check(text: pa.Array, good: pa.Array, kind: str) -> None:
     bad = text.filter(pc.and_(pc.is_valid(text), pc.invert(good)))
     if len(bad):
-        raise InvalidDataError(f"{bad[0].as_py()!r} is no {kind}")
+        raise InvalidDataError(f"{bad[0].as_py()!r} is not a valid {kind}")
 
 
 def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
@@ -162,7 +162,7 @@ def _floats(column: pa.Array) -> pa.Array:
 
 
 def _replaced(text: pa.Array, where: pa.Array, made: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """The texts, with those in rows `where` replaced by what is made of these rows."""
+    """Return the texts, with the rows `where` replaced by the result of `made` for these rows."""
     rows = pc.fill_null(where, False)
     return pc.replace_with_mask(text, rows, made(rows)) if pc.any(rows).as_py() else text
 

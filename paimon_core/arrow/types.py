@@ -36,11 +36,11 @@ SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
 VALUE_COUNT = "_VALUE_COUNT"
 ROW_ID = "_ROW_ID"
-FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # where a row is stored
+FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # the location of a row
 STORED_TIME = pa.binary(12)
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second, by the unit of a timestamp
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
-# what tables with row tracking know of a row beside its columns; NULL in a file when metadata has them
+# further columns of tables with row tracking; NULL in a file if metadata has the values
 TRACKING_FIELDS = (
     DataField(id=SYSTEM_FIELD_ID_START - 5, name=ROW_ID, type=BIGINT),
     DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=BIGINT),
@@ -131,7 +131,7 @@ def _element_id(column: int | None, depth: int, sign: int = 1) -> int | None:
 
 
 def _arrow_type(data_type: DataType, column: int | None, depth: int) -> pa.DataType:
-    """`column` is the id that elements below derive theirs from, None for types without ids."""
+    """Return the Arrow type. Elements derive their ids from `column`, None for types without ids."""
     match data_type:
         case DecimalType(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)

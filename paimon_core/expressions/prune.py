@@ -140,7 +140,7 @@ def _compare(op: str, value: tuple[bool, Any], column: ColumnStats) -> Truth:
 def _starts_with(prefix: str, column: ColumnStats) -> Truth:
     low, high, size = column.minimum, column.maximum, len(prefix)
     if not isinstance(low, str | None) or not isinstance(high, str | None):
-        raise TypeError("StartsWith on a column that is no string")
+        raise TypeError("StartsWith on a column that is not a string")
     possible = (low is None or low[:size] <= prefix) and (high is None or high >= prefix)
     certain = low is not None and high is not None and low.startswith(prefix) and high.startswith(prefix)
     return _either(possible, not certain)

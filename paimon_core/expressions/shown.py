@@ -116,13 +116,13 @@ class Shown:
             same = known.get(field.id)
             if same is None or same.name != field.name or (field.name in looked_at and same.type != field.type):
                 raise UnsupportedFeatureError(
-                    f"Table {table} cannot be read as it was: the catalog has said what its user may see of the "
-                    f"columns of today, and {field.name!r} is none of them. Read a later version."
+                    f"Table {table} cannot be read at this version: the catalog's permissions cover current columns "
+                    f"only, and {field.name!r} no longer exists or has changed. Read a later version."
                 )
         if missing := sorted(looked_at - self.masked - held.keys()):
             raise UnsupportedFeatureError(
-                f"Table {table} cannot be read as it was: what the catalog shows its user depends on column "
-                f"{missing[0]!r}, which was not there yet. Read a later version."
+                f"Table {table} cannot be read at this version: the catalog's permissions depend on column "
+                f"{missing[0]!r}, which did not exist yet. Read a later version."
             )
 
 
@@ -145,8 +145,8 @@ def _masked(batch: pa.RecordBatch, name: str, term: Term, nullable: bool) -> pa.
         raise InternalError(f"a mask of column {name!r} made {len(made)} values of {batch.num_rows}")
     if made.null_count and not nullable:
         raise InvalidDataError(
-            f"Column {name!r} is NOT NULL, and the mask that the catalog has for it makes NULLs: let its administrator "
-            "choose another mask, or the column be NULL."
+            f"Column {name!r} is NOT NULL, but the catalog's mask for it returns NULL. Ask the catalog's administrator "
+            "for another mask, or for a nullable column."
         )
     return made
 
@@ -167,7 +167,7 @@ def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
             texts = (pa.repeat("", batch.num_rows), *(_values(p, batch) for p in parts))
             joined = pc.binary_join_element_wise(*texts, separator, null_handling="skip")
             return pc.utf8_slice_codeunits(joined, len(separator or ""))
-    raise InternalError(f"no value of a row: {term}")
+    raise InternalError(f"unknown term: {term}")
 
 
 def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
@@ -184,7 +184,7 @@ def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
         case Test(function, term, literals):
             found = FUNCTIONS[function](_judged(term, batch), literals)
             return pc.fill_null(found, False)
-    raise InternalError(f"no condition: {condition}")
+    raise InternalError(f"unknown condition: {condition}")
 
 
 def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
@@ -192,8 +192,8 @@ def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
     values = _values(term, batch)
     if isinstance(term, Cased) and pc.any(pc.invert(pc.string_is_ascii(_values(term.part, batch)))).as_py():
         raise UnsupportedFeatureError(
-            "A catalog's filter compares texts in capitals or small letters, and some are not ASCII: which rows it "
-            "shows is not known here. Read the table with Paimon's Java connector."
+            "The catalog's row filter uses upper or lower case, and some of its texts are not ASCII: this version "
+            "cannot decide which rows it shows. Read the table with Paimon's Java connector."
         )
     return values
 

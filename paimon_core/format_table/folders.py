@@ -54,8 +54,8 @@ def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
     for i, (key, value) in enumerate(spec.items()):
         if only_values and not _can_be_folder(store, value, is_first=i == 0):
             raise InvalidDataError(
-                f"Table {store.name}: the value {value!r} of {key} cannot be a folder's name, which "
-                f"'{FORMAT_TABLE_ONLY_VALUES.key}' makes of it."
+                f"Table {store.name}: the value {value!r} of {key} cannot be a folder's name, but the option "
+                f"'{FORMAT_TABLE_ONLY_VALUES.key}' requires it."
             )
         parts.append(escape_path_name(value) if only_values else f"{escape_path_name(key)}={escape_path_name(value)}")
     return "/".join([store.root, *parts])
@@ -89,7 +89,7 @@ def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequen
             columns.append(typed_texts(texts, field.type, store.zone))
         except InvalidDataError as e:
             raise InvalidDataError(
-                f"Table {store.name}: a partition folder's value of {field.name} is no {field.type.sql()}: {e}."
+                f"Table {store.name}: a partition folder's {field.name} is not a valid {field.type.sql()}: {e}."
             ) from e
     return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
 

@@ -82,7 +82,7 @@ def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
     except (OSError, EOFError, zlib.error, InflatedError) as e:
         raise CorruptFileError(path, f"its compressed bytes do not decode ({e})") from e
     except (TypeError, KeyError, ValueError) as e:
-        raise UnfamiliarFormError(path, f"it is not what Iceberg's metadata is ({e})") from e
+        raise UnfamiliarFormError(path, f"it is not valid Iceberg metadata ({e})") from e
 
 
 def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
@@ -107,7 +107,7 @@ def _unpacked(data: bytes) -> bytes:
 def _latest_metadata(storage: FileIO, folder: str) -> str:
     found = {f.name: int(m[1]) for f in storage.list(f"{folder}/metadata") if (m := _METADATA.fullmatch(f.name))}
     if not found:
-        raise TableNotFoundError(f"{folder} is no Iceberg table: it has no metadata/*.metadata.json.")
+        raise TableNotFoundError(f"{folder} is not an Iceberg table: it has no metadata/*.metadata.json.")
     try:
         hinted = int(storage.read_bytes(f"{folder}/metadata/version-hint.text", MOST_HINT))
     except (FileNotFoundError, UnreadableFileError, ValueError):
@@ -150,7 +150,7 @@ def _partition_keys(path: str, spec: Sequence[Mapping[str, Any]], schema: Mappin
         if field["transform"] != "identity":
             raise UnsupportedFeatureError(
                 f"The Iceberg table of {path} cannot be migrated: it is partitioned by {field['transform']} of "
-                f"{names.get(field['source-id'])!r}, and Paimon partitions by columns as they are."
+                f"{names.get(field['source-id'])!r}, but Paimon partitions by whole values only."
             )
     return tuple(names[f["source-id"]] for f in spec)
 
@@ -165,7 +165,7 @@ def _columns(path: str, schema: Mapping[str, Any]) -> tuple[DataField, ...]:
 def _field(node: Mapping[str, Any]) -> dict[str, Any]:
     """A field as Paimon's JSON."""
     if node.get("initial-default") is not None:
-        raise UnsupportedFeatureError(f"column {node['name']!r} has an initial default, which its files do not hold.")
+        raise UnsupportedFeatureError(f"column {node['name']!r} has an initial default, which its files do not have.")
     made = {"id": node["id"], "name": node["name"], "type": _type(node["type"], node["name"], node["required"])}
     return made | ({"description": node["doc"]} if node.get("doc") else {})
 
@@ -180,7 +180,7 @@ def _type(node: Any, name: str, required: bool) -> Any:
             return f"{_SIZED[plain]}({(match[2] or match[3]).replace(' ', '')}){mark}"
         if node not in _TYPES:
             raise UnsupportedFeatureError(
-                f"column {name!r} is of Iceberg's type {node}, which Paimon's files have not."
+                f"column {name!r} has Iceberg's type {node}, which Paimon's files cannot store."
             )
         return f"{_TYPES[node]}{mark}"
     match node["type"]:
@@ -191,24 +191,24 @@ def _type(node: Any, name: str, required: bool) -> Any:
         case "map":
             value = _type(node["value"], name, node["value-required"])
             return {"type": f"MAP{mark}", "key": _type(node["key"], name, True), "value": value}
-    raise UnsupportedFeatureError(f"column {name!r} is of Iceberg's type {node['type']}, which Paimon has not.")
+    raise UnsupportedFeatureError(f"column {name!r} has Iceberg's type {node['type']}, which Paimon does not have.")
 
 
 def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -> Iterator[IcebergFile]:
     if "manifest-list" not in snapshot:
-        raise UnsupportedFeatureError(f"The Iceberg table of {path} names manifests in its metadata: rewrite it first.")
+        raise UnsupportedFeatureError(f"The Iceberg table of {path} lists manifests in its metadata: rewrite it first.")
     for manifest in read_avro_records(storage, normalize(snapshot["manifest-list"])):
         manifest_path = normalize(manifest["manifest_path"])
         live = [e for e in read_avro_records(storage, manifest_path) if e["status"] != DELETED]
         if live and (manifest.get("content") or any(e["data_file"].get("content") for e in live)):
             raise UnsupportedFeatureError(
-                f"The Iceberg table of {path} cannot be migrated: it has delete files or deletion vectors, which are "
-                "not analyzed. Rewrite its data files (rewrite_data_files), and expire their snapshots first."
+                f"The Iceberg table of {path} cannot be migrated: it has delete files or deletion vectors. Rewrite its "
+                "data files (rewrite_data_files), and expire their snapshots first."
             )
         if live and manifest.get("partition_spec_id", spec) != spec:
             raise UnsupportedFeatureError(
-                f"The Iceberg table of {path} cannot be migrated: it has files of another partitioning than it "
-                "has now. Rewrite its data files first."
+                f"The Iceberg table of {path} cannot be migrated: some of its files have an older partitioning. "
+                "Rewrite its data files first."
             )
         for entry in live:
             file = entry["data_file"]

@@ -64,8 +64,8 @@ def plan_iceberg_adoption(
     for file in source.files:
         if file.file_format not in ADOPTED:
             raise UnsupportedFeatureError(
-                f"File {file.path} cannot be migrated: it is in {file.file_format}, and "
-                f"{' and '.join(ADOPTED)} files can be."
+                f"File {file.path} cannot be migrated: its format is {file.file_format}, and only "
+                f"{' and '.join(ADOPTED)} files can be migrated."
             )
     with ThreadPoolExecutor(_THREADS) as pool:
         columns = list(pool.map(partial(_columns, storage), source.files))
@@ -102,7 +102,7 @@ def _columns(storage: FileIO, file: IcebergFile) -> pa.Schema:
             return po.ORCFile(stream).schema if file.file_format == "orc" else pq.ParquetFile(stream).schema_arrow
     except FileNotFoundError:
         raise DataFileMissingError(
-            f"Data file {file.path} of the Iceberg table is not there: it may have been rewritten since. Name the "
+            f"Data file {file.path} of the Iceberg table does not exist: it may have been rewritten since. Name the "
             "latest metadata file."
         ) from None
 

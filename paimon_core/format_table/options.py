@@ -60,10 +60,10 @@ def check_format_schema(schema: TableSchema) -> None:
     name = _format(schema.options)
     if name not in SUPPORTED:
         raise UnsupportedFeatureError(
-            f"A format table cannot have '{FILE_FORMAT.key}' = '{name}': it is one of {', '.join(SUPPORTED)}."
+            f"A format table cannot have '{FILE_FORMAT.key}' = '{name}': use one of {', '.join(SUPPORTED)}."
         )
     if schema.primary_keys or PRIMARY_KEY.key in schema.options:
-        raise InvalidSchemaError("A format table has no primary key: it is a folder of files. Leave the key out.")
+        raise InvalidSchemaError("A format table cannot have a primary key, as it is a folder of files. Leave it out.")
     if schema.options.get("metastore.partitioned-table", "false").strip().lower() == "true":
         raise UnsupportedFeatureError("'metastore.partitioned-table' needs a REST catalog: remove the option.")
     options = format_options(schema.options)

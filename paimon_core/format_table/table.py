@@ -156,8 +156,8 @@ class FormatTable:
     def _is_elsewhere(self, values: Sequence[str], path: str) -> UnsupportedFeatureError:
         named = ", ".join(f"{k} = '{v}'" for k, v in zip(self.schema.partition_keys, values, strict=True))
         return UnsupportedFeatureError(
-            f"The partition ({named}) of table {self.name} is in a folder of its own, {path}, and is only read here: "
-            "write it by the engine that has put it there, or leave it out."
+            f"The partition ({named}) of table {self.name} cannot be written: it has a folder of its own, {path}, "
+            "which is only read here. Write it by the engine that put it there, or leave it out."
         )
 
     def _make_named_folder(self, predicate: Predicate) -> None:

@@ -1,9 +1,9 @@
 """`.blob` files: the values of one column of large binaries. Layout, little endian:
 
-    per value   magic number (4 bytes), the value, the length of all four parts (8), CRC32 of the others (4); nothing
-                for no value
-    index       the lengths, each as the zigzag varint of its difference to the one before; -1: NULL, -2: not written
-                here, the value is that of an older file
+    per value   magic number (4 bytes), the value, the length of all four parts (8), CRC32 of the other parts (4);
+                nothing for no value
+    index       the lengths, each as the zigzag varint of its difference to the length before; -1: NULL, -2: not
+                written here, an older file has the value
     footer      the length of the index (4), version 1 (1)
 
 Source: specification, "BLOB".
@@ -39,7 +39,7 @@ Lengths = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BlobFile:
-    """A `.blob` file whose index is read: per row the length of what is stored of it, and where that starts."""
+    """A `.blob` file with its index: per row the length and the offset of its stored bytes."""
 
     io: FileIO
     path: str
@@ -56,28 +56,28 @@ class BlobFile:
             if len(footer) == _FOOTER and is_later(footer[4], _VERSION):
                 raise UnsupportedVersionError(path, f"it is a blob file of version {footer[4]}, known is {_VERSION}")
             if len(footer) < _FOOTER or footer[4] != _VERSION or not 0 <= length <= size - _FOOTER:
-                raise CorruptFileError(path, "its footer is not that of a blob file of version 1")
+                raise CorruptFileError(path, "its footer is not the footer of a blob file of version 1")
             end = size - _FOOTER - length
             lengths = _decode_lengths(path, file.read_at(length, end))
         stored = np.maximum(lengths, 0)
         offsets = np.cumsum(stored) - stored
         least = stored[stored > 0].min(initial=_HEAD + _TAIL)
         if (lengths < _NOT_WRITTEN).any() or (lengths == 0).any() or least < _HEAD + _TAIL or stored.sum() != end:
-            raise CorruptFileError(path, "its index does not fit its values")
+            raise CorruptFileError(path, "its index does not match its values")
         return BlobFile(io, path, lengths, offsets)
 
     @property
     def written(self) -> NDArray[np.bool_]:
-        """The rows whose value this file has."""
+        """Return which rows have their value in this file."""
         return np.not_equal(self.lengths, _NOT_WRITTEN)
 
     @property
     def spans(self) -> tuple[Lengths, Lengths]:
-        """Per row the offset of its value, and its length, -1 for no value; in bytes."""
+        """Return per row the offset and the length of its value in bytes; the length is -1 for no value."""
         return self.offsets + _HEAD, np.where(self.lengths > 0, self.lengths - _HEAD - _TAIL, -1)
 
     def read(self, start: int, count: int) -> Iterator[pa.Array]:
-        """The values of some rows, in pieces; NULL for those that the file does not have."""
+        """Yield the values of some rows, in pieces; NULL for values that the file does not have."""
         while count:
             ends = self.offsets[start : start + count] + np.maximum(self.lengths[start : start + count], 0)
             rows = max(1, int(np.searchsorted(ends - self.offsets[start], _MOST_BYTES, side="right")))
@@ -92,8 +92,8 @@ class BlobFile:
         with storage_errors("read", self.path), self.io.open_input(self.path) as file:
             data = pa.py_buffer(file.read_at(size, low))
         if data.size != size:
-            raise CorruptFileError(self.path, "it ends before its index says")
-        # three slots per row: what is before the value, the value, what is behind it
+            raise CorruptFileError(self.path, "it ends before the last value that its index lists")
+        # three slots per row: the bytes before the value, the value, the bytes after it
         starts = offsets - low
         lead, tail = np.where(stored, _HEAD, 0), np.where(stored, _TAIL, 0)
         ends = starts + np.maximum(lengths, 0)
@@ -103,7 +103,7 @@ class BlobFile:
         first = np.arange(len(lengths)) * 3
         heads = pieces.take(pa.array(first[stored]))
         if not pc.all(pc.equal(heads, _MAGIC), min_count=0).as_py():
-            raise CorruptFileError(self.path, "its values are not where its index says")
+            raise CorruptFileError(self.path, "its values are not at the offsets in its index")
         indices = pa.array(first + 1, mask=~stored)
         return pieces.take(indices).cast(pa.binary())
 
@@ -117,12 +117,12 @@ class BlobFileWriter:
         self.size = self.row_count = 0
 
     def room(self, values: pa.Array, target: int) -> int:
-        """How many of the values go into the file until it has `target` bytes; the last one may go beyond."""
+        """Return the number of values until the file has `target` bytes; the last value may exceed them."""
         ends = self.size + np.cumsum(_entry_lengths(values))
         return min(len(values), int(np.searchsorted(ends, target)) + 1)
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Append values; those not `written` are in older files."""
+        """Append values; the values that are not `written` are in older files."""
         lengths = _entry_lengths(values)
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
@@ -137,7 +137,7 @@ class BlobFileWriter:
         self.row_count += len(values)
 
     def close(self) -> int:
-        """Finish the file and make it durable; its size in bytes."""
+        """Finish the file, make it durable, and return its size in bytes."""
         index = _encode_lengths(np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths]))
         with storage_errors("write", self._file.path):
             self._file.sink.write(index + len(index).to_bytes(4, "little") + bytes([_VERSION]))
@@ -149,12 +149,14 @@ class BlobFileWriter:
 
 
 def _entry_lengths(values: pa.Array) -> Lengths:
-    """Bytes that are stored of each value."""
+    """Return the number of bytes stored for each value."""
     return np.where(validity(values), byte_lengths(values) + _HEAD + _TAIL, 0)
 
 
 def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:
-    """What stands behind each value: its length, and the checksum, for which there is no function over columns."""
+    """Return the bytes after each value: its length and its checksum.
+
+    The checksums take a loop over values: neither Arrow nor numpy has a CRC32 function for columns."""
     tails = np.zeros(len(sizes), dtype=[("length", "<i8"), ("checksum", "<u4")])
     tails["length"] = sizes
     ends = (int(n).to_bytes(8, "little") for n in sizes)

@@ -1,4 +1,4 @@
-"""Which codec the files of a format get."""
+"""The choice of a codec for the files of a format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ T = TypeVar("T")
 
 
 def codec(options: TableOptions, known: Mapping[str, T], format_name: str, own: Option[str] | None = None) -> T:
-    """What the name of the codec stands for; `own` is the format's option, before that of all formats.
+    """Return the value in `known` for the codec that the options name.
+
+    `own` is the format's own option, which overrides `file.compression`.
 
     Raises `InvalidOptionError`."""
     special = own is not None and options[own].strip()
@@ -21,10 +23,10 @@ def codec(options: TableOptions, known: Mapping[str, T], format_name: str, own: 
 
 
 def known_codec(option: str, name: str, known: Mapping[str, T], format_name: str) -> T:
-    """What a name stands for that an option gives. Raises `InvalidOptionError`."""
+    """Return the value in `known` for a name, which an option gives. Raises `InvalidOptionError`."""
     plain = name.strip().lower() or "none"
     if plain not in known:
         raise InvalidOptionError(
-            f"Option {option!r} cannot be {name!r} for {format_name}. It is one of {', '.join(known)}."
+            f"Option {option!r} cannot be {name!r} for {format_name}. Use one of {', '.join(known)}."
         )
     return known[plain]

@@ -1,4 +1,4 @@
-"""What a format of data files can do, and which formats there are."""
+"""The protocols of a format of data files: requests, readers, writers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ def _nothing(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """Which columns of a file to read: by field id, else by name, or `by_name` only. Those that it lacks are what
-    `missing` says of their names, NULL where that is None. Names may differ in case from those of the file, unless they
-    are `case_sensitive` (of requests by name).
+    """The columns of a file to read: by field id, else by name, or `by_name` only.
 
-    `stored` gives the file's columns as the schema it was written with has them, for files that have names only.
-    `predicate` (over `fields`) may skip parts of the file that hold no match; matching rows are never skipped.
-    `unread` are columns that a file must have although nobody reads them: one that lacks them is of another table.
-    `options` are the table's, for formats that need some to read. `max_rows` and `max_bytes` bound a batch.
-    `row_count` is what metadata says of the file, None for nothing: a file of another number of rows is corrupt.
+    Columns that the file does not have get the value that `missing` returns for their name, NULL if it is `None`. Names
+    may differ in case from the file's names, unless the request is by name and `case_sensitive`.
+
+    `stored` returns the columns of the schema that the file was written with, for files without field ids.
+    `predicate` (over `fields`) may skip parts of the file without a match; matching rows are never skipped.
+    `unread` are columns that the file must have although they are not read: a file without them is of another table.
+    `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes` bound a batch.
+    `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is corrupt.
     """
 
     path: str
@@ -48,7 +49,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A finished file: size in bytes, and statistics per column of the fields it was opened with (bounds with NaN)."""
+    """A finished file: its size in bytes, and statistics of the fields it was opened with (bounds include NaN)."""
 
     path: str
     size: int
@@ -70,7 +71,7 @@ class FormatWriter(Protocol):
         """Finish the file and make it durable."""
 
     def abort(self) -> None:
-        """Give the file up and delete it. Never fails: what cannot be deleted stays behind, seen by no reader."""
+        """Give the file up and delete it. Never fails: a file that cannot be deleted stays, but no reader sees it."""
 
 
 class FileFormat(Protocol):
@@ -78,16 +79,16 @@ class FileFormat(Protocol):
 
     @property
     def extension(self) -> str:
-        """What file names end with, without the dot."""
+        """The ending of file names, without the dot."""
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        """Raises `UnsupportedFeatureError` for a column that files of the format cannot hold, `InvalidOptionError` for
-        an option of the format that cannot be what it is."""
+        """Raises `UnsupportedFeatureError` for a column that files of the format cannot hold, and `InvalidOptionError`
+        for an invalid option of the format."""
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> FormatWriter:
         """Create a file. Raises `StorageError`."""
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        """The file's rows, in order, as batches with the Arrow schema of the request's fields.
+        """Yield the file's rows, in order, as batches with the Arrow schema of the request's fields.
 
         Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""

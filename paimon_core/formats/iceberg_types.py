@@ -1,6 +1,6 @@
-"""Paimon's types as Iceberg's, and values as Iceberg's metadata keeps them.
+"""Paimon's types as Iceberg's types, and values as Iceberg's metadata stores them.
 
-Field ids are Paimon's own, which its data files have, too: so Iceberg finds columns by id whatever they were called.
+Field ids are Paimon's own ids, which Paimon's data files have, too. So Iceberg finds renamed columns by their ids.
 Source: Iceberg's table specification, version 2, "Schemas", appendix A (Avro) and appendix D (single values).
 """
 
@@ -46,7 +46,7 @@ _NAMES = {
     Kind.TIMESTAMP: "timestamp",
     Kind.TIMESTAMP_LTZ: "timestamptz",
 }
-_MOST_DIGITS = {Kind.TIME: 3, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_LTZ: 6}  # more are stored as Iceberg 2 has no type for
+_MOST_DIGITS = {Kind.TIME: 3, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_LTZ: 6}  # Iceberg 2 has no type for more digits
 _PACKED = {"boolean": "<?", "int": "<i", "date": "<i", "long": "<q", "float": "<f", "double": "<d"}
 _AVRO: dict[str, Any] = {
     "boolean": "boolean",
@@ -64,17 +64,17 @@ _AVRO: dict[str, Any] = {
 
 
 def iceberg_schema(schema_id: int, fields: Iterable[DataField]) -> Node:
-    """A schema as Iceberg's metadata has it. Raises `UnsupportedFeatureError` naming a column of no type there."""
+    """Return a schema as Iceberg's metadata stores it. Raises `UnsupportedFeatureError` for a column of other types."""
     return {"type": "struct", "schema-id": schema_id, "fields": [_field(f, f.name) for f in fields]}
 
 
 def single_value(data_type: DataType, value: Any) -> bytes:
-    """A value, as `binary_row.decode_row` gives it, as Iceberg's bounds have it."""
+    """Return a value of `binary_row.decode_row` as Iceberg's bounds store it."""
     return bound_of(data_type, partition_value(data_type, value))
 
 
 def bound_of(data_type: DataType, value: Any) -> bytes:
-    """A value, as `partition_value` gives it, as Iceberg's bounds have it."""
+    """Return a value of `partition_value` as Iceberg's bounds store it."""
     if isinstance(data_type, DecimalType):
         return shortest_bytes(int.from_bytes(value, "big", signed=True))
     if data_type.kind in _MOST_DIGITS:
@@ -85,12 +85,12 @@ def bound_of(data_type: DataType, value: Any) -> bytes:
 
 
 def value_order(data_type: DataType, value: Any) -> Any:
-    """What orders values, as `partition_value` gives them."""
+    """Return a sort key for values of `partition_value`."""
     return int.from_bytes(value, "big", signed=True) if isinstance(data_type, DecimalType) else value
 
 
 def partition_value(data_type: DataType, value: Any) -> Any:
-    """A value, as `binary_row.decode_row` gives it, as `avro_type` of its type takes it."""
+    """Return a value of `binary_row.decode_row` in the form of `avro_type` of its type."""
     if value is None:
         return None
     if isinstance(data_type, DecimalType):
@@ -133,7 +133,7 @@ def _type(data_type: DataType, column: int, depth: int, place: str) -> Any:
         case DecimalType(precision=precision, scale=scale):
             return f"decimal({precision}, {scale})"
         case TimeType(kind=kind, precision=precision) if precision > _MOST_DIGITS[kind]:
-            raise _unknown(place, data_type, f": it has {_MOST_DIGITS[kind]} digits of a second at most")
+            raise _unknown(place, data_type, f": Iceberg keeps at most {_MOST_DIGITS[kind]} digits of a second")
         case CollectionType(kind=Kind.ARRAY, element=element):
             inner = _type(element, column, depth + 1, place)
             identity = ELEMENT_ID_START + ELEMENT_IDS_PER_FIELD * column + depth + 1
@@ -161,7 +161,7 @@ def _map(key: DataType, value: DataType, column: int, depth: int, place: str) ->
 
 
 def _unknown(place: str, data_type: DataType, more: str = "") -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(f"column {place!r} is {data_type.sql()}, which Iceberg 2 has no type for{more}")
+    return UnsupportedFeatureError(f"column {place!r} has type {data_type.sql()}, which Iceberg 2 cannot store{more}")
 
 
 def _decimal_size(precision: int) -> int:

@@ -12,7 +12,7 @@ from paimon_core.io.file_io import FileIO, writing_errors
 
 
 class Output(Protocol):
-    """Where a format's bytes go."""
+    """The target of a format's bytes."""
 
     path: str
 
@@ -28,7 +28,7 @@ class Output(Protocol):
 
 
 class OutputFile:
-    """A new file of the storage; `sink` takes its bytes, and creates it when it is first asked for.
+    """A new file of the storage. `sink` accepts its bytes; the first access to `sink` creates the file.
 
     Raises `StorageError`."""
 
@@ -47,7 +47,7 @@ class OutputFile:
         return int(self.sink.tell())
 
     def finish(self) -> int:
-        """Close the file and make it durable; its size in bytes."""
+        """Close the file, make it durable, and return its size in bytes."""
         with writing_errors("write", self.path):
             size = None if self.sink.closed else self.size  # a stream around it may have closed it
             self.sink.close()
@@ -55,7 +55,7 @@ class OutputFile:
         return self._io.status(self.path).size if size is None else size
 
     def abort(self) -> None:
-        """Delete the file, as far as that is possible: the error to report is the one before."""
+        """Delete the file if possible. Errors are ignored: the caller reports the error before."""
         with suppress(Exception):
             self.sink.close()
         with suppress(OSError):
@@ -74,7 +74,7 @@ class MemoryOutput:
         return int(self.sink.tell())
 
     def finish(self) -> int:
-        """Close the file; its size in bytes."""
+        """Close the file and return its size in bytes."""
         self.content = self.sink.getvalue()
         return int(self.content.size)
 

@@ -1,4 +1,4 @@
-"""Reading data files, whatever their format: columns as a request wants them, and errors that name the file."""
+"""Reading data files of any format: columns as a request wants them, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from paimon_core.io.file_io import FileIO, storage_errors
 
 @contextmanager
 def read_errors(format_name: str, path: str) -> Iterator[None]:
-    """Raise what pyarrow finds wrong with a file's bytes as `CorruptFileError`, what pyarrow does not implement as
-    `UnfamiliarFormError`; `FileNotFoundError` stays."""
+    """Raise errors of pyarrow about a file's bytes as `CorruptFileError`, and features that pyarrow does not implement
+    as `UnfamiliarFormError`; `FileNotFoundError` stays."""
     try:
         yield
     except (FileNotFoundError, PaimonError):
         raise
     except pa.ArrowNotImplementedError as error:
         raise UnfamiliarFormError(path, f"as a {format_name} file, {error}") from error
-    except (pa.ArrowException, OSError, ValueError) as error:  # names that are no text are a ValueError
+    except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 raise ValueError
         if isinstance(error, OSError) and error.errno:
             with storage_errors("read", path):
                 raise
@@ -51,18 +51,20 @@ def read_errors(format_name: str, path: str) -> Iterator[None]:
 
 
 def is_near(io: FileIO) -> bool:
-    """Whether a look at a few bytes of a file costs next to nothing: it is on a local disk, not a request away."""
+    """Return whether reading a few bytes of a file costs next to nothing, because it is on a local disk."""
     return isinstance(io.arrow(), LocalFileSystem)
 
 
 def check_row_count(request: ReadRequest, found: int) -> None:
-    """Raises `CorruptFileError` where a file has another number of rows than metadata says."""
+    """Raises `CorruptFileError` if the number of rows in a file differs from metadata."""
     if request.row_count not in (None, found):
-        raise CorruptFileError(request.path, f"it has {found} rows, metadata says {request.row_count}")
+        raise CorruptFileError(request.path, f"it has {found} rows, but metadata lists {request.row_count}")
 
 
 def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str | None]:
-    """The name in the file of each field of the request, None where the file has none. Raises `InvalidDataError`."""
+    """Return the file's name of each field of the request, None for fields that the file does not have.
+
+    Raises `InvalidDataError`."""
     try:
         if request.by_name:
             wanted = [(f.name, None) for f in request.fields]
@@ -76,7 +78,7 @@ def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str
 
 
 def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
-    """The rows of a file as a request wants them. Raises `InvalidDataError`, `CorruptFileError` naming the file."""
+    """Return rows of a file as a request wants them. Raises `InvalidDataError`, `UnfamiliarFormError`."""
     target, arrays = arrow_schema(request.fields), []
     stored = _stored_types(batch.schema, request)
     for source, field in zip(sources, target, strict=True):
@@ -90,9 +92,9 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
             array = _column(column, stored.get(source), field, request)
         system = field.name.startswith(KEY_PREFIX) or field.name in (SEQUENCE_NUMBER, VALUE_KIND)
         if array.null_count and system and not field.nullable:
-            raise UnfamiliarFormError(request.path, f"it has rows without {field.name}")
+            raise UnfamiliarFormError(request.path, f"some of its rows have no {field.name}")
         if field.name == VALUE_KIND and not has_known_kinds(array):
-            raise UnfamiliarFormError(request.path, f"it has rows of a {field.name} that there is not")
+            raise UnfamiliarFormError(request.path, f"some of its rows have an unknown {field.name}")
         arrays.append(array)
     if not arrays:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
@@ -100,7 +102,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
 
 
 def _stored_types(found: pa.Schema, request: ReadRequest) -> dict[str, pa.DataType]:
-    """The types that columns without ids had when they were written, with ids, by the names in the file."""
+    """Return the types, with ids, that columns without ids had when the file was written, by the file's names."""
     if request.by_name or not have_names_only(found):
         return {}
     stored = arrow_schema(request.stored())
@@ -116,8 +118,8 @@ def _column(column: pa.Array, stored: pa.DataType | None, field: pa.Field, reque
         return conform(column if stored is None else conform(column, stored), field.type)
     except OutOfReachError as e:
         raise UnsupportedFeatureError(
-            f"Column {field.name!r} of file {path} has times of years that nanoseconds do not reach: of TIMESTAMP(7) "
-            "and more this version compares and sorts the years 1678 to 2261. Change the column to TIMESTAMP(6)."
+            f"Column {field.name!r} of file {path} has times outside of the years 1678 to 2261, which this version "
+            "cannot compare or sort as TIMESTAMP(7) to TIMESTAMP(9). Change the column to TIMESTAMP(6)."
         ) from e
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, AmbiguousNameError) as e:
         raise InvalidDataError(

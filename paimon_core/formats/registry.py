@@ -1,4 +1,4 @@
-"""The formats of data files by name, and which one a new file gets."""
+"""The formats of data files by name, and the choice of a format for a new file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
 
 
 def _roles(options: TableOptions) -> Iterator[tuple[str, TableOptions]]:
-    """The options of new files by what they are for, named by the option of their format."""
+    """Yield the options of each kind of new files, with the name of the option that sets the kind's format."""
     yield FILE_FORMAT.key, options
     for level in sorted({level for _, per in _PER_LEVEL for level in options[per]}):
         yield FILE_FORMAT_PER_LEVEL.key, for_level(options, level)
@@ -86,7 +86,7 @@ def _roles(options: TableOptions) -> Iterator[tuple[str, TableOptions]]:
 
 
 def for_changelog(options: TableOptions) -> TableOptions:
-    """The options as they are for changelog files."""
+    """Return the options for changelog files."""
     own: dict[str, str] = {}
     for special, (general, per_level) in zip(_OF_CHANGELOG, _PER_LEVEL, strict=True):
         if special in options:
@@ -95,13 +95,13 @@ def for_changelog(options: TableOptions) -> TableOptions:
 
 
 def for_level(options: TableOptions, level: int) -> TableOptions:
-    """The options as they are for files of a level of a primary-key table."""
+    """Return the options for files of a level of a primary-key table."""
     changes = {of.key: options[per][level] for of, per in _PER_LEVEL if level in options[per]}
     return options.merged(changes) if changes else options
 
 
 def block_bytes(options: TableOptions) -> int:
-    """Bytes of a row group or stripe that the options ask for, 0 where they ask for none."""
+    """Return the bytes of a row group or stripe in the options, 0 if the options do not set them."""
     return options[FILE_BLOCK_SIZE] or (options[BLOCK_SIZE] if write_format(options).extension == "parquet" else 0)
 
 
@@ -118,7 +118,7 @@ def for_rows(options: TableOptions, rows: pa.Table) -> TableOptions:
 
 
 def file_ending(options: TableOptions) -> str:
-    """The ending of names of new files: the format, and the codec where names say it."""
+    """Return the ending of names of new files: the format, and the codec if names contain it."""
     extension, codec = write_format(options).extension, options[FILE_COMPRESSION].strip().lower()
     if extension in TEXTS and codec not in ("", "none"):
         return f".{extension}.{_CODEC_ENDINGS.get(codec, codec)}"
@@ -133,13 +133,13 @@ def format_of_file(file_name: str) -> FileFormat:
 
 
 def format_name(file_name: str) -> str:
-    """What a file's name says of its format: its ending, before that of a compressed text (`.csv.gz`)."""
+    """Return the format in a file's name: its ending, without the ending of a compressed text (`.csv.gz`)."""
     name, _, ending = file_name.lower().rpartition(".")
     return name.rpartition(".")[2] if ending in COMPRESSED_ENDINGS else ending
 
 
 def of_format(file_names: pa.Array, name: str) -> NDArray[np.bool_]:
-    """Which of many file names are of a format, as `format_name` says."""
+    """Return which of many file names are of a format, by the rule of `format_name`."""
     pattern = rf"(?i)(^|\.){name}(\.({'|'.join(COMPRESSED_ENDINGS)}))?$"
     found: NDArray[np.bool_] = pc.match_substring_regex(file_names, pattern).to_numpy(zero_copy_only=False)
     return found
@@ -149,6 +149,6 @@ def _named(name: str, subject: str) -> FileFormat:
     if name not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnsupportedFeatureError(
-            f"{subject}: this version reads and writes {known} only; set '{FILE_FORMAT.key}' to one of them."
+            f"{subject}: this version reads and writes only {known}; set '{FILE_FORMAT.key}' to one of them."
         )
     return FORMATS[name]

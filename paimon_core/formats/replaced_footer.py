@@ -1,4 +1,4 @@
-"""A file with another footer than its own, which gives columns other types than they have."""
+"""A file with a replaced footer, which gives columns other types than the file does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 class ReplacedFooterFile(io.RawIOBase):
-    """The bytes of a file up to an offset, and others behind them."""
+    """The bytes of a file up to an offset, followed by another footer."""
 
     def __init__(self, source: pa.NativeFile, end: int, footer: bytes) -> None:
         self._source, self._end, self._footer, self._offset = source, end, footer, 0

@@ -18,9 +18,9 @@ from paimon_core.io.file_io import FileIO
 def read_rows(
     file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64] | None
 ) -> Iterator[pa.RecordBatch]:
-    """The columns of a request in the rows at ascending positions, whatever its predicate; in all rows for None.
+    """Read the columns of a request in the rows at ascending positions, in all rows for None.
 
-    Parquet leaves out row groups without any of them. Raises as `FileFormat.read`.
+    The request's predicate is ignored. Parquet skips row groups without any of the rows. Raises as `FileFormat.read`.
     """
     if rows is None:
         return file_format.read(io, request)
@@ -33,9 +33,9 @@ def read_rows(
 def read_others(
     file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]
 ) -> Iterator[pa.RecordBatch]:
-    """The columns of a request in all rows except those at ascending positions.
+    """Read the columns of a request in all rows except the rows at ascending positions.
 
-    Parquet leaves out row groups that hold no match. Raises as `FileFormat.read`.
+    Parquet skips row groups without a match. Raises as `FileFormat.read`.
     """
     if isinstance(file_format, ParquetFormat):
         return file_format.read_others(io, request, rows)

@@ -1,7 +1,8 @@
-"""Column statistics of data files: from Parquet footers or values, cut to what `metadata.stats-mode` keeps.
+"""Column statistics of data files: taken from Parquet footers or values, and cut by `metadata.stats-mode`.
 
-Modes: `none`, `counts` (NULLs only), `truncate(n)` (bounds of at most n characters or bytes; the upper one is rounded
-up, and where that cannot be done both are dropped), `full`. Nested columns have a NULL count at most, none in Parquet.
+Modes: `none`, `counts` (NULLs only), `truncate(n)` (bounds of at most n characters or bytes; the upper bound is rounded
+up, and if that is not possible, both are dropped), `full`. Nested columns have only a NULL count, in Parquet not even
+that.
 Source: Paimon's configuration page, `metadata.stats-mode`, `fields.COLUMN.stats-mode`.
 """
 
@@ -33,7 +34,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 @dataclass(frozen=True, slots=True)
 class StatsMode:
-    """What is kept of a column's statistics; `length` is that of `truncate`."""
+    """The parts of a column's statistics to keep; `length` is the number of `truncate`."""
 
     counts: bool = True
     bounds: bool = True
@@ -58,11 +59,11 @@ KEY_MODE = StatsMode(length=128)
 
 
 def parse_stats_mode(option: str, text: str) -> StatsMode:
-    """The mode an option names. Raises `InvalidOptionError`."""
+    """Parse the mode in an option. Raises `InvalidOptionError`."""
     named = {"none": NONE, "counts": COUNTS, "full": FULL}.get(text.strip().lower())
     match = _TRUNCATE.fullmatch(text.strip().lower())
     if named is None and (match is None or int(match[1]) == 0):
-        raise InvalidOptionError(f"Option '{option}' cannot be {text!r}. It is none, counts, truncate(N) or full.")
+        raise InvalidOptionError(f"Option '{option}' cannot be {text!r}. Use none, counts, truncate(N) or full.")
     return named or StatsMode(length=int(match[1]) if match else None)
 
 
@@ -80,9 +81,9 @@ def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[St
 def value_stats(
     fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats], *, dense: bool = True
 ) -> tuple[SimpleStats, tuple[str, ...] | None]:
-    """Statistics of a file's columns and the names of the columns they cover, None for all of them.
+    """Return statistics of a file's columns, and the names of the covered columns, None for all columns.
 
-    Those that are not `dense` cover all columns.
+    Statistics that are not `dense` cover all columns.
     """
     cut = [mode.apply(s) for mode, s in zip(modes, stats, strict=True)]
     kept = [(f, s) for f, s in zip(fields, cut, strict=True) if s != UNKNOWN or not dense]
@@ -91,7 +92,7 @@ def value_stats(
 
 
 def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnStats:
-    """What a Parquet footer says of one column of a row group. Bounds of floats may leave NaN out."""
+    """Return the statistics of one column of a row group in a Parquet footer. Bounds of floats may leave NaN out."""
     found = chunk.statistics
     if found is None or data_type.kind in NESTED_KINDS:
         return UNKNOWN
@@ -105,7 +106,7 @@ def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnSta
 
 
 def float_stats(column: pa.ChunkedArray) -> ColumnStats:
-    """Statistics of floating values. NaN is the largest number; a bound of zero has the sign that covers both zeros."""
+    """Return statistics of floats. NaN is the largest number; a bound of zero has the sign that covers both zeros."""
     low, high = pc.min_max(column).as_py().values()
     if low is not None and pc.any(pc.is_nan(column)).as_py():
         high = math.nan
@@ -113,7 +114,7 @@ def float_stats(column: pa.ChunkedArray) -> ColumnStats:
 
 
 def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
-    """Statistics of values: bounds of what is not nested, and NULLs."""
+    """Return statistics of values: the NULL count, and bounds unless the type is nested."""
     if data_type.kind in NESTED_KINDS or data_type.kind is Kind.BLOB or isinstance(data_type, StoredTimeType):
         return ColumnStats(null_count=column.null_count)
     if data_type.kind in _FLOATS:
@@ -142,7 +143,7 @@ class ValueStats:
 
 
 def merge_stats(parts: Iterable[tuple[ColumnStats, int]]) -> ColumnStats:
-    """Statistics of several row groups, given with their row counts."""
+    """Merge the statistics of several row groups, each with its row count."""
     low = high = None
     nulls: int | None = 0
     bounded = True
@@ -188,7 +189,7 @@ def _rounded_up(value: Any, length: int) -> Any:
 
 
 def _next_text(text: str) -> str | None:
-    """The least text, not longer than `text`, that is above all texts beginning with it; None where there is none."""
+    """Return the least text, not longer than `text`, above all texts that begin with `text`; None if there is none."""
     for i in range(len(text) - 1, -1, -1):
         following = ord(text[i]) + 1
         if following in _SURROGATES:

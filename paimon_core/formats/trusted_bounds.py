@@ -1,4 +1,4 @@
-"""Which bounds of a column hold for all of its values: the one rule for every file, row group and manifest entry.
+"""The decision which bounds of a column hold for all of its values, for every file, row group and manifest entry.
 
 Statistics in manifests are measured by the writer, or taken from the footer of the file. Footers have faults:
 
@@ -8,7 +8,7 @@ Statistics in manifests are measured by the writer, or taken from the footer of 
     footers of ORC, manifests of ORC files         leave NaN out, or NaN     off by a second or, in the Julian
                                                    hides the other values    calendar, by days
 
-So an upper bound that leaves NaN out says nothing, and neither does a lower bound that is NaN. Times in manifests of
+So an upper bound that leaves NaN out is useless, and so is a lower bound that is NaN. Times in manifests of
 ORC files end at milliseconds if Paimon 0.4 wrote them: an upper bound without nanoseconds is the end of its
 millisecond.
 `Trust` judges bounds of one file, `trusted` the bounds of many at once, which are whole milliseconds.
@@ -38,13 +38,13 @@ _MILLIS = 3  # digits of a second
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How far the bounds of a source hold."""
+    """The faults of the bounds of one source."""
 
     hides_nan: bool = False
     blurs_old_times: bool = False
 
     def bounds(self, data_type: DataType, stats: ColumnStats) -> ColumnStats:
-        """The statistics without bounds that some value may lie beyond."""
+        """Return the statistics without bounds that some value may exceed."""
         low, high = stats.minimum, stats.maximum
         if self.hides_nan and data_type.kind in FLOATS:
             return ColumnStats(None if low != low else low, None, stats.null_count)
@@ -63,9 +63,9 @@ BY_FORMAT: Mapping[str, Trust] = MappingProxyType({"orc": _ORC})  # in manifests
 
 
 def trusted(data_type: DataType, low: NDArray[Any], high: NDArray[Any], of_orc: Mask) -> tuple[Mask, Mask]:
-    """As `Trust.bounds`, of the bounds of many files in manifests: which of the lower and of the upper ones hold.
+    """Do as `Trust.bounds` for many files in manifests: return which lower and which upper bounds hold.
 
-    Times are epoch milliseconds; `of_orc` says which files are ORC files. All have shape (files,)."""
+    Times are epoch milliseconds; `of_orc` marks the ORC files. All arrays have shape (files,)."""
     if data_type.kind in FLOATS:
         return ~(of_orc & np.isnan(low)), ~of_orc
     if data_type.kind in TIMES:

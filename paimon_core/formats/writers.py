@@ -17,7 +17,7 @@ _MOST = 100  # characters of a name: a footer may hold any text
 
 
 def writer_of(source: pa.NativeFile) -> str:
-    """The software that wrote a file, empty if its footer does not name it, or cannot be read."""
+    """Return the software that wrote a file, "" if the footer cannot be read or does not name it."""
     try:
         source.seek(0)
         if source.read(3) != b"ORC":
@@ -31,7 +31,7 @@ def writer_of(source: pa.NativeFile) -> str:
 
 @contextmanager
 def naming_writer(io: FileIO, path: str) -> Iterator[None]:
-    """Let errors of a file name the software that wrote it, and errors about damage the size of the file."""
+    """Add the software that wrote a file to errors about the file, and its size to errors about damage."""
     try:
         yield
     except UnreadableFileError as error:

@@ -52,7 +52,7 @@ def added_entry(
     file = entry.file
     if format_name(file.file_name) != "parquet":
         raise UnsupportedFeatureError(
-            f"Data file {file.file_name} is no Parquet file, and readers of Iceberg find columns by the ids in Parquet."
+            f"Data file {file.file_name} is not a Parquet file: readers of Iceberg find columns by Parquet's field ids."
         )
     return {
         "status": ADDED,

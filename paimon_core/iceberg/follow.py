@@ -57,7 +57,7 @@ def keep_up(store: TableStore) -> None:
     try:
         follow(store)
     except Exception as error:
-        _LOG.warning("Table %s is changed; its Iceberg metadata is not: %s", store.name, error)
+        _LOG.warning("Table %s was changed, but its Iceberg metadata was not: %s", store.name, error)
 
 
 def follow_rename(store: TableStore, former: str) -> None:
@@ -66,7 +66,7 @@ def follow_rename(store: TableStore, former: str) -> None:
     try:
         clean_former(store, former)
     except Exception as error:
-        _LOG.warning("Readers of Iceberg may still find table %s by its former name: %s", store.name, error)
+        _LOG.warning("Readers of Iceberg may still find table %s under its former name: %s", store.name, error)
 
 
 def follow(store: TableStore) -> None:
@@ -135,7 +135,8 @@ class _Following:
         data = encode_json_object(self._node(table_uuid, history))
         if time.monotonic() - started > _LONGEST:
             raise CommitConflictError(
-                f"Listing the files of {self.store.name} took so long that others may have removed what was written."
+                f"Listing the files of {self.store.name} took so long that another process may have removed the new "
+                "metadata. Run the statement again."
             )
         metadata = version_path(self.folder, latest.id)
         if not create_new(self.store.io, metadata, data):
@@ -211,5 +212,5 @@ class _Following:
         try:
             return read_metadata(self.store.io, path)
         except PaimonError as error:
-            _LOG.warning("Iceberg metadata %s is made anew: %s", path, error)
+            _LOG.warning("Iceberg metadata %s cannot be continued, and is written anew: %s", path, error)
             return None

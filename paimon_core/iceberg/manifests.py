@@ -216,7 +216,7 @@ def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> lis
     except UnfamiliarSchemaError as e:
         raise UnfamiliarFormError(path, str(e)) from e
     except Exception as e:  # whatever a decoder says of bytes that are none of its own
-        raise CorruptFileError(path, f"it is no Avro file that can be read ({e})") from e
+        raise CorruptFileError(path, f"it is not a readable Avro file ({e})") from e
 
 
 def uri(path: str) -> str:

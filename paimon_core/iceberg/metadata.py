@@ -70,7 +70,7 @@ def metadata_folder(store: TableStore) -> str:
     folder = folder_in_warehouse(store.root)
     if folder is None:
         raise UnsupportedFeatureError(
-            f"Table {store.name} has no place for '{ICEBERG_STORAGE.key}' = '{given}': it is in no "
+            f"Table {store.name} cannot have '{ICEBERG_STORAGE.key}' = '{given}': it is not in a folder "
             f"WAREHOUSE/DATABASE.db. Set '{ICEBERG_STORAGE_LOCATION.key}' to '{TABLE_LOCATION}'."
         )
     return folder
@@ -118,7 +118,7 @@ def read_metadata(storage: FileIO, path: str) -> Metadata | None:
         member(node, "snapshots", list)
         _ = found.uuid, found.current.manifest_list, [(s.id, s.identity, s.manifest_list) for s in found.snapshots]
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as e:
-        raise UnfamiliarFormError(path, f"it is not what Iceberg's metadata is ({e!r})") from e
+        raise UnfamiliarFormError(path, f"it is not valid Iceberg metadata ({e!r})") from e
     return found
 
 

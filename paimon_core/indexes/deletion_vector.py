@@ -78,14 +78,14 @@ def decode_vectors(path: str, data: bytes, metas: Iterable[DeletionVectorMeta]) 
 
 
 def byte_range(path: str, meta: DeletionVectorMeta) -> tuple[int, int]:
-    """From where to where a vector of either kind lies in its file at most. Raises `CorruptFileError`."""
+    """Return the range of bytes that contains a vector of either kind in its file. Raises `CorruptFileError`."""
     if meta.offset < 1 or meta.length < _AROUND:
-        raise _corrupt(path, meta, f"has {meta.length} bytes by metadata")
+        raise _corrupt(path, meta, f"has an impossible length of {meta.length} bytes in metadata")
     return meta.offset, meta.offset + meta.length + _AROUND
 
 
 def decode_vector(path: str, data: bytes, meta: DeletionVectorMeta, row_count: int = 2**31) -> Positions:
-    """The deleted positions, ascending, from the bytes of `byte_range`; those of a file of `row_count` rows.
+    """Return the deleted positions, ascending, from the bytes of `byte_range`, for a data file of `row_count` rows.
 
     Raises `CorruptFileError` naming `path`.
     """
@@ -93,19 +93,19 @@ def decode_vector(path: str, data: bytes, meta: DeletionVectorMeta, row_count: i
     body, checksum = data[4 : 4 + size], data[4 + size : _AROUND + size]
     is_64 = body[:4] == MAGIC_64
     if size != meta.length - (_AROUND if is_64 else 0) or len(checksum) != 4:
-        raise _corrupt(path, meta, f"says it has {size} bytes, metadata {meta.length}")
+        raise _corrupt(path, meta, f"claims {size} bytes, but metadata lists {meta.length}")
     if zlib.crc32(body) != int.from_bytes(checksum, "big"):
-        raise _corrupt(path, meta, "has another checksum than its bytes")
+        raise _corrupt(path, meta, "does not match its checksum")
     if not is_64 and body[:4] != MAGIC_32:
-        raise UnfamiliarFormError(path, f"{_vector(meta)} is whole, and begins with {body[:4].hex()}")
+        raise UnfamiliarFormError(path, f"{_vector(meta)} is whole, but begins with unknown bytes: {body[:4].hex()}")
     try:
         bitmap = (BitMap64 if is_64 else BitMap).deserialize(body[4:])
     except (ValueError, IndexError, MemoryError, OverflowError) as e:
-        raise _corrupt(path, meta, f"holds no bitmap ({e})") from e
+        raise _corrupt(path, meta, f"does not contain a bitmap ({e})") from e
     if meta.cardinality is not None and len(bitmap) != meta.cardinality:
-        raise _corrupt(path, meta, f"has {len(bitmap)} positions, metadata says {meta.cardinality}")
+        raise _corrupt(path, meta, f"has {len(bitmap)} positions, but metadata lists {meta.cardinality}")
     if bitmap and bitmap.max() >= row_count:
-        raise _corrupt(path, meta, f"deletes row {bitmap.max()}, the data file has {row_count} rows")
+        raise _corrupt(path, meta, f"deletes row {bitmap.max()}, but the data file has {row_count} rows")
     return np.asarray(bitmap.to_array()).astype(np.int64)
 
 

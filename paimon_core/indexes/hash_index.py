@@ -1,4 +1,4 @@
-"""Hash indexes, `index/index-UUID-N` of type HASH: which keys a bucket of a table with dynamic buckets holds.
+"""Hash indexes, `index/index-UUID-N` of type HASH: the keys in a bucket of a table with dynamic buckets.
 
     key hash: int32 big endian, one after the other, in no order
 
@@ -21,7 +21,7 @@ def encode_hashes(hashes: NDArray[np.int32]) -> bytes:
 
 
 def decode_hashes(path: str, data: bytes, count: int) -> NDArray[np.int32]:
-    """The hashes an index file holds, of which metadata says there are `count`. Raises `CorruptFileError`."""
+    """Return the hashes of an index file, `count` by its metadata. Raises `CorruptFileError`."""
     if len(data) != count * _STORED.itemsize:
-        raise CorruptFileError(path, f"it has {len(data)} bytes, and should have {count} hashes of 4 bytes each")
+        raise CorruptFileError(path, f"it has {len(data)} bytes, but {count} hashes need 4 bytes each")
     return np.frombuffer(data, dtype=_STORED).astype(np.int32)

@@ -1,7 +1,7 @@
 """The rows that a predicate may be true for, by indexes of columns: AND intersects and OR unites their answers.
 
-An answer holds every row that matches. Where no index knows, every row is possible: nothing is known of an OR with such
-a part, and an AND does without it. NOT is moved inwards, where comparisons have an opposite.
+An answer has every row that matches. If no index can answer, every row is possible: an OR with such a part is unknown,
+and an AND ignores the part. NOT is moved inwards, to comparisons that have an opposite.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ Question = Callable[[ColumnIndex[R]], R | None]
 
 
 def matching_rows(predicate: Predicate, columns: Columns[R]) -> R | None:
-    """The rows that may satisfy the predicate, None where every row may. `columns` gives None for a column without
-    indexes. Raises `CorruptFileError`."""
+    """Return the rows that may satisfy the predicate, None if every row may.
+
+    `columns` returns None for a column without indexes. Raises `CorruptFileError`."""
     match predicate:
         case And():
             return _meet(_matching(c, columns) for c in _with_ranges(conjuncts(predicate)))
@@ -108,7 +109,7 @@ def _join(parts: Iterable[R | None]) -> R | None:
 
 
 def _opposite(predicate: Predicate) -> Predicate | None:
-    """What is true where the predicate is false, in terms that indexes know."""
+    """Return the opposite of the predicate, in terms that indexes can answer."""
     match predicate:
         case Not(child):
             return child
@@ -133,7 +134,7 @@ def _opposite(predicate: Predicate) -> Predicate | None:
 
 
 def _question(predicate: Predicate | _Range, data_type: DataType) -> Question[Any] | None:
-    """What to ask an index, None where there is nothing to ask."""
+    """Return the question to an index, None if there is none."""
     match predicate:
         case _Range(low, high):
             return _between(low, high, data_type)
@@ -194,7 +195,7 @@ def _comparison(op: Operator, value: object, data_type: DataType) -> Question[An
 
 
 def _end(op: Operator, value: object, data_type: DataType) -> End | None:
-    """The end that a comparison sets to keys, None where keys do not decide it."""
+    """Return the end of a range of keys that a comparison sets, None if keys do not decide it."""
     literal = literal_keys(value, data_type)
     if literal is None or not literal.ordered:
         return None

@@ -91,7 +91,7 @@ def _open_folder(parent: int, name: str, folder: str, path: str) -> int:
         if not _is_link(parent, name):
             raise
         raise StorageError(
-            f"Cannot delete {path}: {folder} is a symbolic link, and what it leads to is not ours to delete. "
+            f"Cannot delete {path}: {folder} is a symbolic link, which may lead to files of others. "
             "Replace the link by the folder itself."
         ) from error
 

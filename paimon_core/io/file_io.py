@@ -201,8 +201,8 @@ def writing_errors(action: str, path: str) -> Iterator[None]:
         if isinstance(error, StorageError):
             raise
         raise FolderMissingError(
-            f"Cannot {action} {path}: its folder is gone, as after a table was dropped or renamed meanwhile. Nothing "
-            "was committed; run the statement again on the table that is there now."
+            f"Cannot {action} {path}: its folder is gone. The table may have been dropped or renamed meanwhile; "
+            "nothing was committed. Run the statement again on the current table."
         ) from error
 
 

@@ -110,8 +110,8 @@ class FsspecFileIO:
                 created = _create(fs, path, data)
             if not created and self.scheme in OBJECT_STORES and _holds(fs, path, data):
                 raise StorageError(
-                    f"Whether this call created {path} is not known: it holds these very bytes, and the client sends a "
-                    "request again when the answer got lost. Read it back to see whose it is."
+                    f"It is unknown whether this call created {path}: the file has the same bytes, and the client "
+                    "repeats a request if the answer is lost. Read the file to see which writer created it."
                 )
             return created
 
@@ -163,7 +163,7 @@ class FsspecFileIO:
     def delete_dir(self, path: str) -> None:
         literal = glob.escape(path)  # some of fsspec's file systems take the path of a folder for a pattern
         if literal != path and self.scheme not in _BASE_CLASS:
-            raise storage_error("delete folder", path, "its name would be taken for a pattern of other names")
+            raise storage_error("delete folder", path, "the storage would treat its name as a pattern of other names")
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
 
@@ -250,7 +250,7 @@ def _file_system_class(scheme: str) -> Any:
     except ValueError as error:  # a scheme that fsspec does not know
         more = f" {package}" if package else " and the package for it"
         raise UnsupportedFeatureError(
-            f"{purpose} is not one that fsspec knows here: {error}. Run: {install_command(extra)}{more}"
+            f"{purpose} is unknown to the installed fsspec: {error}. Run: {install_command(extra)}{more}"
         ) from error
 
 

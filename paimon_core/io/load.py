@@ -57,8 +57,8 @@ def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
     read its schema."""
     if found := sorted(k for k in options if is_secret(k)):
         raise InvalidOptionError(
-            f"Table {table} cannot have the option {found[0]!r}: a table's options are in a file that everyone reads "
-            f"who reads the table. Give it to the catalog, as spark.sql.catalog.NAME.{found[0]}."
+            f"Table {table} cannot have the option {found[0]!r}: every reader of the table can see the table's "
+            f"options. Set it on the catalog, as spark.sql.catalog.NAME.{found[0]}."
         )
 
 
@@ -66,7 +66,7 @@ def check_location(uri: str) -> None:
     """Raises `InvalidOptionError` for a location that holds a secret: it is shown wherever its tables are."""
     if without_secrets(uri) != uri:
         raise InvalidOptionError(
-            f"The location {without_secrets(uri)} holds a user and a password, or a key in its query part: pass "
+            f"The location {without_secrets(uri)} contains a user and a password, or a key in its query part: pass "
             "them as catalog options."
         )
 
@@ -89,7 +89,7 @@ def normalize(uri: str) -> str:
     if not uri.strip():
         raise InvalidOptionError("The location is empty: give a path or a URI such as s3://bucket/warehouse.")
     if re.match(r"[^/]+:/*[^/]*:[^/]*@", uri):
-        raise InvalidOptionError("The location holds a user and a password: pass them as catalog options.")
+        raise InvalidOptionError("The location contains a user and a password: pass them as catalog options.")
     if match := _FILE_URI.fullmatch(uri):
         if match["host"] not in (None, "", "localhost"):
             raise InvalidOptionError(

@@ -1,7 +1,7 @@
 """Compaction with a changelog: sorted runs in, merged rows and their changes out.
 
-A run is published where the changelog has its rows already. The state of a key before a compaction is the merge of its
-published rows, its state after is the merge of all of them, and the changelog is the difference (`lsm.diff`).
+A run is published if the changelog already has its rows. The state of a key before a compaction is the merge of its
+published rows, the state after it is the merge of all rows, and the changelog is the difference (`lsm.diff`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from paimon_core.lsm.rows import concat_batches, superseded
 
 @dataclass(frozen=True, slots=True)
 class ChangelogRun:
-    """A sorted run; `published` where the changelog has its rows; not `merged` where it is only looked up: older rows
-    of keys that other runs have; `whole` where a row of it replaces all rows of its key in older runs."""
+    """A sorted run.
+
+    `published`: the changelog already has its rows. Not `merged`: the run stays, and is only searched for older rows of
+    keys that other runs have. `whole`: a row of it replaces all rows of its key in older runs."""
 
     batches: Iterator[pa.RecordBatch]
     published: bool
@@ -33,7 +35,7 @@ class ChangelogRun:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What becomes of the rows of a key range: the rows to keep, and the changes for the changelog."""
+    """The result for a key range: the rows to keep, and the changes for the changelog."""
 
     rows: pa.RecordBatch
     changes: pa.RecordBatch
@@ -42,10 +44,10 @@ class Merged:
 def merge_with_changelog(
     runs: Sequence[ChangelogRun], spec: MergeSpec, compared: tuple[str, ...] | None, *, first_stays: bool = False
 ) -> Iterator[Merged]:
-    """Merge runs, given oldest first, and find the changes of keys that have a row not published yet.
+    """Merge runs, given oldest first, and find the changes of keys with a row that is not published yet.
 
-    `compared`: see `changelog`. Rows to keep are those of keys that a merged run has, each with all its older rows;
-    where the first row of a key stays where it is, only those of keys that no older run has.
+    `compared`: see `changelog`. The rows to keep are the rows of all keys in a merged run, merged with all older rows.
+    With `first_stays`, the first row of a key stays in its file, so only keys that no older run has are kept.
     """
     for window in key_windows([r.batches for r in runs], spec.key_names):
         if not any(runs[i].merged for i, _ in window):

@@ -1,8 +1,8 @@
-"""Which files of a bucket to compact, into which level, and which of them need no rewriting. Pure decisions.
+"""The choice of files of a bucket to compact, of their level, and of files that need no rewriting. Pure decisions.
 
 Universal compaction works on sorted runs from young to old: each level-0 file is a run, each higher level is one.
-A run joins when the younger ones together are about as large as it is; all are merged when the younger ones outweigh
-the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal Compaction".
+A run joins if the younger runs together are about as large as the run; all runs are merged if the younger runs are
+larger than the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal Compaction".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paimon_core.spec.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class LevelRun:
-    """A sorted run and the level it lies on."""
+    """A sorted run and its level."""
 
     level: int
     files: tuple[DataFileMeta, ...]
@@ -37,9 +37,9 @@ class LevelRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactUnit:
-    """What to compact: files, the level they go to, and whether deletes are dropped since no older row remains.
+    """A compaction: files, their new level, and whether deletes are dropped because no older row remains.
 
-    `separately`: every file is rewritten by itself, since those between them stay.
+    `separately`: every file is rewritten by itself, because the files between them stay.
     """
 
     files: tuple[DataFileMeta, ...]
@@ -90,8 +90,10 @@ def last_level(options: TableOptions) -> int:
 def pick_full(
     runs: Sequence[LevelRun], options: TableOptions, outdated: frozenset[str] = frozenset()
 ) -> CompactUnit | None:
-    """All runs, into the last level. Where all are there already: the `outdated` files, None without any, unless the
-    options say that all files are rewritten."""
+    """Return all runs, to be merged into the last level.
+
+    If all files are in the last level already, return the `outdated` files only, or all files if the options require
+    it; None if there is nothing to rewrite."""
     last = max_level(runs, options)
     if not runs or runs[0].level < last or options[FORCE_REWRITE]:
         return _unit(runs, len(runs), last, last) if runs else None
@@ -101,7 +103,7 @@ def pick_full(
 
 
 def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
-    """What universal compaction takes next; None where nothing is due. `extra_ratio` adds to the size ratio."""
+    """Return the next unit of universal compaction, None if nothing is due. `extra_ratio` adds to the size ratio."""
     trigger, last = options[NUM_SORTED_RUN_TRIGGER], max_level(runs, options)
     if len(runs) < trigger or not runs:
         return None
@@ -121,7 +123,7 @@ def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_rat
 
 
 def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """All level-0 files, and older runs that are not much larger; None where there are no level-0 files."""
+    """Return all level-0 files, and older runs that are not much larger; None without level-0 files."""
     count = sum(r.level == 0 for r in runs)
     if not count:
         return None
@@ -137,9 +139,10 @@ def plan_rewrites(
     every: bool = False,
     expired: frozenset[str] = frozenset(),
 ) -> list[Rewrite | Upgrade]:
-    """Divide a unit into steps: sections with overlaps and files below `small` bytes are rewritten, together where they
-    are neighbours; a file that overlaps no other only changes its level, unless it is among the `expired`.
-    Where `every`, all files are rewritten."""
+    """Divide a unit into steps.
+
+    Sections with overlaps and files below `small` bytes are rewritten, together if they are neighbours. A file without
+    overlaps only changes its level, unless it is `expired`. With `every`, all files are rewritten."""
     if unit.separately:
         return [Rewrite(((SortedRun((f,)),),)) for f in unit.files]
     steps: list[Rewrite | Upgrade] = []
@@ -171,11 +174,11 @@ def pick_append(
     outdated: frozenset[str] = frozenset(),
     most_rows: int = 2**63 - 1,
 ) -> list[tuple[DataFileMeta, ...]]:
-    """Groups of small files of an append bucket that are worth concatenating. One of `most_rows` is not small.
+    """Return groups of small files of an append bucket that are worth concatenating.
 
-    `outdated` files are taken whatever their size, one by itself where there are no others. `in_order` keeps groups
-    free of gaps, for buckets whose files are read in order. A group of twice the `target` is complete, a smaller one
-    needs `min_files`.
+    A file with `most_rows` rows is not small. `outdated` files are chosen regardless of their size, even alone.
+    `in_order` keeps groups free of gaps, for buckets with files that are read in order. A group of twice the `target`
+    is complete; a smaller group needs `min_files`.
     """
     groups: list[tuple[DataFileMeta, ...]] = []
     group: list[DataFileMeta] = []
@@ -197,7 +200,7 @@ def pick_append(
 
 
 def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int, *, forced: bool = False) -> int:
-    """How many of the youngest runs go together, `count` of them at least; 1: none."""
+    """Return how many of the youngest runs to compact together, at least `count`; 1: none."""
     size = sum(r.size for r in runs[:count])
     for run in runs[count:]:
         is_due = forced or count > 1
@@ -209,7 +212,7 @@ def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int, *, forced:
 
 
 def _with_output_level(runs: Sequence[LevelRun], count: int, last: int) -> CompactUnit:
-    """Output goes right above the next run; never to level 0, where it would count as new."""
+    """Put the output right above the next run, but never on level 0, where it would count as new."""
     level = last if count == len(runs) else max(0, runs[count].level - 1)
     while level == 0 and count < len(runs):
         level = runs[count].level

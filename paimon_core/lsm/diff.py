@@ -1,4 +1,4 @@
-"""Two states of the same keys compared: which rows came, went and changed."""
+"""The comparison of two states of the same keys: added, removed and changed rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Row numbers of two states: keys that only one has, and, pairwise, those that both have."""
+    """Row numbers of two states: of keys that only one state has, and, pairwise, of keys that both have."""
 
     only_before: Positions
     only_after: Positions
@@ -40,7 +40,7 @@ def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, .
 
 
 def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> list[Words]:
-    """A word per row, comparable among all the batches."""
+    """Return a word per row, comparable among all batches."""
     keys = [key_words([b.column(n) for n in key_names]) for b in batches]
     columns = widths(keys)
     parts = [flatten(k, columns) for k in keys]
@@ -51,10 +51,10 @@ def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> l
 def changelog(
     before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...] | None
 ) -> pa.RecordBatch:
-    """What turns one state into the other, in key order: +I, -D, and for each key of both -U and +U.
+    """Return the changes from one state to the other, in key order: +I, -D, and -U and +U for keys of both states.
 
-    `compared` are the columns that must differ for a row to count as changed; None: every row of both does. The states
-    hold no deletes. Rows are as they were, sequence numbers included; only their kinds are new.
+    A row counts as changed if one of the `compared` columns differs; None: every row of both states counts. The states
+    must not contain deletes. Rows keep their values and sequence numbers, and get new kinds.
     """
     found = align(before, after, key_names)
     old, new = found.before, found.after
@@ -75,7 +75,7 @@ def changelog(
 def difference(
     before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...]
 ) -> pa.RecordBatch:
-    """The rows of `after` that `before` does not have, as they are, and those whose keys `after` lacks, as -D."""
+    """Return rows of `after` that are not in `before`; rows with keys that `after` does not have become -D."""
     found = align(before, after, key_names)
     old, new = before.take(int64_array(found.before)), after.take(int64_array(found.after))
     same = rows_equal(old, new, compared) & (_retracts(old) == _retracts(new))
@@ -85,7 +85,7 @@ def difference(
 
 
 def with_kinds(batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """The rows with other row kinds."""
+    """Return the rows with other row kinds."""
     column_index = batch.schema.get_field_index(VALUE_KIND)
     data = np.ascontiguousarray(kinds, dtype=np.int8)
     column = pa.Array.from_buffers(pa.int8(), len(data), [None, pa.py_buffer(data)])

@@ -1,26 +1,26 @@
-"""Keys as 64-bit words: columns of numpy int64 whose lexicographic order is the order of the keys.
+"""Keys as 64-bit words: columns of numpy int64 with a lexicographic order equal to the order of the keys.
 
 The problem: a merge compares keys of several columns and of any type, row by row, billions of times. Arrow compares
-columns one by one, and Python values are a hundred times slower. So a key becomes words, which numpy compares, sorts
-and searches whole columns of at a time:
+columns one by one, and Python values are a hundred times slower. So a key becomes words: numpy compares, sorts and
+searches whole columns of words at a time.
 
     BOOLEAN, integers, DATE, TIME, TIMESTAMP, DECIMAL up to precision 18   one word: the stored number
     DECIMAL of a higher precision                                          two words: the high half, the low half
-    FLOAT, DOUBLE       one word: the bits, the others than the sign flipped for negative numbers; -0.0 comes before
-                        0.0, and all NaN are one key, after all numbers
+    FLOAT, DOUBLE       one word: the bits; for negative numbers all bits except the sign are flipped; -0.0 comes
+                        before 0.0, and all NaN are one key, after all numbers
     CHAR, VARCHAR, BINARY, VARBINARY    a word per 8 bytes, big endian and padded with 0, then the length, which orders
-                        what padding makes equal
+                        texts that are equal after padding
     columns with a NULL                 one word before the others, 0 for NULL: NULL is the smallest
 
-Words compare as signed numbers, so unsigned ones have their sign bit flipped. How many words a text has depends on the
-longest one of its batch. So batches that are compared agree on `widths` first, and `flatten` pads shorter ones.
+Words compare as signed numbers, so unsigned words have their sign bit flipped. The number of words of a text depends on
+the longest text of its batch. So batches to be compared agree on `widths` first, and `flatten` pads shorter texts.
 
-`fold` then makes one word of a row's several: bits that are alike in all rows are shifted out, and what remains is
-packed by multiplying with the span of the next word; where 62 bits do not hold it, words are replaced by their ranks.
-A folded word has the order and the ties of the rows it was made of, and means nothing for other rows. One word per row
-is what makes the rest fast: a sort, a binary search or a comparison of neighbours is then one numpy call.
+`fold` then packs the words of a row into one: it shifts out bits that are the same in all rows, and multiplies the rest
+with the span of the next word. If 62 bits are not enough, it replaces words by their ranks. Folded words have the order
+and the ties of their rows, but cannot be compared with words of other rows. One word per row makes the rest fast: a
+sort, a binary search or a comparison of neighbours is then one numpy call.
 
-The order of keys is that of Paimon's `BinaryRow` comparators, which sort runs by it on disk.
+The order of keys is the order of Paimon's `BinaryRow` comparators, by which runs are sorted on disk.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True, slots=True)
 class ColumnWords:
-    """The words of one column of a batch. `size` follows `words` where values differ in length; `nullable` says that
-    the first word is 0 where the value is NULL. Each word has the shape (rows,)."""
+    """The words of one column of a batch, each of shape (rows,).
+
+    `size` follows `words` for types with values of any length. If `nullable`, the first word is 0 for NULL."""
 
     words: tuple[Words, ...]
     size: Words | None = None
@@ -54,17 +55,17 @@ class ColumnWords:
 
 
 def key_words(columns: Sequence[pa.Array]) -> tuple[ColumnWords, ...]:
-    """The words of each column of a key."""
+    """Return the words of each column of a key."""
     return tuple(_column_words(c) for c in columns)
 
 
 def widths(keys: Sequence[tuple[ColumnWords, ...]]) -> tuple[int, ...]:
-    """Words per column that hold the keys of all the batches."""
+    """Return the number of words per column that is enough for the keys of all batches."""
     return tuple(max(len(column.words) for column in columns) for columns in zip(*keys, strict=True))
 
 
 def flatten(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Words]:
-    """The words of a batch, most significant first, each column padded to its width of `columns`; shapes (rows,)."""
+    """Return the words of a batch, most significant first, with columns padded to their widths; shapes (rows,)."""
     result: list[Words] = []
     for column, width in zip(key, columns, strict=True):
         result += column.words
@@ -76,7 +77,7 @@ def flatten(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Word
 
 
 def fold(words: Sequence[Words]) -> Words:
-    """One word per row with the same order and the same ties, comparable among these rows only."""
+    """Return one word per row with the same order and the same ties, comparable among these rows only."""
     folded = words[0]
     if len(words) == 1 or not len(folded):
         return folded
@@ -85,7 +86,7 @@ def fold(words: Sequence[Words]) -> Words:
         if _span(word) == 1:
             continue
         if _span(folded) * _span(word) >= _SPAN_LIMIT:
-            folded = _ranks(folded, "stable")  # a concatenation of sorted runs, mostly
+            folded = _ranks(folded, "stable")  # mostly a concatenation of sorted runs
         if _span(folded) * _span(word) >= _SPAN_LIMIT:
             word = _ranks(word, "quicksort")
         folded = (folded - folded.min()) * np.int64(_span(word)) + (word - word.min())
@@ -93,12 +94,12 @@ def fold(words: Sequence[Words]) -> Words:
 
 
 def float_values(words: Words) -> NDArray[np.float64]:
-    """The numbers whose words these are."""
+    """Return the numbers of words of FLOAT or DOUBLE."""
     return np.where(words < 0, words ^ np.int64(2**63 - 1), words).view(np.float64)
 
 
 def reversed_order(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> list[Words]:
-    """The words of `flatten` in the opposite order, but for NULL, which stays the smallest."""
+    """Return the words of `flatten` in the opposite order, except that NULL stays the smallest."""
     result: list[Words] = []
     for column, width in zip(key, columns, strict=True):
         words = flatten((column,), (width,))
@@ -108,23 +109,23 @@ def reversed_order(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> li
 
 
 def last_row(words: Sequence[Words]) -> tuple[int, ...]:
-    """The key of the last row."""
+    """Return the key of the last row."""
     return tuple(int(w[-1]) for w in words)
 
 
 def upper_bound(words: Sequence[Words], key: tuple[int, ...]) -> int:
-    """How many of the rows, which are sorted, are not above the key."""
+    """Return how many of the sorted rows are not above the key."""
     low, high = 0, len(words[0])
     for word, bound in zip(words, key, strict=True):
         part = word[low:high]
-        # the bound as int64, since a Python int makes numpy compare floats
+        # the bound as int64: with a Python int, numpy would compare floats
         value = np.int64(bound)
         low, high = low + int(part.searchsorted(value, "left")), low + int(part.searchsorted(value, "right"))
     return high
 
 
 def bounded(batches: Iterator[pa.RecordBatch], key_names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The batches without empty ones, cut so that the words of long keys stay within memory."""
+    """Yield the batches that are not empty, cut so that the words of long keys fit in memory."""
     for batch in batches:
         texts = [c for c in map(batch.column, key_names) if _has_bytes(c.type)]
         width = sum(int(byte_lengths(c).max(initial=0)) for c in texts)
@@ -138,7 +139,7 @@ def _span(word: Words) -> int:
 
 
 def _without_idle_bits(word: Words) -> Words:
-    """The word without its low bits where they are the same in all rows, such as the padding of short texts."""
+    """Shift out the low bits that are the same in all rows, such as the padding of short texts."""
     varying = int(np.bitwise_or.reduce(word ^ word[0])) & (2**64 - 1)
     return word >> np.int64((varying & -varying).bit_length() - 1) if varying else word
 

@@ -1,4 +1,4 @@
-"""Lookup: sorted runs compared by key, in bounded memory: which rows have keys that other runs have."""
+"""Lookup: the rows of sorted runs with keys that other runs also have, found in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Runs = Sequence[Iterator[pa.RecordBatch]]
 
 
 def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of runs, each with the index of its run, whose keys other runs have; those of a run in key order.
+    """Yield the rows of runs with keys that other runs also have, with the index of their run, in the run's key order.
 
-    All are in key order and have each key once; beside the key columns each may have columns of its own.
+    All runs must be in key order and have each key once. Besides the key columns they may have any columns.
     """
     return _chosen(runs, others, key_names, found=True)
 
@@ -26,7 +26,7 @@ def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iter
 def rows_without_keys(
     rows: Iterator[pa.RecordBatch], others: Runs, key_names: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a run whose keys no other run has; see `rows_with_keys`."""
+    """Yield the rows of a run with keys that no other run has; see `rows_with_keys`."""
     return (batch for _, batch in _chosen([rows], others, key_names, found=False))
 
 
@@ -48,5 +48,5 @@ def _chosen(
 
 
 def _distinct(words: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The keys of several runs, ascending."""
+    """Return the keys of several runs, ascending."""
     return words[0] if len(words) == 1 else np.unique(np.concatenate(words))

@@ -1,17 +1,17 @@
 """Merging sorted runs in bounded memory.
 
-A cursor holds one batch of each run. The smallest of the last keys of these batches is the bound of a window: every row
-up to it is in memory, whatever run it is of, and no later batch can hold a key of it. So:
+A cursor has one batch of each run. The smallest of the last keys of these batches is the bound of a window: every row
+up to the bound is in memory, and no later batch of any run can have a key of the window. So:
 
     1. the keys of the batches become words (`lsm.keys`); their last rows give the bound
     2. a binary search in each batch counts its rows up to the bound, which the cursors move past
-    3. those rows, run after run from old to young, are one batch, their keys one word per row
-    4. where the older runs hold whole rows, all but the last of those of a key are dropped (`superseded`)
+    3. these rows, run after run from old to young, become one batch, with one word per key
+    4. if older runs have whole rows, only the last whole row of each key is kept (`superseded`)
     5. rows are grouped by key (`lsm.rows`) and the merge engine makes one row of each group
 
 Windows follow one another in key order, and no key is in two of them. Memory is bounded by a batch of each run. Each
-window uses up one batch or more, so a merge takes at most as many windows as there are batches. The rows of a window
-that are all of one run, and the rest of the last run that has rows, are passed on as they are.
+window uses up one batch or more, so a merge takes at most as many windows as there are batches. A window with rows of
+one run only, and the rest of the last remaining run, are passed on unchanged.
 
 Invariants: a run has each key once, in key order (else `InvalidDataError`); runs are given oldest first.
 """
@@ -48,8 +48,9 @@ _NOT_SORTED = "The rows of a sorted run are not in the order of their keys."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSpec:
-    """How rows are merged: the key columns (as files name them), `sequence.field`s (`descending`: the row with the
-    smaller is the newer), and the engine."""
+    """The rules of a merge: the key columns (by their names in files), the `sequence.field`s, and the engine.
+
+    `descending`: the row with the smaller sequence field is newer."""
 
     key_names: tuple[str, ...]
     engine: MergeEngine
@@ -59,7 +60,7 @@ class MergeSpec:
 
 
 class _Cursor:
-    """The batch of a run that is in hand, from the first row not yet merged."""
+    """The current batch of a run, from the first row that is not merged yet."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str], whole: bool = False):
         self._batches, self._key_names, self.whole = bounded(batches, key_names), key_names, whole
@@ -77,7 +78,7 @@ class _Cursor:
         return [w[self.start :] for w in flatten(self.key, columns)]
 
     def take(self, rows: int) -> pa.RecordBatch:
-        """The next rows; the cursor moves past them."""
+        """Return the next rows; the cursor moves past them."""
         assert self.batch is not None
         part = self.batch.slice(self.start, rows)
         self.start += rows
@@ -89,11 +90,11 @@ class _Cursor:
 def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, whole: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Merge runs whose batches hold key, sequence number, row kind and value columns; one row per key, in key order.
-    Batches may lack the numbers where later runs are younger, and the kinds where all rows are inserts.
+    """Merge runs of key, sequence number, row kind and value columns to one row per key, in key order.
 
-    Sequence fields, then sequence numbers decide which row of a key is newer; among equals that of the later run.
-    A run has each key once. The first runs, `whole` of them, hold whole rows: of these the last of a key counts.
+    Batches may have no numbers if later runs are always younger, and no kinds if all rows are inserts. Sequence fields,
+    then sequence numbers, then the order of runs decide which row of a key is newer. A run has each key once. The first
+    `whole` runs have whole rows: of these only the last of a key counts.
     """
     with _closed(runs):
         cursors = [_Cursor(run, spec.key_names, i < whole) for i, run in enumerate(runs)]
@@ -107,8 +108,10 @@ def merge_runs(
 def key_windows(
     runs: Sequence[Iterator[pa.RecordBatch]], key_names: Sequence[str]
 ) -> Iterator[list[tuple[int, pa.RecordBatch]]]:
-    """The rows of all runs by ranges of keys, in key order: a window has the index of each run with rows in the range,
-    and these rows; no key is in two windows. A run has each key once. Raises `InvalidDataError`."""
+    """Yield the rows of all runs by ranges of keys, in key order; no key is in two windows.
+
+    A window has the index of each run with rows in the range, and these rows. A run must have each key once. Raises
+    `InvalidDataError`."""
     with _closed(runs):
         cursors = [(i, _Cursor(run, key_names)) for i, run in enumerate(runs)]
         while cursors := [(i, c) for i, c in cursors if c.batch is not None]:
@@ -123,8 +126,9 @@ def key_windows(
 
 @contextmanager
 def _closed(runs: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[None]:
-    """Close the files of all runs in the end: where reading one fails, Arrow's reader may keep the error, and that
-    with its traceback the readers of the others."""
+    """Close the files of all runs at the end.
+
+    If reading a run fails, Arrow's reader may keep the error; its traceback keeps the other readers open."""
     try:
         yield
     finally:
@@ -134,12 +138,12 @@ def _closed(runs: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[None]:
 
 
 def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
-    """Merge the rows of one batch, later rows being newer where sequence numbers are equal."""
+    """Merge the rows of one batch; of rows with equal sequence numbers the later row is newer."""
     return spec.engine(group_by_key(batch, key, _sequence(batch, spec)), spec.drop_delete)
 
 
 def sorted_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
-    """All rows of one batch by key, older rows first."""
+    """Sort all rows of one batch by key, older rows first."""
     return batch.take(int64_array(group_by_key(batch, key, _sequence(batch, spec)).order))
 
 

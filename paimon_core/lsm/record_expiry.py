@@ -1,7 +1,7 @@
 """Record-level expiry: compactions leave out rows that are older than `record-level.expire-time`.
 
 `record-level.time-field` names the column with a row's time: INT, epoch seconds; BIGINT, epoch seconds or milliseconds;
-TIMESTAMP, taken for one in UTC. A row whose time is NULL stays. Reads show expired rows until they are compacted.
+TIMESTAMP, interpreted as UTC. A row with a NULL time stays. Reads show expired rows until they are compacted.
 Source: Paimon's page "Compaction", "Record-Level expire".
 """
 
@@ -22,13 +22,13 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True, slots=True)
 class RecordExpiry:
-    """Rows expire whose `column` is before `oldest`, in epoch seconds."""
+    """The rule of expiry: a row expires if its `column` is before `oldest`, in epoch seconds."""
 
     column: str
     oldest: int
 
     def live(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that stay; all of them where the column is not among theirs."""
+        """Return the rows that stay; all rows if they do not have the column."""
         index = rows.schema.get_field_index(self.column)
         if index < 0:
             return rows
@@ -38,13 +38,13 @@ class RecordExpiry:
 
 
 def record_expiry(options: TableOptions, now: int) -> RecordExpiry | None:
-    """What expires at `now`, in epoch seconds; None where nothing does."""
+    """Return the rule of expiry at `now`, in epoch seconds; None if rows do not expire."""
     time = options[RECORD_EXPIRE_TIME]
     return None if time is None else RecordExpiry(options[RECORD_TIME_FIELD], now - time // 1000)
 
 
 def epoch_seconds(column: pa.Array) -> NDArray[np.int64]:
-    """The times of rows, 0 for NULL; shape (rows,)."""
+    """Return the times of rows, 0 for NULL; shape (rows,)."""
     if pa.types.is_timestamp(column.type):
         return fixed_values(column, np.int64) // _PER_SECOND[column.type.unit]
     if column.type.bit_width == 32:

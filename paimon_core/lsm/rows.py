@@ -1,20 +1,20 @@
-"""Rows of a key range, in the order that merge engines see them: by key, then by age.
+"""Rows of a key range, in the order of merge engines: by key, then by age.
 
-A merge window is one batch: the rows of all runs in a range of keys, run after run, oldest run first. Nothing is moved
-to order it. Engines get `order`, a permutation of row numbers, and `last`, which marks where a key ends, and take the
-rows they keep from each column once, in the end.
+A merge window is one batch: the rows of all runs in a range of keys, run after run, oldest run first. The rows are not
+moved. Engines get `order`, a permutation of row numbers, and `last`, which marks the last row of each key. They take
+the rows that they keep from each column once, at the end.
 
-    key      3 5 7 3 5 9         two runs, behind one another, as folded words (see `lsm.keys`)
+    key      3 5 7 3 5 9         two runs, one after the other, as folded words (see `lsm.keys`)
     order    0 3 1 4 2 5         by key, and within a key from old to young
     last     F T F T T T         the newest row of each key; a group of equal keys ends here
 
-Age is the sequence number where rows have it, else the position: rows of a younger run stand behind those of an older
-one. A stable sort by key keeps positions in order, so sequence numbers are compared only where that puts two rows of
-one key the wrong way around, which `sequence.field` and concurrent writers may do, and then sorted in one call.
+Age is the sequence number if rows have it, else the position: rows of a younger run follow the rows of an older run.
+A stable sort by key keeps positions in order, and positions mostly agree with sequence numbers. Only if two rows of
+a key are in the wrong order, as with `sequence.field` and concurrent writers, the rows are sorted by key and number.
 
-Sorting dominates, so it depends on the data: a few long runs are merged by numpy's stable sort, a Timsort; mixed keys
-that span few enough bits are packed with the position into one word, and a sort of plain numbers takes a third of the
-time of an argsort.
+Sorting takes most of the time, so the method depends on the data. A few long runs are merged by numpy's stable sort, a
+Timsort. Mixed keys that span few enough bits are packed with the position into one word: a sort of plain numbers takes
+a third of the time of an argsort.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _LONG_RUN = 32  # rows
 
 @dataclass(frozen=True, slots=True)
 class KeyedRows:
-    """Rows with everything a merge needs to know of their order.
+    """Rows and their order.
 
-    `batch` holds keys, values, and where they matter sequence numbers and row kinds; `order` its row numbers, oldest
-    first within a key; `last` marks, in that order, the newest row of each key. Shapes (rows,).
+    `batch` has keys, values, and, if they matter, sequence numbers and row kinds. `order` has row numbers by key,
+    oldest first. `last` marks, in that order, the newest row of each key. Shapes (rows,).
     """
 
     batch: pa.RecordBatch
@@ -48,7 +48,7 @@ class KeyedRows:
 
 
 def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words | None) -> KeyedRows:
-    """Order rows by key, then sequence where there is one, then position; `key` and `sequence` of shape (rows,)."""
+    """Order rows by key, then sequence (if given), then position; `key` and `sequence` have shape (rows,)."""
     order, same = _ordered(key)
     if sequence is not None:
         ordered = sequence[order]
@@ -58,7 +58,7 @@ def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words | None) -> K
 
 
 def superseded(key: Words, run: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Where a row of a run of whole rows has a younger whole row of its key; runs are numbered from old to young."""
+    """Return which whole rows have a younger whole row of their key; runs are numbered from old to young."""
     positions = np.flatnonzero(whole)
     order = positions[np.lexsort((run[positions], key[positions]))]
     result = np.zeros(len(key), dtype=np.bool_)
@@ -67,24 +67,24 @@ def superseded(key: Words, run: NDArray[np.int64], whole: NDArray[np.bool_]) -> 
 
 
 def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Where the row kind takes a row away."""
+    """Return which row kinds remove a row."""
     result: NDArray[np.bool_] = (kinds == ROW_DELETE) | (kinds == ROW_UPDATE_BEFORE)
     return result
 
 
 def row_kinds(batch: pa.RecordBatch) -> NDArray[np.int8] | None:
-    """The kinds of the rows; None for rows without, all of which are inserts."""
+    """Return the kinds of the rows; None for rows without kinds, which are all inserts."""
     column = batch.schema.get_field_index(VALUE_KIND)
     return None if column < 0 else fixed_values(batch.column(column), np.int8)
 
 
 def concat_batches(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of all parts."""
+    """Return the rows of all parts."""
     return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
 
 
 def _ordered(key: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Rows by key, then position, and where a row has the key of the next one in that order, shape (rows - 1,)."""
+    """Order rows by key, then position. Also return which rows have the key of the next row, shape (rows - 1,)."""
     rows = len(key)
     bits = max(1, rows - 1).bit_length()
     is_mixed = np.count_nonzero(key[1:] < key[:-1]) * _LONG_RUN > rows  # few long runs are merged, which is faster

@@ -1,4 +1,4 @@
-"""Sorted runs: files in key order whose key ranges do not overlap, and how files of a bucket divide into them."""
+"""Sorted runs: files in key order, with key ranges that do not overlap; and the division of a bucket's files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SortedRun:
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """A file and the keys it spans, as values that compare in key order."""
+    """A file and its key range, as values that compare in key order."""
 
     low: KeyOrder
     high: KeyOrder
@@ -42,40 +42,41 @@ class KeyRange:
 
 
 def key_range(file: DataFileMeta, key_types: Sequence[DataType]) -> KeyRange:
-    """The keys that a file spans. Raises `CorruptFileError` where its metadata does not decode."""
+    """Return the key range of a file. Raises `CorruptFileError` if its metadata does not decode."""
     try:
         low, high = decode_row(key_types, file.min_key), decode_row(key_types, file.max_key)
         return KeyRange(key_order(low), key_order(high), file)
     except (ValueError, TypeError, struct.error) as e:
-        raise CorruptFileError(file.file_name, f"the key range in its metadata does not decode ({e})") from e
+        raise CorruptFileError(file.file_name, f"its key range in the metadata does not decode ({e})") from e
 
 
 def key_order(values: Iterable[Any]) -> KeyOrder:
-    """Values of a key as a tuple that compares as keys do."""
+    """Return the values of a key as a tuple that compares in key order."""
     return tuple(map(bound_order, values))
 
 
 def share_keys(ranges: Iterable[KeyRange]) -> tuple[KeyRange, KeyRange] | None:
-    """Two of the files that may hold the same keys, None where there are none."""
+    """Return two files that may contain the same keys, None if there are no such files."""
     ordered = sorted(ranges, key=lambda r: r.low)
     return next(((a, b) for a, b in pairwise(ordered) if a.high >= b.low), None)
 
 
 def age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
-    """What orders level-0 files from old to young, whatever order metadata lists them in."""
+    """Return a sort key of level-0 files from old to young, which does not depend on their order in metadata."""
     return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
 
 
 def in_key_order(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[DataFileMeta]:
-    """The files of a sorted run by the keys they begin with."""
+    """Return the files of a sorted run by their first keys."""
     return sorted(files, key=lambda f: key_range(f, key_types).low)
 
 
 def sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> list[list[SortedRun]]:
-    """Divide files into sections whose key ranges do not overlap, in key order, each in the fewest sorted runs.
+    """Divide files into sections with key ranges that do not overlap, in key order, each in the fewest sorted runs.
 
-    Rows of one key are all in one section. The runs of a section are in no order: sequence numbers decide. They do not
-    depend on the order of the files, for writers at one time may have given one number to two rows of a key.
+    All rows of a key are in one section. The runs of a section have no order: sequence numbers decide which row is
+    newer. The result does not depend on the order of `files`: concurrent writers may give two rows of a key the same
+    number, and every reader must then choose the same row.
     """
     ranges = sorted((key_range(f, key_types) for f in files), key=lambda r: (r.low, r.high, age(r.file)))
     result: list[list[KeyRange]] = []
@@ -104,11 +105,12 @@ def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
 
 
 def run_age(run: SortedRun) -> tuple[int, int]:
-    """Order runs from old to young by level before number: what was compacted was committed before what was not."""
+    """Return a sort key of runs from old to young: level before number, as compacted files are older than others."""
     return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
 
 
 def written(run: SortedRun) -> tuple[Any, ...]:
-    """Order runs from old to young by the time of writing, for tables in which the numbers of rows are the values of
-    their `sequence.field`."""
+    """Return a sort key of runs from old to young by the time of writing.
+
+    It is for tables with the values of `sequence.field` as sequence numbers."""
     return max((-f.level, f.creation_time or _LONG_AGO, *age(f)) for f in run.files)

@@ -1,9 +1,9 @@
-"""When the sorted runs of a bucket are compacted, and which: universal compaction and what options add to it. Pure.
+"""The choice of sorted runs to compact: universal compaction, and options that add to it. Pure.
 
     full-compaction.delta-commits       every write is followed by a full compaction
-    compaction.optimization-interval    a full one, where the last is longer ago
-    compaction.total-size-threshold     a full one, while the bucket is smaller
-    compaction.incremental-size-threshold  a full one, where what is not compacted yet is larger
+    compaction.optimization-interval    a full compaction, if the last one is longer ago
+    compaction.total-size-threshold     a full compaction, while the bucket is smaller
+    compaction.incremental-size-threshold  a full compaction, if the files that are not compacted yet are larger
     compaction.force-up-level-0         no file stays at level 0
 
 Source: Paimon's page "Compaction"; `lookup-compact` = gentle leaves level-0 files until there are several.
@@ -39,7 +39,7 @@ from paimon_core.options import (
 
 
 class Strategy(StrEnum):
-    """FULL: everything becomes one run. MINOR: what is due. WRITE: what is due after a write."""
+    """The kind of compaction. FULL: all runs become one. MINOR: due runs only. WRITE: due runs, after a write."""
 
     FULL = "full"
     MINOR = "minor"
@@ -53,7 +53,7 @@ def pick(
     now: datetime,
     outdated: frozenset[str] = frozenset(),
 ) -> CompactUnit | None:
-    """What to compact of a bucket's runs, given from young to old; None for nothing.
+    """Choose what to compact of a bucket's runs, given from young to old; None for nothing.
 
     `now` is a wall clock. `outdated` names files with deleted or expired rows, which a full compaction rewrites.
     """
@@ -88,32 +88,35 @@ def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
 
 
 def waits_for_compaction(options: TableOptions) -> bool:
-    """Whether readers see the rows of level 0, or their changes, only once a compaction has looked up older ones."""
+    """Return whether readers see level-0 rows, or their changes, only after a compaction looked up older rows."""
     hidden = hides_level_0(options) or options[DELETION_VECTORS]
     return hidden or options[CHANGELOG_PRODUCER] == "lookup" or options[FORCE_LOOKUP]
 
 
 def hides_level_0(options: TableOptions) -> bool:
-    """Whether batch scans of a table with a primary key skip level 0. Its rows are not compared with older ones yet:
-    deletion vectors do not mark the rows they replace, and they may not be the first ones of their keys."""
+    """Return whether batch scans of a table with a primary key skip level 0.
+
+    Its rows are not compared with older rows yet: deletion vectors do not mark the rows that they replace, and they may
+    not be the first rows of their keys."""
     if options[DELETION_VECTORS]:
         return not options[DELETION_VECTOR_MERGE_ON_READ]
     return options[MERGE_ENGINE] == "first-row"
 
 
 def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
-    """Whether a compaction of this unit brings rows of level 0 together with older rows of their keys outside of it."""
+    """Return whether a compaction of this unit must look up older rows of its level-0 keys outside of the unit."""
     return waits_for_compaction(options) and unit.output_level > 0 and any(f.level == 0 for f in unit.files)
 
 
 def holds_whole_rows(options: TableOptions) -> bool:
-    """Whether a row above level 0 includes all older rows of its key: compactions looked these up, so that merging them
-    again would count them twice."""
+    """Return whether a row above level 0 includes all older rows of its key.
+
+    Compactions looked up the older rows, so merging them again would count them twice."""
     return waits_for_compaction(options) and not newest_wins(options)
 
 
 def newest_wins(options: TableOptions) -> bool:
-    """Whether the newest row of a key replaces all older ones, whatever these hold."""
+    """Return whether the newest row of a key replaces all older rows, independent of their values."""
     return options[MERGE_ENGINE] == "deduplicate" and not options[SEQUENCE_FIELD]
 
 
@@ -126,7 +129,7 @@ def _offpeak_ratio(options: TableOptions, hour: int) -> int:
 
 
 def makes_changelog(options: TableOptions, unit: CompactUnit) -> bool:
-    """Whether a compaction of this unit writes changelog files."""
+    """Return whether a compaction of this unit writes changelog files."""
     match options[CHANGELOG_PRODUCER]:
         case "full-compaction":
             return unit.output_level == unit.max_level
@@ -137,5 +140,5 @@ def makes_changelog(options: TableOptions, unit: CompactUnit) -> bool:
 
 
 def is_published(options: TableOptions, level: int, last: int) -> bool:
-    """Whether the changelog has the rows of a level already."""
+    """Return whether the changelog already has the rows of a level."""
     return level == last if options[CHANGELOG_PRODUCER] == "full-compaction" else level > 0

@@ -87,7 +87,7 @@ class _Resolver:
     def root(self, record: Record[Any], avro: AvroType, extra: Sequence[Column]) -> tuple[Any, Convert]:
         found = [t for t in avro.branches if t.kind == "record"]
         if len(found) != 1:
-            raise UnfamiliarSchemaError(f"its schema is of type {avro}, and a record is needed")
+            raise UnfamiliarSchemaError(f"its schema is of type {avro}, and must be a record")
         plain, read = self._fields(record, found[0], (), extra)
         return self._union(avro, {found[0]: plain}), _checked(read, avro, _Place((), required=True), found) or read
 
@@ -99,7 +99,7 @@ class _Resolver:
         fields, sources = list[dict[str, Any]](), dict[str, tuple[str, Convert | None]]()
         for i, (name, part) in enumerate(zip(avro.names, avro.parts, strict=True)):
             if name in sources:
-                raise UnfamiliarSchemaError(f"column {name[:80]} is there twice")
+                raise UnfamiliarSchemaError(f"column {name[:80]} exists twice")
             if name in columns:
                 column = columns[name]
                 plain, convert = self._column(column, part, _Place((*path, name), column.required))
@@ -135,9 +135,9 @@ class _Resolver:
                 converts += [] if convert is None else [convert]
         has_null = any(t.kind == "null" for t in avro.branches)
         if not plains and (place.required or not has_null):
-            raise place.refuse(f"is of type {avro}, and {_in_words(wanted)} is needed")
+            raise place.refuse(f"is of type {avro}, and must be {_in_words(wanted)}")
         if len(plains) > 1 and (converts or not _are_alike(plains)):
-            raise place.refuse(f"is of type {avro}, which has several kinds of {_in_words(wanted)}")
+            raise place.refuse(f"is of type {avro}, with several kinds of {_in_words(wanted)}")
         convert = converts[0] if converts else None
         return self._union(avro, plains), _checked(convert, avro, place, plains)
 

@@ -74,7 +74,7 @@ def record_format(options: TableOptions) -> tuple[str, str]:
     format_name = options[MANIFEST_FORMAT]
     if format_name not in _CODECS:
         raise InvalidOptionError(
-            f"Option '{MANIFEST_FORMAT.key}' cannot be {format_name!r}. It is one of {', '.join(_CODECS)}."
+            f"Option '{MANIFEST_FORMAT.key}' cannot be {format_name!r}. Use one of {', '.join(_CODECS)}."
         )
     codec = options[MANIFEST_COMPRESSION]
     _codec(format_name, codec)
@@ -241,7 +241,7 @@ def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
         except PaimonError:
             raise
         except UnfamiliarSchemaError as e:
-            raise UnfamiliarFormError(path, f"its columns are not those of metadata ({e})") from e
+            raise UnfamiliarFormError(path, f"its columns are not the columns of metadata ({e})") from e
         except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
             raise CorruptFileError(path, f"it is not a file of {record.name} ({reason(e)})").sized(len(data)) from e
     except UnreadableFileError as error:

@@ -1,7 +1,7 @@
 """Options of tables, imported from here.
 
-`option` says what an option is and reads its value, `table` and `iceberg` list those that have an effect here,
-`support` adds those that only other engines go by, and the values that do not work. Imports nothing but errors.
+`option` defines options and parses their values. `table` and `iceberg` list the options that have an effect here.
+`support` adds the options that only other engines use, and the values that do not work. Imports only errors.
 """
 
 from paimon_core.options.iceberg import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""What an option is, how its values are read from text, and the options of one table.
+"""The class of options, the parsers of their values, and the options of one table.
 
 Values are read as Paimon reads them. Source: Paimon's configuration page, and `Options` and `ConfigOption` of its
 Java connector.
@@ -45,11 +45,11 @@ def _amount(text: str, units: Mapping[int, tuple[str, ...]], meant: str) -> int:
     return int(match[1]) * scale
 
 
-# parsers of values raise ValueError with what the value should be
+# parsers raise ValueError with a description of a valid value, which follows "it must be" in the error
 
 
 def integer(text: str) -> int:
-    """A number of 32 bits, which is what the other engines keep it in."""
+    """Parse a number of 32 bits, the size in other engines."""
     number = long_integer(text)
     if not -(2**31) <= number < 2**31:
         raise ValueError("a whole number of 32 bits")
@@ -57,7 +57,7 @@ def integer(text: str) -> int:
 
 
 def long_integer(text: str) -> int:
-    """A number of 64 bits."""
+    """Parse a number of 64 bits."""
     if not _NUMBER.fullmatch(text.strip()) or not -_LONG <= int(text) < _LONG:
         raise ValueError("a whole number")
     return int(text)
@@ -80,22 +80,22 @@ def boolean(text: str) -> bool:
 
 
 def memory_size(text: str) -> int:
-    """Bytes of `128 mb`."""
+    """Parse a size such as `128 mb` to bytes."""
     return _amount(text, _SIZE_UNITS, "a size such as '128 mb', in b, kb, mb, gb or tb")
 
 
 def duration(text: str) -> int:
-    """Milliseconds of `10 s`."""
+    """Parse a duration such as `10 s` to milliseconds."""
     return _amount(text, _DURATION_UNITS, "a duration such as '10 s', in ms, s, min, h or d")
 
 
 def names(text: str) -> tuple[str, ...]:
-    """A comma-separated list of names."""
+    """Parse a comma-separated list of names."""
     return tuple(n.strip() for n in text.split(",") if n.strip())
 
 
 def weights(text: str) -> tuple[int, ...]:
-    """`10,5` as numbers above 0."""
+    """Parse `10,5` to numbers above 0."""
     found = [part.strip() for part in text.split(",")]
     if not all(_NUMBER.fullmatch(part) and int(part) > 0 for part in found):
         raise ValueError("numbers above 0, as in '10,5'")
@@ -103,7 +103,7 @@ def weights(text: str) -> tuple[int, ...]:
 
 
 def by_level(text: str) -> Mapping[int, str]:
-    """`0:lz4,5:zstd` as values by level."""
+    """Parse `0:lz4,5:zstd` to values by level."""
     found = [part.partition(":") for part in text.split(",") if part.strip()]
     if not all(_NUMBER.fullmatch(level.strip()) and value.strip() for level, _, value in found):
         raise ValueError("levels and values, as in '0:avro,5:parquet'")
@@ -111,22 +111,22 @@ def by_level(text: str) -> Mapping[int, str]:
 
 
 def folder(text: str) -> str:
-    """A folder below another, without slashes around it: it must not lead out."""
+    """Parse the relative path of a folder, without slashes around it: it must not lead to a folder outside."""
     parts = text.strip("/").split("/")
     if any(p in ("", ".", "..") or p != p.strip() or not p.isprintable() for p in parts):
-        raise ValueError("the path of a folder below the table's")
+        raise ValueError("the path of a folder below the table's folder")
     return "/".join(parts)
 
 
 def file_prefix(text: str) -> str:
-    """What names of files begin with: it must not lead into another folder."""
+    """Parse the beginning of file names: it must not lead to another folder."""
     if "/" in text or "\\" in text or not text.isprintable():
-        raise ValueError("the beginning of a file's name, with neither slashes nor control characters")
+        raise ValueError("the beginning of a file name, without slashes and control characters")
     return text
 
 
 def share(text: str) -> float:
-    """A number from 0 to below 1."""
+    """Parse a number from 0 to below 1."""
     number = decimal_number(text)
     if not 0 <= number < 1:
         raise ValueError("a number from 0 to below 1")
@@ -134,7 +134,7 @@ def share(text: str) -> float:
 
 
 def at_least(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
-    """The same numbers, from `least` on; `meant` says what they are."""
+    """Return a parser of the same numbers from `least` on; `meant` describes a valid number."""
 
     def bounded(text: str) -> int:
         if parse(text) < least:
@@ -145,7 +145,7 @@ def at_least(parse: Callable[[str], int], least: int, meant: str) -> Callable[[s
 
 
 def one_of(*values: str) -> Callable[[str], str]:
-    """One of the values, case ignored."""
+    """Return a parser that accepts one of the values, ignoring case."""
 
     def parse(text: str) -> str:
         if text.strip().lower() not in values:
@@ -156,12 +156,12 @@ def one_of(*values: str) -> Callable[[str], str]:
 
 
 def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
-    """The same values, for an option whose default is None."""
+    """Return the same parser, for an option with the default `None`."""
     return parse
 
 
 class Change(Enum):
-    """When ALTER TABLE, or one use of a table, may give an option another value."""
+    """The time until ALTER TABLE, or one use of a table, may change the value of an option."""
 
     FREE = "always"
     ONE_WAY = "from false to true only"
@@ -171,10 +171,10 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option(Generic[_T]):
-    """One option: its key, how its value is read, its default and what it is for.
+    """One option: its key, the parser of its value, its default, and its purpose.
 
-    `aliases` are keys it had before. A value below `least` is refused where a table is given it, not where it is read.
-    An option that is not `supported` is one that only other engines go by.
+    `aliases` are former keys. CREATE and ALTER TABLE refuse a value below `least`; reading the option does not.
+    An option that is not `supported` has an effect in other engines only.
     """
 
     key: str
@@ -187,7 +187,7 @@ class Option(Generic[_T]):
     supported: bool = True
 
     def key_in(self, values: Mapping[str, str]) -> str | None:
-        """The key that gives it a value; None where none does."""
+        """Return the key in `values` that sets this option, `None` if there is none."""
         if self.key in values:
             return self.key
         return next((k for k in self.aliases if k in values), None) if self.aliases else None
@@ -203,7 +203,7 @@ class TableOptions:
         return f"TableOptions({redacted(self.values)})"
 
     def __getitem__(self, option: Option[_T]) -> _T:
-        """The value, parsed. Raises `InvalidOptionError` naming the option."""
+        """Return the parsed value. Raises `InvalidOptionError` naming the option."""
         key = option.key_in(self.values)
         if key is None:
             return option.default
@@ -212,11 +212,11 @@ class TableOptions:
             return option.parse(text)
         except ValueError as e:
             about = f" {option.doc} Default: {option.default!r}." if option.supported else ""
-            raise InvalidOptionError(f"Option {key!r} cannot be {text!r}: it is {e}.{about}") from e
+            raise InvalidOptionError(f"Option {key!r} cannot be {text!r}: it must be {e}.{about}") from e
 
     def __contains__(self, option: Option[_T]) -> bool:
         return option.key_in(self.values) is not None
 
     def merged(self, more: Mapping[str, str]) -> TableOptions:
-        """These options, overridden by `more`."""
+        """Return these options, overridden by `more`."""
         return TableOptions({**self.values, **more})

@@ -1,4 +1,4 @@
-"""Options that say which version a query reads, and how they go together: pure."""
+"""Options that choose the version a query reads, and the rules for their combinations: pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version
 MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
 CREATION = (SCAN_FILE_CREATION_TIME_MILLIS.key, SCAN_CREATION_TIME_MILLIS.key)
 INCREMENTS = ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag")
-# all that says what to read of a table
+# all options that choose what to read of a table
 SCAN_OPTIONS = (*VERSIONS, *MOMENTS, *CREATION, SCAN_MODE.key, *INCREMENTS)
-# the options that a mode goes with: one of them; those not named here go with none
+# the options that a mode can be combined with, at least one of them; other modes allow none
 _OF_MODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "from-timestamp": MOMENTS,
@@ -29,20 +29,22 @@ _OF_MODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def check_scan_mode(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` if `scan.mode` and the options beside it do not go together."""
+    """Raises `InvalidOptionError` if `scan.mode` and the other options cannot be combined."""
     mode, values = options[SCAN_MODE], options.values
     if mode == "default":
         return
     wanted = _OF_MODE.get(mode, ())
     others = [n for n in (*VERSIONS, *MOMENTS, *CREATION) if n in values and n not in wanted]
     if others:
-        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} does not go with {', '.join(map(repr, others))}.")
+        raise InvalidOptionError(
+            f"Option 'scan.mode' = {mode!r} cannot be combined with {', '.join(map(repr, others))}."
+        )
     if wanted and not any(n in values for n in wanted):
-        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))} beside it.")
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} also needs {' or '.join(map(repr, wanted))}.")
 
 
 def check_one_version(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` if more than one option says which version to read."""
+    """Raises `InvalidOptionError` if more than one option chooses the version to read."""
     given = [name for name in (*VERSIONS, *MOMENTS) if name in options.values]
     if len(given) > 1:
-        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
+        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can choose a version; remove the others.")

@@ -1,7 +1,7 @@
-"""What engines do with options: which options only other engines go by, and which values this version cannot go by.
+"""The options that only other engines use, and the values that this version does not support.
 
-`OPTIONS` is the registry of all options that Paimon's tables have, by key. A value of the wrong type is refused where
-a table is given it, also for an option without effect here: the engines that go by it would fail over it later.
+`OPTIONS` is the registry of all options of Paimon's tables, by key. CREATE and ALTER TABLE refuse a value of the wrong
+type, also for an option without effect here: otherwise the engines that use the option would fail later.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.alias
 
 
 def check_option_types(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` naming an option whose value is none of its type."""
+    """Raises `InvalidOptionError` naming an option with a value of the wrong type."""
     for key in sorted(options.values):
         option = OPTIONS.get(key) or _BY_ALIAS.get(key)
         if option is not None:
@@ -150,16 +150,16 @@ def check_option_types(options: TableOptions) -> None:
 
 
 def change_of(key: str) -> Change:
-    """When the option of that key may get another value."""
+    """Return the time until the option of a key may change."""
     return OPTIONS[key].change if key in OPTIONS else Change.FREE
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """An option of which this version goes by some values only.
+    """An option of which this version supports only some values.
 
-    These are all options of Paimon 2.0 and its next version that ask for files, or for ways to read them, that are not
-    known here. `key` may have a `*`, which is any text. `instead` says what to do about another value.
+    The list has all options of Paimon 2.0 and its next version that require files, or ways to read them, which this
+    version does not have. A `*` in `key` matches any text. `instead` is the advice for another value.
     """
 
     key: str
@@ -168,7 +168,7 @@ class Feature:
     instead: str = ""
 
     def asked_for(self, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """The options of it whose values do not work, and these."""
+        """Yield the given keys that match, with their values, if the value does not work."""
         head, star, tail = self.key.partition("*")
         keys = [k for k in options if k.startswith(head) and k.endswith(tail)] if star else [self.key]
         given = ((key, options[key].strip().lower()) for key in keys if key in options)
@@ -177,7 +177,7 @@ class Feature:
 
 _SHREDDED = "shared-shredding"
 WRITTEN_FORMATS = ("parquet", "orc", "avro", "csv", "json")  # of data files of tables with snapshots
-# what reading a table needs, writing one, and creating one
+# the features that reading a table needs, writing a table, and creating a table
 READ = (
     Feature(
         "type",
@@ -192,7 +192,7 @@ READ = (
     Feature("vector-field", ("",)),
 )
 _STAYS_BEHIND = (
-    "its Iceberg metadata would stay behind, and readers of Iceberg see old rows. Write it with Paimon's Java connector"
+    "its Iceberg metadata would not be updated, and readers of Iceberg would see old rows. Use Paimon's Java connector"
 )
 _ICEBERG_VERSION = Feature(
     "metadata.iceberg.format-version",
@@ -216,14 +216,14 @@ NEW = tuple(f for f in WRITE if f.key != "type")
 
 
 def may_be_shredded(options: TableOptions) -> bool:
-    """Whether files may have the keys of MAPs in columns of their own, which Spark's scan does not know."""
+    """Return whether files may have a column per key of a MAP, which Spark's own scan cannot read."""
     return any(k.endswith(".map.storage-layout") and v.strip().lower() == _SHREDDED for k, v in options.values.items())
 
 
 def unsupported_values(
     features: Iterable[Feature], options: Mapping[str, str], *, keyed: bool
 ) -> Iterator[tuple[str, str, str]]:
-    """The options that do not work, their values, and what to do about each."""
+    """Yield the options that do not work, their values, and the advice for each."""
     for feature in features:
         for key, value in feature.asked_for(options) if keyed or not feature.keyed_only else ():
             works = " or ".join(map(repr, feature.works)) + " works" if any(feature.works) else "tables without it work"

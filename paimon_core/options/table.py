@@ -1,7 +1,7 @@
-"""The options of tables that this version goes by, in the order of their keys.
+"""The options of tables that this version supports, in the order of their keys.
 
-Source: Paimon's configuration page and `CoreOptions`. `options.support` lists those that only other engines go by.
-Options of file formats (`parquet.*`, `csv.*` …) and of file indexes stand beside the code of these.
+Source: Paimon's configuration page and `CoreOptions`. `options.support` lists options that only other engines use.
+Options of file formats (`parquet.*`, `csv.*` …) and of file indexes are beside the code of these.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _option(
     least: float | None = None,
     change: Change = Change.FREE,
 ) -> Option[_T]:
-    """An option that `TABLE_OPTIONS` lists."""
+    """Return a new option, and add it to `TABLE_OPTIONS`."""
     option = Option(key, parse, default, doc, aliases, least, change)
     _declared.append(option)
     return option
@@ -54,36 +54,36 @@ DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 DONE_ACTIONS: tuple[str, ...] = ("success-file",)
 SEARCH_MODES = ("fast", "full", "detail")
 
-ADD_BEFORE_PARTITION = _option("add-column-before-partition", boolean, False, "New columns stand before partitions.")
+ADD_BEFORE_PARTITION = _option("add-column-before-partition", boolean, False, "Add columns before partition columns.")
 AGGREGATION_REMOVE_ON_DELETE = _option(
     "aggregation.remove-record-on-delete",
     boolean,
     False,
-    "A delete removes the row, instead of its values.",
+    "A delete removes the row, not only its values.",
     change=Change.EMPTY,
 )
 NO_NULL_TO_NOT_NULL = _option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
 BITMAP_INDEX_COMPRESSION = _option("bitmap-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
 BITMAP_INDEX_COMPRESSION_LEVEL = _option("bitmap-index.compression-level", integer, 1, "Level of zstd.")
 BITMAP_INDEX_BLOCK_SIZE = _option(
-    "bitmap-index.dictionary-block-size", memory_size, 16 * 2**10, "Bytes of a block of keys of a bitmap index."
+    "bitmap-index.dictionary-block-size", memory_size, 16 * 2**10, "Size of a bitmap index's blocks of keys."
 )
 BITMAP_INDEX_SCAN_SIZE = _option(
-    "bitmap-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Bytes of files that ranges are looked up in."
+    "bitmap-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
 )
-BLOB_AS_DESCRIPTOR = _option("blob-as-descriptor", boolean, False, "Readers see where BLOB values are, not the values.")
+BLOB_AS_DESCRIPTOR = _option("blob-as-descriptor", boolean, False, "Read descriptors of BLOB values, not the values.")
 BLOB_DESCRIPTOR_FIELD = _option(
     "blob-descriptor-field",
     names,
     NO_NAMES,
-    "BLOB columns whose descriptors are in the data files.",
+    "BLOB columns with their descriptors in the data files.",
     change=Change.EMPTY,
 )
 BLOB_FIELD = _option(
-    "blob-field", names, NO_NAMES, "Columns of binaries that are BLOB, in files of their own.", change=Change.EMPTY
+    "blob-field", names, NO_NAMES, "Binary columns that become BLOB, in separate files.", change=Change.EMPTY
 )
 BLOB_VIEW_FIELD = _option(
-    "blob-view-field", names, NO_NAMES, "BLOB columns that name values of other tables.", change=Change.EMPTY
+    "blob-view-field", names, NO_NAMES, "BLOB columns that refer to values of other tables.", change=Change.EMPTY
 )
 BLOB_TARGET_FILE_SIZE = _option(
     "blob.target-file-size", optional(memory_size), None, "Size at which .blob files roll; default: target-file-size."
@@ -94,14 +94,14 @@ BTREE_INDEX_BLOCK_SIZE = _option(
 BTREE_INDEX_COMPRESSION = _option("btree-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
 BTREE_INDEX_COMPRESSION_LEVEL = _option("btree-index.compression-level", integer, 1, "Level of zstd.")
 BTREE_INDEX_SCAN_SIZE = _option(
-    "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Bytes of files that ranges are looked up in."
+    "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
 )
-BUCKET = _option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, unaware without.")
+BUCKET = _option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, none without.")
 BUCKET_FUNCTION = _option(
     "bucket-function.type",
     one_of("default", "mod", "hive"),
     "default",
-    "How the bucket follows from the bucket key.",
+    "Function from the bucket key to the bucket.",
     change=Change.EMPTY,
 )
 BUCKET_KEY = _option(
@@ -110,24 +110,24 @@ BUCKET_KEY = _option(
 CHAIN_PARTITION_KEYS = _option(
     "chain-table.chain-partition-keys", names, NO_NAMES, "Partition columns that order chains."
 )
-CHAIN_TABLE = _option("chain-table.enabled", boolean, False, "Branches hold full partitions, and changes since.")
+CHAIN_TABLE = _option("chain-table.enabled", boolean, False, "Keep full partitions and later changes in branches.")
 CHANGELOG_FILE_COMPRESSION = _option("changelog-file.compression", str, "", "Codec of changelog files.")
 CHANGELOG_FILE_FORMAT = _option("changelog-file.format", str, "", "Format of changelog files; empty: `file.format`.")
 CHANGELOG_FILE_PREFIX = _option(
-    "changelog-file.prefix", file_prefix, "changelog-", "What changelog files' names begin with."
+    "changelog-file.prefix", file_prefix, "changelog-", "First part of the names of changelog files."
 )
 CHANGELOG_STATS_MODE = _option("changelog-file.stats-mode", str, "", "Statistics kept of changelog files.")
 CHANGELOG_PRODUCER = _option(
     "changelog-producer",
     one_of("none", "input", "full-compaction", "lookup"),
     "none",
-    "Where the changelog of a table comes from.",
+    "Source of the table's changelog.",
 )
 CHANGELOG_ROW_DEDUPLICATE = _option(
-    "changelog-producer.row-deduplicate", boolean, False, "Updates that leave a row as it was are no change."
+    "changelog-producer.row-deduplicate", boolean, False, "Ignore updates that do not change the row."
 )
 CHANGELOG_ROW_DEDUPLICATE_IGNORE = _option(
-    "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns that are not compared."
+    "changelog-producer.row-deduplicate-ignore-fields", names, NO_NAMES, "Columns to leave out of this comparison."
 )
 CHANGELOG_NUM_RETAINED_MAX = _option("changelog.num-retained.max", optional(integer), None, "Most changelogs kept.")
 CHANGELOG_NUM_RETAINED_MIN = _option("changelog.num-retained.min", optional(integer), None, "Changelogs always kept.")
@@ -147,20 +147,20 @@ CLUSTERING_STRATEGY = _option(
     "clustering.strategy",
     one_of("auto", "order", "zorder", "hilbert"),
     "auto",
-    "How those columns order rows.",
+    "Order of rows by these columns.",
     aliases=("sink.clustering.strategy",),
 )
 COMMIT_IDENTIFIER = _option(
-    "commit.identifier", optional(long_integer), None, "Number of a write that is committed once.", least=0
+    "commit.identifier", optional(long_integer), None, "Number of a write that must be committed only once.", least=0
 )
 COMMIT_MAX_RETRIES = _option(
-    "commit.max-retries", integer, 10, "How often a commit is tried again; lost races count where it is set."
+    "commit.max-retries", integer, 10, "Most retries of a commit; includes lost races if the table sets it."
 )
 COMMIT_MAX_RETRY_WAIT = _option("commit.max-retry-wait", duration, 10_000, "Longest wait before another try, ms.")
 COMMIT_MIN_RETRY_WAIT = _option("commit.min-retry-wait", duration, 10, "Shortest wait before another try, ms.")
-COMMIT_TIMEOUT = _option("commit.timeout", optional(duration), None, "How long a commit is tried again, ms.")
-COMMIT_UNSAFE_STORAGE = _option("commit.unsafe-storage", boolean, False, "Commit where losing a race goes unnoticed.")
-COMMIT_USER_PREFIX = _option("commit.user-prefix", str, "", "What generated commit users begin with.")
+COMMIT_TIMEOUT = _option("commit.timeout", optional(duration), None, "Longest time for retries of a commit, ms.")
+COMMIT_UNSAFE_STORAGE = _option("commit.unsafe-storage", boolean, False, "Commit on storages that hide lost races.")
+COMMIT_USER_PREFIX = _option("commit.user-prefix", str, "", "First part of generated commit users.")
 DELETE_RATIO = _option(
     "compaction.delete-ratio-threshold",
     decimal_number,
@@ -171,20 +171,20 @@ DELETE_RATIO = _option(
 FORCE_REWRITE = _option("compaction.force-rewrite-all-files", boolean, False, "A full compaction rewrites every file.")
 FORCE_UP_LEVEL_0 = _option("compaction.force-up-level-0", boolean, False, "Compactions take all level-0 files.")
 INCREMENTAL_SIZE_THRESHOLD = _option(
-    "compaction.incremental-size-threshold", memory_size, 0, "Bytes above the last level that merge all."
+    "compaction.incremental-size-threshold", memory_size, 0, "Bytes above the last level that start a full compaction."
 )
 MAX_SIZE_AMPLIFICATION = _option(
     "compaction.max-size-amplification-percent",
     integer,
     200,
-    "Size of younger runs to the oldest that merges all.",
+    "Size of younger runs, in percent of the oldest run, that starts a full compaction.",
     least=0,
 )
 MIN_FILE_NUM = _option(
     "compaction.min.file-num", integer, 5, "Small files of an append table worth compacting.", least=1
 )
 OFFPEAK_RATIO = _option(
-    "compaction.offpeak-ratio", integer, 0, "Percent more that a run may be larger off-peak.", least=0
+    "compaction.offpeak-ratio", integer, 0, "Further percent by which a run may be larger off-peak.", least=0
 )
 OFFPEAK_END = _option("compaction.offpeak.end.hour", integer, -1, "Hour at which the off-peak ratio ends.")
 OFFPEAK_START = _option("compaction.offpeak.start.hour", integer, -1, "Hour at which the off-peak ratio begins.")
@@ -195,22 +195,22 @@ SIZE_RATIO = _option(
     "compaction.size-ratio", integer, 1, "Percent by which a run may be larger than the younger ones.", least=0
 )
 COMPACTION_SKIP_EXPIRED = _option(
-    "compaction.skip-expired-partitions", boolean, False, "Compactions skip partitions that are to expire."
+    "compaction.skip-expired-partitions", boolean, False, "Do not compact partitions that will expire."
 )
 SMALL_FILE_RATIO = _option(
     "compaction.small-file-ratio", decimal_number, 0.7, "Share of the target size below which a file is small.", least=0
 )
-TOTAL_SIZE_THRESHOLD = _option("compaction.total-size-threshold", memory_size, 0, "Bucket size below which all merges.")
+TOTAL_SIZE_THRESHOLD = _option("compaction.total-size-threshold", memory_size, 0, "Compact smaller buckets fully.")
 CONSUMER_CHANGELOG_ONLY = _option("consumer.changelog-only", boolean, False, "Consumers keep changelogs only.")
 CONSUMER_EXPIRATION_TIME = _option(
-    "consumer.expiration-time", optional(duration), None, "Consumers idle for so long are removed, ms."
+    "consumer.expiration-time", optional(duration), None, "Remove consumers that are idle for longer, ms."
 )
-CONSUMER_ID = _option("consumer-id", str, "", "Streams keep their progress in the table under this name.")
+CONSUMER_ID = _option("consumer-id", str, "", "Name under which a stream keeps its progress in the table.")
 CONSUMER_IGNORE_PROGRESS = _option(
-    "consumer.ignore-progress", boolean, False, "Streams start as scan.mode says, not where their consumer is."
+    "consumer.ignore-progress", boolean, False, "Start streams by scan.mode, not at the consumer's progress."
 )
 CROSS_PARTITION_INDEX_TTL = _option(
-    "cross-partition-upsert.index-ttl", optional(duration), None, "Keys in files older than this count as new, ms."
+    "cross-partition-upsert.index-ttl", optional(duration), None, "Treat keys in files older than this as new, ms."
 )
 DATA_EVOLUTION = _option(
     "data-evolution.enabled", boolean, False, "Files may hold only some columns of rows.", change=Change.EMPTY
@@ -223,27 +223,27 @@ DATA_FILE_EXTERNAL_STRATEGY = _option(
     "data-file.external-paths.strategy",
     one_of("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
     "none",
-    "How one of the external paths is chosen for a file.",
+    "Choice of an external path for a file.",
 )
 DATA_FILE_EXTERNAL_WEIGHTS = _option(
-    "data-file.external-paths.weights", optional(weights), None, "How often each of them is chosen, by weight-robin."
+    "data-file.external-paths.weights", optional(weights), None, "Weights of the external paths for weight-robin."
 )
 DATA_FILE_DIRECTORY = _option(
     "data-file.path-directory", folder, "", "Folder of the table that holds the data files.", change=Change.EMPTY
 )
-DATA_FILE_PREFIX = _option("data-file.prefix", file_prefix, "data-", "What names of data files begin with.")
-DATA_FILE_THIN = _option("data-file.thin-mode", boolean, False, "Data files repeat no key columns.")
+DATA_FILE_PREFIX = _option("data-file.prefix", file_prefix, "data-", "First part of the names of data files.")
+DATA_FILE_THIN = _option("data-file.thin-mode", boolean, False, "Do not store key columns twice.")
 DELETE_PRODUCES_CHANGELOG = _option(
-    "delete.force-produce-changelog", boolean, False, "Delete each row, even where metadata would do."
+    "delete.force-produce-changelog", boolean, False, "Delete row by row, so that the changelog has each row."
 )
 DELETION_VECTOR_FILE_SIZE = _option(
-    "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Size at which files of deletion vectors roll."
+    "deletion-vector.index-file.target-size", memory_size, 2 * 2**20, "Target size of files of deletion vectors."
 )
 DELETION_VECTOR_BITMAP64 = _option("deletion-vectors.bitmap64", boolean, False, "Deletion vectors of 64 bits.")
 DELETION_VECTORS_MODIFIABLE = _option(
     "deletion-vectors.modifiable", boolean, False, "ALTER TABLE may change deletion-vectors.enabled."
 )
-DELETION_VECTORS = _option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in files of their own.")
+DELETION_VECTORS = _option("deletion-vectors.enabled", boolean, False, "Mark deleted rows in separate files.")
 DELETION_VECTOR_MERGE_ON_READ = _option(
     "deletion-vectors.merge-on-read", boolean, False, "Readers merge rows that are not compacted yet."
 )
@@ -254,7 +254,7 @@ DYNAMIC_BUCKET_ASSIGNERS = _option(
     "dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.", least=0
 )
 DYNAMIC_BUCKET_INITIAL = _option(
-    "dynamic-bucket.initial-buckets", integer, 0, "Assigners that get keys; 0: all.", least=1, change=Change.EMPTY
+    "dynamic-bucket.initial-buckets", integer, 0, "Assigners in use; 0: all.", least=1, change=Change.EMPTY
 )
 DYNAMIC_BUCKET_MAX = _option("dynamic-bucket.max-buckets", integer, -1, "Most buckets of a partition; -1: no bound.")
 DYNAMIC_BUCKET_TARGET_ROWS = _option(
@@ -264,9 +264,9 @@ END_INPUT_CHECK_PARTITION_EXPIRE = _option(
     "end-input.check-partition-expire", boolean, False, "Every batch commit expires partitions."
 )
 FILE_INDEX_THRESHOLD = _option(
-    "file-index.in-manifest-threshold", memory_size, 500, "Bytes of a file index that a manifest holds at most."
+    "file-index.in-manifest-threshold", memory_size, 500, "Largest file index that is stored in a manifest."
 )
-FILE_INDEX_READ = _option("file-index.read.enabled", boolean, True, "Leave out files and rows by file indexes.")
+FILE_INDEX_READ = _option("file-index.read.enabled", boolean, True, "Skip files and rows by file indexes.")
 FILE_BLOCK_SIZE = _option("file.block-size", memory_size, 0, "Bytes of a row group or stripe; 0: the format's default.")
 FILE_COMPRESSION = _option("file.compression", str, "zstd", "Codec of data files.")
 FILE_COMPRESSION_PER_LEVEL = _option("file.compression.per.level", by_level, NO_LEVELS, "Codec of a level's files.")
@@ -274,13 +274,13 @@ ZSTD_LEVEL = _option("file.compression.zstd-level", integer, 1, "Level of the zs
 FILE_FORMAT = _option("file.format", str.lower, "parquet", "Format of data files.")
 FILE_FORMAT_PER_LEVEL = _option("file.format.per.level", by_level, NO_LEVELS, "Format of a level's files.")
 FILE_SUFFIX_COMPRESSION = _option(
-    "file.suffix.include.compression", boolean, False, "Names of files include the codec."
+    "file.suffix.include.compression", boolean, False, "Add the codec to the names of files."
 )
 FORCE_LOOKUP = _option(
     "force-lookup", boolean, False, "Compactions take all level-0 files, as for lookup.", change=Change.EMPTY
 )
 FORMAT_TABLE_ONLY_VALUES = _option(
-    "format-table.partition-path-only-value", boolean, False, "Partition folders are called VALUE, not KEY=VALUE."
+    "format-table.partition-path-only-value", boolean, False, "Name partition folders VALUE, not KEY=VALUE."
 )
 DELTA_COMMITS = _option(
     "full-compaction.delta-commits", integer, 0, "Compact fully after each write; 0: do not.", least=0
@@ -289,14 +289,14 @@ GLOBAL_INDEX_UPDATE_ACTION = _option(
     "global-index.column-update-action",
     one_of("throw_error", "drop_partition_index", "ignore"),
     "throw_error",
-    "What an update of a column with a global index does.",
+    "What happens to a global index when its column is updated.",
 )
-GLOBAL_INDEX_ENABLED = _option("global-index.enabled", boolean, True, "Leave out files and rows by global indexes.")
-GLOBAL_INDEX_EXTERNAL_PATH = _option("global-index.external-path", optional(str), None, "Where new index files go.")
+GLOBAL_INDEX_ENABLED = _option("global-index.enabled", boolean, True, "Skip files and rows by global indexes.")
+GLOBAL_INDEX_EXTERNAL_PATH = _option("global-index.external-path", optional(str), None, "Folder for new index files.")
 GLOBAL_INDEX_SEARCH_MODE = _option(
-    "global-index.search-mode", one_of(*SEARCH_MODES), "full", "Whether queries find rows that have no index yet."
+    "global-index.search-mode", one_of(*SEARCH_MODES), "full", "How queries find rows that are not indexed yet."
 )
-GLOBAL_INDEX_THREADS = _option("global-index.thread-num", integer, 32, "Index files that are read at a time.")
+GLOBAL_INDEX_THREADS = _option("global-index.thread-num", integer, 32, "Index files to read at a time.")
 IGNORE_DELETE = _option(
     "ignore-delete",
     boolean,
@@ -307,7 +307,7 @@ IGNORE_DELETE = _option(
 )
 IGNORE_UPDATE_BEFORE = _option("ignore-update-before", boolean, False, "Drop rows of kind -U.", change=Change.ONE_WAY)
 INCREMENTAL_SCAN_MODE = _option(
-    "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto", "What is read of snapshots."
+    "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto", "What to read of snapshots."
 )
 INCREMENTAL_TAG_TO_SNAPSHOT = _option(
     "incremental-between-tag-to-snapshot",
@@ -316,14 +316,14 @@ INCREMENTAL_TAG_TO_SNAPSHOT = _option(
     "Read the snapshots between two tags, instead of comparing the tags.",
 )
 INDEX_FILE_IN_DATA_DIR = _option(
-    "index-file-in-data-file-dir", boolean, False, "Index files stand beside data files.", change=Change.EMPTY
+    "index-file-in-data-file-dir", boolean, False, "Store index files beside data files.", change=Change.EMPTY
 )
 SORT_MAX_FILES = _option(
     "local-sort.max-num-file-handles", integer, 128, "Spilled runs that a task merges at once.", least=1
 )
 LOOKUP_COMPACT = _option("lookup-compact", one_of("radical", "gentle"), "radical", "When level-0 files are looked up.")
 LOOKUP_MAX_INTERVAL = _option(
-    "lookup-compact.max-interval", integer, 0, "Level-0 files from which on `gentle` compacts.", least=0
+    "lookup-compact.max-interval", integer, 0, "Number of level-0 files at which `gentle` compacts.", least=0
 )
 LOOKUP_CACHE_RETENTION = _option(
     "lookup.cache-file-retention", duration, 3_600_000, "How long an unused copy stays, ms."
@@ -335,21 +335,21 @@ LOOKUP_WAIT = _option(
     "lookup-wait",
     boolean,
     True,
-    "Epochs of a stream wait for a compaction that shows their rows, or makes their changelog.",
+    "Streams wait for the compaction that makes an epoch's rows visible, or its changelog.",
     aliases=("changelog-producer.lookup-wait",),
 )
-MANIFEST_SORT_ENABLED = _option("manifest-sort.enabled", boolean, False, "Merged manifests are in order of partitions.")
+MANIFEST_SORT_ENABLED = _option("manifest-sort.enabled", boolean, False, "Sort merged manifests by partition.")
 MANIFEST_SORT_SIZE = _option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
 MANIFEST_SORT_FIELD = _option(
-    "manifest-sort.partition-field", str.strip, "", 'Partition column they go by; "": the first.'
+    "manifest-sort.partition-field", str.strip, "", 'Partition column to sort by; "": the first.'
 )
 MANIFEST_COMPRESSION = _option("manifest.compression", str, "zstd", "Codec of manifests.")
 MANIFEST_DELETE_DROP_STATS = _option(
-    "manifest.delete-file-drop-stats", boolean, False, "Manifests repeat no statistics of deleted files."
+    "manifest.delete-file-drop-stats", boolean, False, "Leave statistics of deleted files out of manifests."
 )
 MANIFEST_FORMAT = _option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = _option(
-    "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Bytes of small manifests that rewrite all."
+    "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Size of small manifests that rewrites all."
 )
 MANIFEST_MERGE_MIN_COUNT = _option("manifest.merge-min-count", integer, 30, "Small manifests that are merged.")
 MANIFEST_TARGET_FILE_SIZE = _option("manifest.target-file-size", memory_size, 8 * 2**20, "Size of merged manifests.")
@@ -357,12 +357,12 @@ MERGE_ENGINE = _option(
     "merge-engine",
     one_of("deduplicate", "partial-update", "aggregation", "first-row"),
     "deduplicate",
-    "How rows of one key become one.",
+    "How rows of one key are merged into one.",
     change=Change.EMPTY,
 )
-STATS_DENSE_STORE = _option("metadata.stats-dense-store", boolean, True, "Columns without statistics take no room.")
+STATS_DENSE_STORE = _option("metadata.stats-dense-store", boolean, True, "Store no empty statistics.")
 STATS_KEEP_FIRST_N = _option(
-    "metadata.stats-keep-first-n-columns", integer, -1, "Columns that statistics are kept of; -1: all."
+    "metadata.stats-keep-first-n-columns", integer, -1, "Number of columns with statistics; -1: all."
 )
 STATS_MODE = _option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
 STATS_MODE_PER_LEVEL = _option("metadata.stats-mode.per.level", by_level, NO_LEVELS, "Statistics kept at a level.")
@@ -373,7 +373,7 @@ NUM_SORTED_RUN_TRIGGER = _option(
 NUM_SORTED_RUN_STOP = _option(
     "num-sorted-run.stop-trigger", optional(integer), None, "Runs at which streams wait; default: trigger + 3.", least=1
 )
-OVERWRITE_UPGRADE = _option("overwrite-upgrade", boolean, True, "Files that replace all others count as compacted.")
+OVERWRITE_UPGRADE = _option("overwrite-upgrade", boolean, True, "Treat files that replace all others as compacted.")
 PARTIAL_UPDATE_REMOVE_ON_DELETE = _option(
     "partial-update.remove-record-on-delete", boolean, False, "A delete removes the row.", change=Change.EMPTY
 )
@@ -381,11 +381,11 @@ PARTIAL_UPDATE_REMOVE_ON_GROUP = _option(
     "partial-update.remove-record-on-sequence-group",
     names,
     NO_NAMES,
-    "Groups whose deletes remove the row.",
+    "Sequence groups with deletes that remove the row.",
     change=Change.EMPTY,
 )
 _option("partition", names, NO_NAMES, "Partition columns, at CREATE TABLE.", change=Change.NEVER)
-PARTITION_DEFAULT_NAME = _option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder of NULL and blanks.")
+PARTITION_DEFAULT_NAME = _option("partition.default-name", str, "__DEFAULT_PARTITION__", "Folder for NULL and blanks.")
 PARTITION_END_INPUT_TO_DONE = _option(
     "partition.end-input-to-done", boolean, False, "Writes mark their partitions as done."
 )
@@ -393,48 +393,46 @@ PARTITION_EXPIRATION_CHECK_INTERVAL = _option(
     "partition.expiration-check-interval", duration, 3_600_000, "How often commits expire partitions, ms."
 )
 PARTITION_EXPIRATION_MAX_NUM = _option(
-    "partition.expiration-max-num", integer, 100, "Most partitions that expire at a time."
+    "partition.expiration-max-num", integer, 100, "Most partitions to expire at a time."
 )
 PARTITION_EXPIRATION_STRATEGY = _option(
     "partition.expiration-strategy",
     one_of("values-time", "update-time"),
     "values-time",
-    "What the age of a partition is counted from.",
+    "How the age of a partition is measured.",
 )
 PARTITION_EXPIRATION_TIME = _option(
     "partition.expiration-time", optional(duration), None, "How long partitions stay, ms."
 )
 PARTITION_LEGACY_NAME = _option(
-    "partition.legacy-name", boolean, True, "DATE in folders as days, moments as ISO 8601.", change=Change.EMPTY
+    "partition.legacy-name", boolean, True, "Folders have DATE as days, timestamps in ISO 8601.", change=Change.EMPTY
 )
 PARTITION_MARK_DONE_ACTION = _option(
     "partition.mark-done-action", names, DONE_ACTIONS, "What marking a partition done does."
 )
 PARTITION_MARK_DONE_PARAMS = _option(
-    "partition.mark-done-action.http.params", optional(str), None, "What http-report sends along."
+    "partition.mark-done-action.http.params", optional(str), None, "Text that http-report sends along."
 )
-PARTITION_MARK_DONE_URL = _option("partition.mark-done-action.http.url", str, "", "Where http-report sends to.")
+PARTITION_MARK_DONE_URL = _option("partition.mark-done-action.http.url", str, "", "Address that http-report calls.")
 PARTITION_TIMESTAMP_STRICT = _option(
-    "partition.timestamp-format.strict", boolean, False, "Partitions that are no time are not written."
+    "partition.timestamp-format.strict", boolean, False, "Refuse partitions that are not a time."
 )
-PARTITION_TIMESTAMP_FORMATTER = _option("partition.timestamp-formatter", str, "", "How a partition's time is read.")
-PARTITION_TIMESTAMP_PATTERN = _option("partition.timestamp-pattern", str, "", "Values that make a partition's time.")
-_option("path", str, "", "Where the table is.", change=Change.NEVER)
+PARTITION_TIMESTAMP_FORMATTER = _option("partition.timestamp-formatter", str, "", "Format of a partition's time.")
+PARTITION_TIMESTAMP_PATTERN = _option("partition.timestamp-pattern", str, "", "Pattern that builds a partition's time.")
+_option("path", str, "", "Folder of the table.", change=Change.NEVER)
 PK_CLUSTERING_OVERRIDE = _option(
     "pk-clustering-override", boolean, False, "Files are sorted by other columns.", change=Change.EMPTY
 )
 POSTPONE_BATCH_FIXED = _option(
-    "postpone.batch-write-fixed-bucket", boolean, True, "Statements give rows their buckets at once."
+    "postpone.batch-write-fixed-bucket", boolean, True, "Batch statements assign buckets at once."
 )
 POSTPONE_BATCH_MOST = _option(
-    "postpone.batch-write-fixed-bucket.max-parallelism", integer, 2048, "Most buckets that a statement gives.", least=1
+    "postpone.batch-write-fixed-bucket.max-parallelism", integer, 2048, "Most buckets per statement.", least=1
 )
 POSTPONE_DEFAULT_BUCKETS = _option(
     "postpone.default-bucket-num", optional(integer), None, "Buckets of a new partition; default: by its rows.", least=1
 )
-POSTPONE_MERGE_ON_READ = _option(
-    "postpone.merge-on-read", boolean, False, "Readers see rows of the postponed bucket, too."
-)
+POSTPONE_MERGE_ON_READ = _option("postpone.merge-on-read", boolean, False, "Read rows of the postponed bucket, too.")
 POSTPONE_TARGET_ROWS = _option(
     "postpone.target-row-num-per-bucket", optional(long_integer), None, "Rows of a bucket of a new partition.", least=1
 )
@@ -443,22 +441,22 @@ POSTPONE_TARGET_SIZE = _option(
 )
 PRIMARY_KEY = _option("primary-key", names, NO_NAMES, "Primary key columns, at CREATE TABLE.", change=Change.NEVER)
 _option("primary-key.nullable", boolean, False, "Primary keys may be NULL.", change=Change.EMPTY)
-QUERY_AUTH = _option("query-auth.enabled", boolean, False, "Readers ask the catalog what they may see.")
-READ_ALLOW_FULL_SCAN = _option("read.allow.fullScan", boolean, True, "Read a partitioned table without a filter, too.")
+QUERY_AUTH = _option("query-auth.enabled", boolean, False, "Readers ask the catalog which rows and columns to show.")
+READ_ALLOW_FULL_SCAN = _option("read.allow.fullScan", boolean, True, "Allow queries without a filter on partitions.")
 RECORD_EXPIRE_TIME = _option("record-level.expire-time", optional(duration), None, "How long rows stay, ms.")
 RECORD_TIME_FIELD = _option("record-level.time-field", str, "", "Column with the time that a row's expiry counts from.")
 ROW_TRACKING = _option(
-    "row-tracking.enabled", boolean, False, "Rows have ids, and know what snapshot changed them.", change=Change.EMPTY
+    "row-tracking.enabled", boolean, False, "Rows have ids, and the snapshot that changed them.", change=Change.EMPTY
 )
 ROW_TRACKING_GROUP = _option(
-    "row-tracking.partition-group-on-commit", boolean, True, "New rows of a partition get ids that follow one another."
+    "row-tracking.partition-group-on-commit", boolean, True, "Give new rows of a partition consecutive ids."
 )
 ROW_KIND_FIELD = _option("rowkind.field", str, "", "Column with the row kind: +I, -U, +U or -D.", change=Change.EMPTY)
 SCALAR_INDEX_SEARCH_MODE = _option(
     "scalar-index.search-mode",
     optional(one_of(*SEARCH_MODES)),
     None,
-    "As global-index.search-mode, which it overrides.",
+    "Overrides global-index.search-mode.",
 )
 SCAN_BOUNDED_WATERMARK = _option(
     "scan.bounded.watermark", optional(long_integer), None, "Streams end before the first snapshot past it, ms."
@@ -471,15 +469,15 @@ SCAN_CREATION_TIME_MILLIS = _option(
     "Read the first snapshot committed since; without one, the files written since. Epoch milliseconds.",
 )
 SCAN_FALLBACK_BRANCH = _option(
-    "scan.fallback-branch", str.strip, "", "Branch with the partitions that the table lacks."
+    "scan.fallback-branch", str.strip, "", "Branch for partitions that the table does not have."
 )
 SCAN_DELTA_BRANCH = _option("scan.fallback-delta-branch", str.strip, "", "Chain tables: the branch of changes.")
 SCAN_SNAPSHOT_BRANCH = _option("scan.fallback-snapshot-branch", str.strip, "", "Chain tables: the full partitions.")
 SCAN_FILE_CREATION_TIME_MILLIS = _option(
     "scan.file-creation-time-millis", long_integer, 0, "Read the files written at or after these epoch milliseconds."
 )
-SCAN_IGNORE_CORRUPT = _option("scan.ignore-corrupt-files", boolean, False, "Damaged files have no more rows.")
-SCAN_IGNORE_LOST = _option("scan.ignore-lost-files", boolean, False, "Missing files have no rows.")
+SCAN_IGNORE_CORRUPT = _option("scan.ignore-corrupt-files", boolean, False, "Ignore the rest of damaged files.")
+SCAN_IGNORE_LOST = _option("scan.ignore-lost-files", boolean, False, "Ignore missing files.")
 SCAN_MODE = _option(
     "scan.mode",
     one_of(
@@ -487,9 +485,9 @@ SCAN_MODE = _option(
         *("from-creation-timestamp", "from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental"),
     ),
     "default",
-    "Which version a query reads.",
+    "Version that a query reads.",
 )
-SCAN_PRIMARY_BRANCH = _option("scan.primary-branch", str.strip, "", "Branch whose partitions come before the table's.")
+SCAN_PRIMARY_BRANCH = _option("scan.primary-branch", str.strip, "", "Branch with partitions that replace the table's.")
 SCAN_SNAPSHOT_ID = _option("scan.snapshot-id", long_integer, 0, "Read this snapshot; 0: the latest.")
 SCAN_TIMESTAMP = _option("scan.timestamp", str, "", "Read the table as of this wall clock time.")
 SCAN_TIMESTAMP_MILLIS = _option(
@@ -503,13 +501,13 @@ SEQUENCE_ORDER = _option(
     "sequence.field.sort-order",
     one_of("ascending", "descending"),
     "ascending",
-    "Which sequence field values are the newer.",
+    "Order in which sequence field values become newer.",
 )
 SNAPSHOT_ORDERING = _option(
     "sequence.snapshot-ordering",
     boolean,
     False,
-    "Of the rows of a key that of the latest snapshot is the newest.",
+    "Of the rows of a key, the row of the latest snapshot is the newest.",
     change=Change.EMPTY,
 )
 SINK_PROCESS_TIME_ZONE = _option("sink.process-time-zone", str, "", "Zone of automatic tags; default: the process's.")
@@ -517,7 +515,7 @@ SNAPSHOT_CLEAN_EMPTY_DIRS = _option(
     "snapshot.clean-empty-directories",
     boolean,
     False,
-    "Expiry deletes the folders that it empties.",
+    "Expiry deletes folders that become empty.",
     aliases=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_EXPIRE_LIMIT = _option("snapshot.expire.limit", integer, 50, "Snapshots that expire at a time.")
@@ -526,7 +524,7 @@ SNAPSHOT_NUM_RETAINED_MAX = _option("snapshot.num-retained.max", integer, 2**31 
 SNAPSHOT_NUM_RETAINED_MIN = _option("snapshot.num-retained.min", integer, 10, "Snapshots that are always kept.")
 SNAPSHOT_TIME_RETAINED = _option("snapshot.time-retained", duration, 3_600_000, "How long snapshots are kept, ms.")
 GLOBAL_INDEX_MAX_PARALLELISM = _option(
-    "sorted-index.build.max-parallelism", integer, 4096, "Most files that the rows of a range are divided among."
+    "sorted-index.build.max-parallelism", integer, 4096, "Most index files per range."
 )
 GLOBAL_INDEX_ROWS = _option("sorted-index.records-per-range", long_integer, 10_000_000, "Rows of a global index file.")
 SPLIT_OPEN_FILE_COST = _option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
@@ -534,24 +532,24 @@ SPLIT_TARGET_SIZE = _option("source.split.target-size", memory_size, 128 * 2**20
 SPILL_COMPRESSION = _option("spill-compression", one_of("zstd", "lz4", "lzo", "none"), "zstd", "Codec of spilled rows.")
 SPILL_ZSTD_LEVEL = _option("spill-compression.zstd-level", integer, 1, "Level of the zstd codec of spilled rows.")
 STREAMING_READ_APPEND_OVERWRITE = _option(
-    "streaming-read-append-overwrite", boolean, False, "As streaming-read-overwrite, of tables without keys."
+    "streaming-read-append-overwrite", boolean, False, "As streaming-read-overwrite, without a primary key."
 )
 STREAMING_READ_OVERWRITE = _option(
-    "streaming-read-overwrite", boolean, False, "Streams read what snapshots that replace rows changed."
+    "streaming-read-overwrite", boolean, False, "Streams also read snapshots that overwrite rows."
 )
 STREAMING_READ_DELAY = _option("streaming.read.snapshot.delay", optional(duration), None, "Streams read this late, ms.")
 READ_SEQUENCE_NUMBER = _option(
     "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
 )
-TAG_AUTOMATIC_COMPLETION = _option("tag.automatic-completion", boolean, False, "Make the tags of missed periods.")
+TAG_AUTOMATIC_COMPLETION = _option("tag.automatic-completion", boolean, False, "Create the tags of missed periods.")
 TAG_AUTOMATIC_CREATION = _option(
-    "tag.automatic-creation", one_of("none", "process-time", "watermark", "batch"), "none", "When commits make tags."
+    "tag.automatic-creation", one_of("none", "process-time", "watermark", "batch"), "none", "When commits create tags."
 )
 TAG_BATCH_CUSTOMIZED_NAME = _option("tag.batch.customized-name", str, "", "Name of the tag of a batch commit.")
 TAG_CREATE_SUCCESS_FILE = _option(
-    "tag.create-success-file", boolean, False, "A tag has a file tag/tag-success-file/NAME_SUCCESS."
+    "tag.create-success-file", boolean, False, "Write tag/tag-success-file/NAME_SUCCESS per tag."
 )
-TAG_CREATION_DELAY = _option("tag.creation-delay", duration, 0, "How long after a period its tag is made, ms.")
+TAG_CREATION_DELAY = _option("tag.creation-delay", duration, 0, "Wait after a period before its tag is created, ms.")
 TAG_CREATION_PERIOD = _option(
     "tag.creation-period", one_of("daily", "hourly", "two-hours"), "daily", "Period of a tag."
 )
@@ -564,37 +562,37 @@ TAG_PERIOD_FORMATTER = _option(
     "tag.period-formatter",
     one_of("with_dashes", "without_dashes", "without_dashes_and_spaces"),
     "with_dashes",
-    "How periods name tags.",
+    "Format of tag names.",
 )
 TAG_TIME_EXPIRE_ENABLED = _option("tag.time-expire-enabled", boolean, True, "Commits remove expired tags.")
 TARGET_FILE_ROW_NUM = _option(
     "target-file-row-num", long_integer, 2**63 - 1, "Rows that a data file has at most.", least=1
 )
 TARGET_FILE_SIZE = _option(
-    "target-file-size", memory_size, 0, "Size data files roll at; 0: 128 mb with keys, else 256."
+    "target-file-size", memory_size, 0, "Target size of data files; 0: 128 mb with keys, else 256."
 )
-_option("type", str, "table", "What kind of table it is.", change=Change.NEVER)
-UPSERT_KEY = _option("upsert-key", names, NO_NAMES, "INSERT INTO replaces the rows of equal values in these columns.")
+_option("type", str, "table", "Kind of table.", change=Change.NEVER)
+UPSERT_KEY = _option("upsert-key", names, NO_NAMES, "INSERT INTO replaces rows with equal values in these columns.")
 WRITE_BUFFER_SIZE = _option(
-    "write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows a task sorts at once.", least=1
+    "write-buffer-size", memory_size, 256 * 2**20, "Bytes of rows that a task sorts at once.", least=1
 )
 WRITE_BUFFER_SPILL_SIZE = _option(
     "write-buffer-spill.max-disk-size", memory_size, 2**63 - 1, "Bytes that a task may spill."
 )
-WRITE_BUFFER_SPILLABLE = _option("write-buffer-spillable", boolean, True, "A full buffer is spilled to the local disk.")
+WRITE_BUFFER_SPILLABLE = _option("write-buffer-spillable", boolean, True, "Spill full buffers to the local disk.")
 WRITE_ONLY = _option("write-only", boolean, False, "Writers do not compact.", aliases=("write.compaction-skip",))
 HIVE_PARTITION_ORDER = _option(
-    "write.hive-style-dynamic-partition.enabled", boolean, False, "INSERT … PARTITION (p) takes partition columns last."
+    "write.hive-style-dynamic-partition.enabled", boolean, False, "INSERT … PARTITION (p) has partition columns last."
 )
-MERGE_SCHEMA = _option("write.merge-schema", boolean, False, "Rows bring new columns with them.")
+MERGE_SCHEMA = _option("write.merge-schema", boolean, False, "Writes add new columns to the table.")
 MERGE_SCHEMA_EXPLICIT_CAST = _option(
-    "write.merge-schema.explicit-cast", boolean, False, "Rows also change types where information is lost."
+    "write.merge-schema.explicit-cast", boolean, False, "Writes also change types, even if that loses information."
 )
-MERGE_SCHEMA_TYPE_WIDENING = _option("write.merge-schema.type-widening", boolean, False, "Rows also widen types.")
+MERGE_SCHEMA_TYPE_WIDENING = _option("write.merge-schema.type-widening", boolean, False, "Writes also widen types.")
 STREAM_COMMIT_USER = _option("write.stream.commit-user", str, "", "Commit user of a stream; default: of its query.")
 UNKNOWN_EPOCHS = ("fail", "commit", "skip")
 STREAM_UNKNOWN_EPOCH = _option(
-    "write.stream.unknown-epoch", one_of(*UNKNOWN_EPOCHS), "fail", "Epochs that may have been committed or not."
+    "write.stream.unknown-epoch", one_of(*UNKNOWN_EPOCHS), "fail", "What to do with epochs of unknown outcome."
 )
 
 TABLE_OPTIONS = (*_declared, *ICEBERG_OPTIONS)

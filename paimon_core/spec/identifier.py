@@ -34,7 +34,9 @@ class Identifier:
         if branch is not None:
             check_name("branch", branch)
         if len(rest) > 1 or rest == [""]:
-            raise InvalidNameError(f"{name!r} is no table name: one system table stands after '$', as in t$files.")
+            raise InvalidNameError(
+                f"{name!r} is not a valid table name: write one system table after '$', as in t$files."
+            )
         return Identifier(database, table, None if branch == MAIN_BRANCH else branch, rest[0] if rest else None)
 
     @staticmethod
@@ -42,7 +44,7 @@ class Identifier:
         """From `database.table…`. Raises `InvalidNameError`."""
         database, dot, name = text.partition(".")
         if not dot:
-            raise InvalidNameError(f"{text!r} is no full table name: write it as database.table.")
+            raise InvalidNameError(f"{text!r} is not a full table name: write it as database.table.")
         return Identifier.of(database, name)
 
     @property

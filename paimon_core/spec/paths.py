@@ -39,7 +39,7 @@ MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a fil
 def check_name(kind: str, name: str) -> str:
     """`name`, where it can be a folder's name; `kind` is what the error calls it. Raises `InvalidNameError`."""
     if not name or not name.strip():
-        raise InvalidNameError(f"The {kind} name {name!r} is empty: give it a name.")
+        raise InvalidNameError(f"The {kind} name {name!r} is empty: choose a name.")
     problem = None
     if name in (".", "..") or name != name.strip():
         problem = "it is '.', '..' or has blanks around it"
@@ -235,7 +235,7 @@ def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) ->
 def _inside(folder: str, name: str) -> str:
     """A file's name as metadata gives it, where it is one: it must not lead out of its folder."""
     if not is_file_name(name):
-        raise UnfamiliarFormError(f"{folder}/{name!r}", "metadata names this file, and it is no file name")
+        raise UnfamiliarFormError(f"{folder}/{name!r}", "metadata lists this file, but its name is not a file name")
     return name
 
 

@@ -85,7 +85,7 @@ class Record(Generic[T]):
         """Raises `UnsupportedFeatureError` for columns with values that change what the others mean."""
         for name in found:
             raise UnsupportedFeatureError(
-                f"Metadata has a value in {name}, which a later version of Paimon wrote and this one does not read."
+                f"Metadata has a value in {name}, which a later version of Paimon wrote and this version cannot read."
             )
 
     def from_avro(self, node: dict[str, Any]) -> T:
@@ -100,7 +100,7 @@ class Record(Generic[T]):
     def from_json(self, node: Any) -> T:
         """The reverse of `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` on what is no such record."""
         if not isinstance(node, dict):
-            raise TypeError(f"{shortened(node)} is no object")
+            raise TypeError(f"{shortened(node)} is not an object")
         for c in self.columns:
             if c.name not in node and (c.required or (c.repeated and not c.optional)):
                 raise ValueError(f"it has no {c.name!r}")

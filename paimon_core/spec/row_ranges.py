@@ -72,7 +72,7 @@ def _range_of(group: Sequence[DataFileMeta]) -> RowRange:
     )
     parts = tuple(f for f in group if is_blob(f))
     if not whole:
-        raise UnfamiliarFormError(parts[0].file_name, "no file has the other columns of its rows")
+        raise UnfamiliarFormError(parts[0].file_name, "no data file has the other columns of its rows")
     first, count = first_row(whole[0]), whole[0].row_count
     inside = all(first <= first_row(f) and first_row(f) + f.row_count <= first + count for f in parts)
     if not inside or any((f.first_row_id, f.row_count) != (first, count) for f in whole):

@@ -93,7 +93,8 @@ class DecimalType(DataType):
     def __post_init__(self) -> None:
         if not (1 <= self.precision <= self.MAX_PRECISION and 0 <= self.scale <= self.precision):
             raise InvalidSchemaError(
-                f"DECIMAL({self.precision}, {self.scale}) is not a type: the precision is 1 to 38, the scale 0 to it."
+                f"DECIMAL({self.precision}, {self.scale}) is not a type: the precision is 1 to 38, the scale at "
+                "most the precision."
             )
 
     def sql(self) -> str:

@@ -49,7 +49,7 @@ def read_cell(line: str, body: str | None) -> Cell:
     rest = line[head.end() :]
     if _OPTION.match(rest):
         raise UsageError(
-            f"%%sql has no option {rest.split()[0]}: it takes --limit N, then name <<. A comment is -- with a blank."
+            f"%%sql has no option {rest.split()[0]}: use --limit N, then name <<. A comment is -- followed by a blank."
         )
     if body is None:
         return Cell(rest, limit, head["name"])

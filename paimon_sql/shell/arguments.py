@@ -40,10 +40,10 @@ def parser() -> argparse.ArgumentParser:
     """Of the shell; `warehouse`, `catalog`, `metastore` and `uri` are None where they are not given."""
     made = argparse.ArgumentParser(
         prog="paimon-sql",
-        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or the script on standard input.",
-        epilog="paimon-sql quickstart: a script that shows what tables can. "
-        "paimon-sql run JOB.py: any program, with Paimon's catalogs in the Spark sessions that it makes. "
-        "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: what this Spark can.",
+        description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or a script from standard input.",
+        epilog="paimon-sql quickstart: a script that shows what Paimon tables can do. "
+        "paimon-sql run JOB.py: any program, with Paimon's catalogs in the program's Spark sessions. "
+        "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: a check of this Spark.",
         allow_abbrev=False,
         formatter_class=WholeWords,
     )
@@ -55,14 +55,18 @@ def parser() -> argparse.ArgumentParser:
     add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     add("-f", "--file", metavar="FILE", action="append", default=[], help=f"{_SCRIPT}; may be repeated")
     add("-i", "--init", metavar="FILE", action="append", default=[], help="a script to run first; may be repeated")
-    add("--interactive", action="store_true", help="a prompt after -e and -f")
+    add("--interactive", action="store_true", help="open a prompt after -e and -f")
     add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")
     add("--max-rows", metavar="N", type=int, help="print N rows per result, 0: all (default: 1000; csv and json: all)")
-    add("--no-pager", action="store_true", help="at the prompt, print also what does not fit the screen")
+    add(
+        "--no-pager",
+        action="store_true",
+        help="at the prompt, print results that do not fit the screen without a pager",
+    )
     add("-S", "--silent", "--quiet", action="store_true", help="do not print the comments and statements of a script")
     add("-v", "--verbose", action="store_true", help="print the statements of -e, too")
-    add("--debug", action="store_true", help="whole stack traces, and Spark's log")
-    variable = "a variable, which statements name as ${KEY}; may be repeated"
+    add("--debug", action="store_true", help="print whole stack traces, and Spark's log")
+    variable = "a variable that statements use as ${KEY}; may be repeated"
     names = ("-d", "-D", "--define", "--hivevar")  # Hive has -d, Spark --define, and Java's users type -D
     add(*names, metavar="KEY=VALUE", action="append", default=[], type=setting, help=variable)
     add("--hiveconf", metavar="KEY=VALUE", action="append", default=[], type=setting, help="a setting of the session")
@@ -79,11 +83,13 @@ def _version(package: str) -> str:
 
 def add_catalog_options(made: argparse.ArgumentParser) -> None:
     """`warehouse`, `catalog`, `metastore` and `uri`; None where they are not given."""
-    made.add_argument("-w", "--warehouse", metavar="DIR", help="where the tables are (default: ./warehouse)")
+    made.add_argument("-w", "--warehouse", metavar="DIR", help="folder of the tables (default: ./warehouse)")
     made.add_argument("--catalog", help="name of the catalog (default: paimon)")
-    made.add_argument("--metastore", help="where the catalog keeps its tables' names (default: filesystem)")
     made.add_argument(
-        "--uri", help="where the metastore is: jdbc:postgresql://host/database, thrift://host:9083, https://host"
+        "--metastore", help="kind of the catalog: where it keeps the names of tables (default: filesystem)"
+    )
+    made.add_argument(
+        "--uri", help="address of the metastore: jdbc:postgresql://host/database, thrift://host:9083, https://host"
     )
 
 
@@ -91,7 +97,7 @@ def add_submit_options(made: argparse.ArgumentParser) -> None:
     """The options of spark-submit, and `-c`."""
     help_ = "a setting of Spark (spark.*) or, for the shell, an option of the catalog; may be repeated"
     made.add_argument("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting, help=help_)
-    group = made.add_argument_group("options of spark-submit, as it has them")
+    group = made.add_argument_group("options of spark-submit")
     for name in SUBMIT_OPTIONS:
         group.add_argument(name, metavar=name.rpartition("-")[2].upper(), help=argparse.SUPPRESS)
     group.description = " ".join(SUBMIT_OPTIONS)

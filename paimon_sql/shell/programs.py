@@ -43,7 +43,7 @@ def run_program(words: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="paimon-sql run",
-        description="Runs a program in whose Spark sessions the catalogs of Spark's settings work.",
+        description="Runs a program. Its Spark sessions can use the Paimon catalogs of Spark's settings.",
         allow_abbrev=False,
         formatter_class=WholeWords,
     )

@@ -25,13 +25,13 @@ WELCOME = "Type statements that end with ;   help; for help, \\q to leave.\n"
 HELP = """Statements run when they end with ;  and may span several lines.
 
   SHOW TABLES;                         the tables of the current database
-  DESCRIBE t;  SHOW CREATE TABLE t;    what a table looks like
+  DESCRIBE t;  SHOW CREATE TABLE t;    the columns of a table; its definition
   SELECT * FROM t$snapshots;           its snapshots; also $files, $schemas, $options, $tags, ...
   SELECT * FROM t VERSION AS OF 1;     an earlier state
   CALL sys.compact('t');               maintenance
-  EXPLAIN SELECT ...;                  how a query is executed
-  \\x                                   rows as lines of their columns, or as a table again
-  \\pager                               results that do not fit the screen whole, or by $PAGER again
+  EXPLAIN SELECT ...;                  the plan of a query
+  \\x                                   switch between a table and one line per column
+  \\pager                               switch the pager ($PAGER) for large results off and on
 
   Tab completes keywords and table names, Ctrl-C drops the line or stops the statement, Ctrl-D or \\q leaves.
 """

@@ -118,7 +118,9 @@ class Shell:
         """`SOURCE path`, as in spark-sql: the statements of another script."""
         try:
             if len(self._sources) == _SOURCE_DEPTH:
-                raise InvalidDataError(f"SOURCE {path}: {_SOURCE_DEPTH} scripts run one another already.")
+                raise InvalidDataError(
+                    f"SOURCE {path} cannot be run: scripts are nested more than {_SOURCE_DEPTH} levels deep."
+                )
             text = read_script(path)
         except (OSError, InvalidDataError) as error:
             self.report(error, f"{where}: " if where else "")

@@ -102,22 +102,32 @@ def _parser() -> argparse.ArgumentParser:
     add("--thrift", metavar="PORT", type=_port, help="HiveServer2, for beeline, PyHive, DBeaver, Superset, Tableau")
     add("--connect", metavar="PORT", type=_port, help="Spark Connect, for pyspark-client and notebooks elsewhere")
     add("--rest", metavar="PORT", type=_port, help="Paimon's REST API, for catalogs with metastore=rest; needs no Java")
-    add("--health", metavar="PORT", type=_port, help="GET /health: 200 while it serves")
-    add("--host", metavar="ADDRESS", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
-    add("--users", metavar="FILE", type=Path, help="--thrift asks for a password of this file; see --add-user")
-    add("--add-user", metavar="NAME", help="ask for a password, put it into the file of --users, and end")
-    add("--ldap", metavar="URL", help="--thrift asks an LDAP server")
-    add("--ldap-base", metavar="DN", help="where its users are")
-    add("--tls-keystore", metavar="FILE", type=Path, help=f"TLS for --thrift; its password in {KEYSTORE_PASSWORD}")
-    add("--token-file", metavar="FILE", type=Path, help="--connect asks for the token in this file")
-    add("--rest-tokens", metavar="FILE", type=Path, help="--rest asks for a token of this file; see --add-token")
-    add("--add-token", metavar="NAME", help="print a new token, put its hash into the file of --rest-tokens, and end")
-    add("--tls-certificate", metavar="FILE", type=Path, help="TLS for --rest: its certificate chain, PEM")
-    add("--tls-key", metavar="FILE", type=Path, help="and its key, PEM")
+    add("--health", metavar="PORT", type=_port, help="GET /health returns 200 while the server runs")
+    add("--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    add("--users", metavar="FILE", type=Path, help="--thrift requires a password from this file; see --add-user")
+    add("--add-user", metavar="NAME", help="ask for a password, add it to the file of --users, and end")
+    add("--ldap", metavar="URL", help="--thrift checks passwords by this LDAP server")
+    add("--ldap-base", metavar="DN", help="entry of the LDAP server that contains the users")
+    add("--tls-keystore", metavar="FILE", type=Path, help=f"TLS for --thrift; {KEYSTORE_PASSWORD} has the password")
+    add("--token-file", metavar="FILE", type=Path, help="--connect requires the token in this file")
+    add("--rest-tokens", metavar="FILE", type=Path, help="--rest requires a token from this file; see --add-token")
+    add("--add-token", metavar="NAME", help="print a new token, add its hash to the file of --rest-tokens, and end")
+    add("--tls-certificate", metavar="FILE", type=Path, help="TLS for --rest: the certificate chain, PEM")
+    add("--tls-key", metavar="FILE", type=Path, help="TLS for --rest: the key, PEM")
     add("--insecure", action="store_true", help="listen beyond this machine without passwords or TLS")
-    add("--read-only", action="store_true", help="refuse what may write; with --add-token: what that user writes")
-    add("--session-statements", metavar="N", type=_count, default=0, help="how many a session runs at the same time")
-    add("--result-rows", metavar="N", type=_count, default=0, help="refuse answers with more rows")
+    add(
+        "--read-only",
+        action="store_true",
+        help="refuse statements that may write; with --add-token: for that user only",
+    )
+    add(
+        "--session-statements",
+        metavar="N",
+        type=_count,
+        default=0,
+        help="most statements that a session runs at the same time",
+    )
+    add("--result-rows", metavar="N", type=_count, default=0, help="refuse results with more rows")
     add("--statement-timeout", metavar="SECONDS", type=_count, default=0, help="end statements that take longer")
     add(
         "--drain",
@@ -139,7 +149,7 @@ def _port(text: str) -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
 
 
@@ -185,7 +195,7 @@ def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path
 
 def _add_token(arguments: argparse.Namespace) -> int:
     if arguments.rest_tokens is None:
-        sys.stderr.write("error: --add-token needs the file: --rest-tokens FILE\n")
+        sys.stderr.write("error: --add-token needs the token file: pass --rest-tokens FILE\n")
         return 2
     token = add_token(arguments.rest_tokens, arguments.add_token, read_only=arguments.read_only)
     sys.stdout.write(f"{token}\n")
@@ -198,7 +208,7 @@ def _say(line: str) -> None:
 
 def _add_user(arguments: argparse.Namespace) -> int:
     if arguments.users is None:
-        sys.stderr.write("error: --add-user needs the file: --users FILE\n")
+        sys.stderr.write("error: --add-user needs the user file: pass --users FILE\n")
         return 2
     password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     set_password(arguments.users, arguments.add_user, password)

@@ -331,7 +331,7 @@ def test_definitions_that_cannot_be_named(place: Place) -> None:
     with pytest.raises(InvalidOptionError, match="metastore of its Iceberg metadata: Option 'uri' cannot be 'nowhere'"):
         files(place, metadata__iceberg__uri="nowhere").create_table(T, schema())
     default: Any = place.catalog()
-    with pytest.raises(UnsupportedFeatureError, match=r"in no WAREHOUSE/DATABASE\.db.*'table-location'"):
+    with pytest.raises(UnsupportedFeatureError, match=r"not in a folder WAREHOUSE/DATABASE\.db.*'table-location'"):
         default.create_table(Identifier("default", "t"), schema())
     folder = Identifier("default", "u")
     default.create_table(folder, schema(metadata__iceberg__storage_location="table-location"))

@@ -248,7 +248,7 @@ def test_who_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         wrong = catalog_of(tmp_path, server, metadata__iceberg__rest__credential="me:let them in")
         assert insert(wrong.load_table(T), [(3, "c")]) is not None
         assert "401" in caplog.text and "let them in" not in caplog.text
-        with pytest.raises(InvalidOptionError, match="metadata.iceberg.rest.credential.*Give it to the catalog"):
+        with pytest.raises(InvalidOptionError, match="metadata.iceberg.rest.credential.*Set it on the catalog"):
             catalog.create_table(U, schema(metadata__iceberg__rest__credential="me:let me in"))
 
 

@@ -136,7 +136,7 @@ def test_grants_on_a_database_and_the_catalog(place: Place, root: Any) -> None:
 def test_there_are_no_functions_where_there_are_users(root: Any) -> None:
     """Java has no privilege for them."""
     assert not isinstance(root, SupportsFunctions)
-    with pytest.raises(UnsupportedFeatureError, match="'db.f' cannot be used: its catalog keeps no functions"):
+    with pytest.raises(UnsupportedFeatureError, match="'db.f' cannot be used: its catalog does not support functions"):
         call(root, "create_function", function="db.f", inputParams="[]", returnParams="[]")
 
 

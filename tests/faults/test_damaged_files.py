@@ -149,7 +149,7 @@ def data_file(warehouse: Path, rows: list[Row]) -> Iterator[Path]:
 def test_a_data_file_of_another_table(warehouse: Path, data_file: Path, missing: str) -> None:
     """It is whole, and has not what a row of a table with keys has."""
     pq.write_table(pq.read_table(data_file).drop_columns([missing]), data_file)
-    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*it has rows without {missing}"):
+    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*it has no column {missing}, but must"):
         read(open_table(str(warehouse)))
 
 
@@ -161,7 +161,7 @@ def test_unknown_row_kinds(warehouse: Path, data_file: Path, kind: int) -> None:
     pq.write_table(table.set_column(index, table.schema.field(index), kinds), data_file)
     opened = open_table(str(warehouse))
     split = opened.plan(opened.latest_snapshot()).splits[0]
-    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*it has rows of a _VALUE_KIND"):
+    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*some of its rows have an unknown _VALUE_KIND"):
         list(read_changes(opened.store, split, ["k"], None, retracts=True))
 
 
@@ -175,7 +175,7 @@ def test_files_of_other_rows_than_metadata_says(file_format: str, more: bool, tm
     two, one = sorted(tmp_path.glob("default.db/t/bucket-*/data-*"), key=lambda p: p.stat().st_mtime_ns)
     source, target = (two, one) if more else (one, two)
     target.write_bytes(source.read_bytes())
-    with pytest.raises(CorruptFileError, match=f"{target.name} is corrupt: it has {1 + more} rows, metadata says"):
+    with pytest.raises(CorruptFileError, match=f"{target.name} is corrupt: it has {1 + more} rows, but metadata lists"):
         read(open_table(str(tmp_path)))
 
 

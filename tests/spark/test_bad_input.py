@@ -224,7 +224,7 @@ def test_the_message_for_a_name(spark: Any) -> None:
     with pytest.raises(AnalysisException, match=r"The database name 'a\$b' cannot be .*: '\$' starts the name of"):
         spark.sql("CREATE DATABASE `a$b`")
     for statement in ("CREATE TABLE `` (k INT)", "CREATE DATABASE ``"):
-        with pytest.raises(AnalysisException, match="name '' is empty: give it a name"):
+        with pytest.raises(AnalysisException, match="name '' is empty: choose a name"):
             spark.sql(statement)
 
 

@@ -84,7 +84,7 @@ def test_format_tables(session: Any) -> None:
     assert "USING paimon" in made and "PARTITIONED BY (p)" in made and "TBLPROPERTIES" not in made
     session.sql("CREATE TABLE other.db.orc LIKE paimon.db.csv USING orc")
     assert "'file.format' = 'orc'" in definition(session, "other.db.orc")
-    with pytest.raises(PySparkException, match="format table has no primary key"):
+    with pytest.raises(PySparkException, match="format table cannot have a primary key"):
         session.sql("CREATE TABLE other.db.keyed_csv LIKE paimon.db.t USING csv")
     session.sql("CREATE TABLE other.db.keyed_csv LIKE paimon.db.t (EXCLUDING CONSTRAINTS) USING csv")
     made = definition(session, "other.db.keyed_csv")

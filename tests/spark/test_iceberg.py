@@ -104,7 +104,7 @@ def test_a_table_dropped_and_made_again_is_another(spark: Any, warehouse: str) -
 @pytest.mark.parametrize(
     ("column", "options", "says"),
     [
-        ("v VARIANT", ICEBERG, "'v' is VARIANT, which Iceberg 2 has no type for; drop it"),
+        ("v VARIANT", ICEBERG, "'v' has type VARIANT, which Iceberg 2 cannot store; drop it"),
         ("v INT", f"{ICEBERG}, 'deletion-vectors.enabled' = 'true'", "deletion vectors"),
         ("v INT", f"{ICEBERG}, 'metadata.iceberg.format-version' = '3'", "format-version"),
         ("v INT", "'metadata.iceberg.storage' = 'hive-catalog'", "no metastore: set 'metadata.iceberg.uri'"),

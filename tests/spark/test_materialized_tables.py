@@ -139,7 +139,7 @@ def test_keys(orders: Any) -> None:
         ("CREATE MATERIALIZED TABLE m (k INT) FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS k", "columns of its query"),
         (
             "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = OFTEN AS SELECT 1 AS k",
-            "REFRESH_MODE is FULL or CONTINUOUS",
+            "REFRESH_MODE must be FULL or CONTINUOUS",
         ),
         ("CREATE MATERIALIZED TABLE by_day FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS k", "already exists"),
         ("CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT nothing FROM orders", "nothing"),

@@ -78,9 +78,9 @@ def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypa
         spark.sql("CALL sys.copy('i', 'k', 'id = 1')")
     assert "LocalRelation" not in str(e.value) and "__row" not in str(e.value)
     for call, wrong in (
-        ("compact('other.db.j')", "in catalog 'other', and the procedure in 'paimon'"),
+        ("compact('other.db.j')", "in catalog 'other', but the procedure was called in 'paimon'"),
         ("copy('i', 'nowhere.db.k')", "'nowhere' is none"),
-        ("create_tag('i', NULL)", "needs a value, not NULL, for tag"),
+        ("create_tag('i', NULL)", "needs a value for tag, not NULL"),
         ("migrate_database('hive', 'nowhere')", "has a database 'nowhere'"),
     ):
         with pytest.raises(PySparkException, match=wrong):

@@ -73,7 +73,7 @@ def test_it_is_only_read(spark: SparkSession, objects: Path) -> None:
         ("SELECT * FROM o VERSION AS OF 1", "no snapshots"),
         ("CALL sys.compact(table => 'o')", "no snapshots, system tables or procedures"),
         ("CALL sys.create_branch('o', 'b')", "no snapshots, system tables or procedures"),
-        ("CALL sys.refresh_object_table('t')", "default.t is no object table"),
+        ("CALL sys.refresh_object_table('t')", "default.t is not an object table"),
     ):
         with pytest.raises(PySparkException, match=re.escape(says)):
             spark.sql(statement).collect()

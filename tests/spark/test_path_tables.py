@@ -64,7 +64,7 @@ def test_changes_instead_of_rows(spark: Any, frame: Any, warehouse: str) -> None
         log = read(spark.read.option("READ.CHANGELOG", " True"))
         assert content(log) == [("+I", 1, "a", 1), ("+I", 2, "b", 2)]
         assert read(spark.read.option("read.changelog", "false")).columns == frame.columns
-        with pytest.raises(PySparkException, match="'read.changelog' cannot be 'maybe': it is true or false"):
+        with pytest.raises(PySparkException, match="'read.changelog' cannot be 'maybe': it must be true or false"):
             read(spark.read.option("read.changelog", "maybe"))
         with pytest.raises(PySparkException, match="is for tables themselves, .*is a system table"):
             read(spark.read.option("read.changelog", "true"), "$files")

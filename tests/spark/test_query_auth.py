@@ -199,5 +199,5 @@ def test_versions_before_columns_changed(office: Callable[..., Any]) -> None:
     spark.sql("ALTER TABLE whole RENAME COLUMN note TO remark")
     office(FILTER, remark=MASKS["note"])
     assert rows(spark, "SELECT max(id) FROM whole") == ["(3,)"]
-    with pytest.raises(PySparkException, match="cannot be read as it was.*'note' is none of them"):
+    with pytest.raises(PySparkException, match="cannot be read at this version.*'note' no longer exists"):
         spark.sql("SELECT id FROM whole VERSION AS OF 1").collect()

@@ -151,8 +151,8 @@ def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
             AnalysisException,
             said_by({(4, 0): "CHANGES of a table needs Spark 4.2", (4, 2): r"form has no changes"}),
         ),
-        ("SELECT * FROM paimon_incremental_query('t', 1, 1 + 1)", ParseException, r"as literals, not as expressions"),
-        ("SELECT * FROM paimon_incremental_query('t', :a, 2)", ParseException, r"as literals, not as expressions"),
+        ("SELECT * FROM paimon_incremental_query('t', 1, 1 + 1)", ParseException, r"more arguments, all literals"),
+        ("SELECT * FROM paimon_incremental_query('t', :a, 2)", ParseException, r"more arguments, all literals"),
         (
             "SELECT * FROM vector_search('t', 'v', array(1.0f), 3)",
             UnsupportedOperationException,

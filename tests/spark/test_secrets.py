@@ -73,12 +73,12 @@ def test_secrets_of_a_catalog(way: str, tmp_path: Path) -> None:
 def test_tables_have_no_secrets_of_storages(spark: Any) -> None:
     """Their schema is a file: it is refused there, and what another engine wrote there is not shown."""
     for option in ("s3.secret-key", "fs.s3a.access.key", "s3.access-key", "fs.oss.accessKeySecret", "fsspec.token"):
-        with pytest.raises(PySparkException, match=rf"{option}.*everyone reads") as caught:
+        with pytest.raises(PySparkException, match=rf"{option}.*every reader of the table can see") as caught:
             spark.sql(f"CREATE TABLE t (k INT) TBLPROPERTIES ('{option}' = 'SEEN')")
         assert "SEEN" not in str(caught.value)
     spark.sql("CREATE TABLE t (k INT) TBLPROPERTIES ('s3.endpoint' = 'http://u:SEEN@h/', 'primary-key' = 'k')")
     for change in ("SET TBLPROPERTIES ('s3.access-key' = 'SEEN')", "SET TBLPROPERTIES ('s3.secret-key' = 'SEEN')"):
-        with pytest.raises(PySparkException, match="everyone reads"):
+        with pytest.raises(PySparkException, match="every reader of the table can see"):
             spark.sql(f"ALTER TABLE t {change}")
     (path,) = Path(spark.conf.get("spark.sql.catalog.paimon.warehouse")).glob("*/t/schema/schema-0")
     schema = json.loads(path.read_bytes())

@@ -375,7 +375,7 @@ def test_errors_name_the_software_that_wrote_the_file(name: str, tmp_path: Path)
     path = tmp_path / f"data.{name}"
     path.write_bytes(of_another_kind(name))
     with pytest.raises(
-        CorruptFileError, match=f"(?s)metadata says 7; it has [0-9]+ bytes .written by {re.escape(writer)}"
+        CorruptFileError, match=f"(?s)metadata lists 7; it has [0-9]+ bytes .written by {re.escape(writer)}"
     ):
         list(FORMATS[name].read(LocalFileIO(), ReadRequest(str(path), tuple(fields(x=INT)), row_count=7)))
     with pytest.raises(UnfamiliarFormError, match=f"written by {re.escape(writer)}"):

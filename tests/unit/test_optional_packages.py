@@ -65,8 +65,8 @@ class _Refusing:
          " installed. Run: pip install 'paimon-sql[fsspec]' gcsfs"),
         ("paramiko", lambda: url_options("sftp://host/x"), "Storage sftp:// needs the package paramiko, which is not"
          " installed. Run: pip install 'paimon-sql[fsspec]' paramiko"),
-        ("adlfs", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// is not one that fsspec knows"
-         " here: Protocol not known: abfss. Run: pip install 'paimon-sql[fsspec]' adlfs"),
+        ("adlfs", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// is unknown to the installed"
+         " fsspec: Protocol not known: abfss. Run: pip install 'paimon-sql[fsspec]' adlfs"),
         ("urllib3", lambda: load_catalog({"metastore": "rest", "uri": "http://h"}), "A catalog with 'metastore' ="
          " 'rest' needs the package urllib3, which is not installed. Run: pip install 'paimon-sql[rest]'"),
         ("uvicorn", lambda: open_door({}, ServerSettings(), print).__enter__(), "paimon-sql serve --rest needs the"

@@ -1,4 +1,4 @@
-"""The codecs of Avro blocks, and how much a block may unpack to.
+"""The codecs of Avro blocks, and the most bytes that a block may decompress to.
 
 null, deflate (raw), snappy (followed by the CRC-32 of the content, big endian), zstandard, bzip2 and xz. A few hostile
 bytes can unpack to gigabytes: every codec stops at a limit before it has taken the memory.
@@ -37,21 +37,22 @@ _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed i
 
 
 class InflatedError(ValueError):
-    """Blocks that unpack to far more than honest ones do."""
+    """Blocks that decompress to far more bytes than honest blocks do."""
 
     def __init__(self) -> None:
-        super().__init__("it unpacks to far more bytes than files of its size hold")
+        super().__init__("it decompresses to far more bytes than a file of its size can hold")
 
 
 def most_content(packed: int, records: int | None = None) -> int:
-    """The most bytes that `packed` bytes may unpack to: more than in honest files, and at most a gigabyte. Where the
-    number of records of metadata is known, they take a megabyte each at most, on average."""
+    """Return the most bytes that `packed` bytes may decompress to: more than in honest files, at most a gigabyte.
+
+    If the number of records of a metadata file is known, allow a megabyte per record on average."""
     most = min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
     return most if records is None else min(most, _ANY_CONTENT + _MOST_OF_RECORD * records)
 
 
 def compress(codec: str, level: int, content: bytes) -> bytes:
-    """A block's content as files have it; `level` is that of zstandard."""
+    """Compress the content of a block; `level` is the level of zstandard."""
     match codec:
         case "deflate":
             packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
@@ -59,7 +60,7 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
         case "snappy":
             return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
         case "zstandard":
-            # a frame without a checksum may unpack to other bytes where one of it was changed
+            # without a checksum, a frame with a changed byte may decompress to wrong bytes
             wanted: dict[int, int] = {
                 zstd.CompressionParameter.compression_level: level,
                 zstd.CompressionParameter.checksum_flag: 1,
@@ -73,8 +74,9 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
 
 
 def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
-    """The reverse of `compress`. Raises `ValueError` for bytes of no such codec, `InflatedError` for more than
-    `most`; no more than that are unpacked."""
+    """Reverse `compress`, and stop after `most` bytes.
+
+    Raises `InflatedError` for more than `most` bytes, `ValueError` for bytes that the codec cannot decompress."""
     with _unpacking(codec):
         content = _unpacked(codec, packed, most)
     if len(content) > most:
@@ -83,7 +85,7 @@ def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
 
 
 def decompress_frames(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
-    """The content of zstandard frames that follow each other, `most` bytes, and `spare` zeros behind it.
+    """Return the content of consecutive zstandard frames, at most `most` bytes, followed by `spare` zeros.
 
     Raises as `decompress`."""
     with _unpacking("zstandard"):
@@ -95,7 +97,7 @@ def _unpacking(codec: str) -> Iterator[None]:
     try:
         yield
     except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
-        raise ValueError(f"a block is no {codec} data ({e})") from e
+        raise ValueError(f"a block does not decompress by codec {codec} ({e})") from e
 
 
 def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
@@ -114,7 +116,7 @@ def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
 
 
 def _zstandard_content(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
-    """The content of all frames; `spare` zeros behind it."""
+    """Return the content of all frames, followed by `spare` zeros."""
     room, size = np.empty(_ZSTANDARD_RATIO * len(packed) + _ZSTANDARD_STEP, dtype=np.uint8), 0
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
         while more := stream.readinto(room.data[size : size + _ZSTANDARD_STEP]):
@@ -133,5 +135,5 @@ def _unpacked_snappy(packed: bytes, most: int) -> bytes:
         raise ValueError("a block of snappy data claims an impossible size")
     content = bytes(pa.decompress(packed[:-4], size, "snappy", asbytes=True))
     if packed[-4:] != struct.pack(">I", zlib.crc32(content)):
-        raise ValueError("a block has another checksum than its content")
+        raise ValueError("the checksum of a block does not match its content")
     return content

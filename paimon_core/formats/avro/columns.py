@@ -80,7 +80,7 @@ def to_plain(column: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def plain_type(data_type: DataType, avro: AvroType) -> pa.DataType:
-    """The Arrow type of values of a Paimon type, decoded by an Avro type.
+    """Return the Arrow type of values of a Paimon type that are decoded by an Avro type.
 
     Raises `UnfamiliarSchemaError` if the Avro type does not resolve to the Paimon type."""
     avro, pair = stored_type(data_type, avro), map_types(data_type)
@@ -109,14 +109,14 @@ def plain_fields(fields: Sequence[DataField], avro: AvroType) -> pa.StructType:
 
 
 def stored_type(data_type: DataType, avro: AvroType) -> AvroType:
-    """The one type of the values that are not NULL; for a union of numbers, or of texts, a type that holds all of them.
+    """Return the type of the values that are not NULL; for a union of numbers, or of texts, a type for all of them.
 
     Raises `UnfamiliarSchemaError` if it does not resolve to the Paimon type."""
     others = [t for t in avro.branches if t.kind != "null"]
     kinds = {t.kind for t in others}
     strange = _STRANGE.get(data_type.kind, frozenset())
     if not kinds <= _STORED_AS.get(data_type.kind, frozenset()) or any(t.logical in strange for t in others):
-        raise UnfamiliarSchemaError(f"it is stored as {avro}, which is not read as {data_type.sql()}")
+        raise UnfamiliarSchemaError(f"it is stored as {avro}, which cannot be read as {data_type.sql()}")
     if len(others) == 1:
         return others[0]
     if not others:
@@ -125,7 +125,7 @@ def stored_type(data_type: DataType, avro: AvroType) -> AvroType:
         return AvroType("double" if kinds & {"float", "double"} else "long")
     if kinds <= _TEXTS:
         return AvroType("bytes")
-    raise UnfamiliarSchemaError(f"it is stored as {avro}, which is several types")
+    raise UnfamiliarSchemaError(f"it is stored as {avro}, a union of several types")
 
 
 def _plain_atomic(data_type: DataType, avro: AvroType) -> pa.DataType:
@@ -143,7 +143,7 @@ def _plain_atomic(data_type: DataType, avro: AvroType) -> pa.DataType:
 
 
 def from_plain(column: pa.Array, data_type: DataType, avro: AvroType, target: pa.DataType) -> pa.Array:
-    """The column that plain values of `plain_type` stand for. Raises `pa.ArrowInvalid` for what is out of range."""
+    """Return the column of plain values of `plain_type`. Raises `pa.ArrowInvalid` for values out of range."""
     avro, pair = stored_type(data_type, avro), map_types(data_type)
     nulls = column.is_null() if column.null_count else None
     if avro.kind == "null":
@@ -167,7 +167,7 @@ def from_plain(column: pa.Array, data_type: DataType, avro: AvroType, target: pa
 def row_from_plain(
     column: pa.StructArray, data_type: RowType, avro: AvroType, target: pa.StructType, nulls: pa.Array | None = None
 ) -> pa.StructArray:
-    """As `from_plain`, of records; a field that they lack is NULL."""
+    """Do as `from_plain` for records; fields that the records do not have are NULL."""
     indices, children = record_indices(avro), []
     for field, arrow in zip(data_type.fields, target, strict=True):
         if field.name in indices:
@@ -182,7 +182,7 @@ def row_from_plain(
 
 
 def record_indices(avro: AvroType) -> dict[str, tuple[int, AvroType]]:
-    """Index and Avro type of the fields of a record by name."""
+    """Return the index and Avro type of each field of a record, by name."""
     return {name: (i, part) for i, (name, part) in enumerate(zip(avro.names, avro.parts, strict=True))}
 
 
@@ -194,7 +194,7 @@ def struct_of(children: Sequence[pa.Array], rows: int, nulls: pa.Array | None = 
 
 
 def _list_like(column: pa.Array, values: pa.Array) -> pa.ListArray:
-    offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask
+    offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # Arrow accepts no mask with the offsets of a slice
     return pa.ListArray.from_arrays(offsets, values, mask=column.is_null() if column.null_count else None)
 
 
@@ -205,17 +205,17 @@ def _entry(avro: AvroType) -> tuple[AvroType, AvroType]:
     pair = avro.parts[0].branches if avro.kind == "array" else ()
     records = [t for t in pair if t.kind == "record"]
     if len(records) != 1 or len(records[0].parts) != _PAIR:
-        raise UnfamiliarSchemaError(f"it is stored as {avro}, the entries of which are not pairs")
+        raise UnfamiliarSchemaError(f"it is stored as {avro}, with entries that are not pairs")
     return records[0].parts[0], records[0].parts[1]
 
 
 def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Values of the type that a file has as values of the type that is wanted, by the promotions of Avro."""
+    """Cast values of the file's type to the wanted type, by Avro's promotions."""
     if column.type.equals(target):
         return column
     if pa.types.is_timestamp(column.type) and DIGITS[column.type.unit] > DIGITS[target.unit]:
         column = pc.floor_temporal(column, unit=_UNIT_NAMES[target.unit])
-    # a promoted number may lose its last digits, and a time the digits that the column does not have
+    # a promoted number may lose its last digits, and a time the digits that the column's type does not have
     safe = not pa.types.is_floating(target) and not pa.types.is_time(target)
     try:
         return column.cast(target, safe=safe)
@@ -224,7 +224,7 @@ def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _decimals(column: pa.Array, avro: AvroType, target: pa.DataType) -> pa.Array:
-    """Decimals of the scale in the file's schema, if it has one, as decimals of the scale that is wanted."""
+    """Convert decimals from the scale in the file's schema, if the schema has one, to the wanted scale."""
     scale = avro.digits[1] if avro.logical == "decimal" and avro.digits else target.scale
     if scale == target.scale:
         return _scaled_decimals(column, target)
@@ -249,7 +249,7 @@ def _scaled_decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
 def _unscaled_bytes(column: pa.Array) -> pa.Array:
     big = fixed_values(column, _DECIMAL)[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    # a leading byte is superfluous where it repeats the sign that the next byte shows as well
+    # a leading byte is superfluous if it only repeats the sign that the next byte also shows
     idle = (big[:, :-1] == sign) & ((big[:, 1:] & 0x80) == (sign & 0x80))
     leading = np.cumprod(idle, axis=1).sum(axis=1)
     content = np.ascontiguousarray(big[np.arange(_DECIMAL_BYTES) >= leading[:, None]])

@@ -1,12 +1,12 @@
-"""Avro object container files as blocks of bytes: the only reader and the only writer of them.
+"""Avro object container files as blocks of bytes: their only reader and their only writer.
 
     b"Obj\\x01"
     metadata      map of string to bytes: `avro.schema` (JSON), `avro.codec`
     sync          16 bytes
     block*        count of records (varint), size in bytes (varint), compressed records, sync
 
-Varints are zigzag-coded. What a block's records are is for others: `records` decodes them one by one, `field_offsets`
-finds the fields of all of them at once. Source: Avro specification, "Object Container Files".
+Varints are zigzag-coded. Other modules decode the records of a block: `records` one by one, `field_offsets` the fields
+of all records at once. Source: Avro specification, "Object Container Files".
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ SYNC_SIZE = 16
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
 _FEW_RECORDS = 2**12
-SHORT_SCHEMA = 2**14  # bytes of schemas that are kept: metadata files have few
-_READ_STEP = 2**24  # some sources allocate what is asked for, whether it is there or not
+SHORT_SCHEMA = 2**14  # bytes of schemas that are cached: metadata files have few
+_READ_STEP = 2**24  # some sources allocate the requested bytes even if the file is shorter
 
 
 class Source(Protocol):
-    """What a container is read from: bytes in order."""
+    """A source of a container's bytes, in order."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
 
 class ContainerReader:
-    """The blocks of a container. Raises `ValueError` where the bytes are no container or it has no Avro schema.
+    """The blocks of a container. Raises `ValueError` for bytes that are not a container with an Avro schema.
 
-    Several records of a data file may have the same name: `type` is what the schema stands for, without names."""
+    Several records of a data file may have the same name, so `type` is the schema with names resolved."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -63,7 +63,7 @@ class ContainerReader:
         self.codec = metadata.get("avro.codec", b"null").decode()
         self.about = {k: v for k, v in metadata.items() if not k.startswith("avro.")}
         if self.codec not in CODECS:
-            raise ValueError(f"codec {self.codec!r} is none of {', '.join(CODECS)}")
+            raise ValueError(f"its codec {self.codec!r} is not one of {', '.join(CODECS)}")
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -72,7 +72,7 @@ class ContainerReader:
             yield count, decompress(self.codec, packed)
 
     def bounded(self) -> Iterator[tuple[int, bytes]]:
-        """As iterating does, for metadata: all blocks together are no larger than `most_content` of their bytes."""
+        """Iterate over the blocks of a metadata file: together they are at most `most_content` of their bytes."""
         blocks = self._named_packed()
         room = most_content(sum(len(packed) for _, packed in blocks), sum(count for count, _ in blocks))
         for count, packed in blocks:
@@ -81,8 +81,8 @@ class ContainerReader:
             yield count, content
 
     def content(self, spare: int) -> tuple[int, NDArray[np.uint8]]:
-        """Record count and content of all blocks together, bounded, and `spare` zeros behind it."""
-        if self.codec == "zstandard":  # frames behind each other are zstandard data as well: one call for all
+        """Return the record count and the content of all blocks together, bounded, followed by `spare` zeros."""
+        if self.codec == "zstandard":  # consecutive frames are valid zstandard data: one call for all
             blocks = self._named_packed()
             packed = b"".join(packed for _, packed in blocks)
             total = sum(count for count, _ in blocks)
@@ -95,7 +95,7 @@ class ContainerReader:
         return total, np.frombuffer(content, dtype=np.uint8)
 
     def _named_packed(self) -> list[tuple[int, bytes]]:
-        """The blocks of metadata, where each record names a file: names shrink to no less than a byte."""
+        """Return the blocks of a metadata file. Each record has a file name, which takes at least a compressed byte."""
         blocks = list(self._packed())
         records, size = sum(count for count, _ in blocks), sum(len(packed) for _, packed in blocks)
         if records > size + _FEW_RECORDS:
@@ -114,7 +114,7 @@ class ContainerReader:
 
 
 class ContainerWriter:
-    """Writes a container to a sink; `about` is what else its header says."""
+    """Writes a container to a sink; `about` is further metadata for the header."""
 
     def __init__(
         self, sink: Any, schema: Any, codec: str, level: int, about: Mapping[str, bytes] | None = None
@@ -132,12 +132,12 @@ class ContainerWriter:
 
 
 def block_header(count: int, size: int) -> bytes:
-    """What stands before the packed bytes of a block."""
+    """Return the bytes before the compressed bytes of a block."""
     return encode_varint(zigzag(count)) + encode_varint(zigzag(size))
 
 
 def recoded(data: bytes, codec: str) -> bytes:
-    """The container with its blocks, bounded, in another codec. Raises `ValueError` for bytes that are no container."""
+    """Return the container with its blocks, bounded, in another codec. Raises `ValueError` for other bytes."""
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
@@ -148,7 +148,7 @@ def recoded(data: bytes, codec: str) -> bytes:
 
 
 def _read_schema(text: bytes) -> tuple[Any, AvroType]:
-    """The schema, which is not to be changed, and the type that it is."""
+    """Return the schema, which callers must not change because it is cached, and its type."""
     return (_parsed_schema if len(text) <= SHORT_SCHEMA else _parsed_schema.__wrapped__)(text)
 
 
@@ -183,7 +183,7 @@ def _read_bytes(source: Source, most: int) -> bytes:
 
 
 def _read_number(source: Source, first: bytes = b"") -> int:
-    """The next number; `first` is its first byte where that was read already."""
+    """Read the next number; `first` is its first byte if the caller has read it already."""
     coded = first or source.read(1)
     while coded[-1:] >= b"\x80" and len(coded) < MOST_BYTES and (byte := source.read(1)):
         coded += byte

@@ -27,7 +27,7 @@ from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError, plain_s
 from paimon_core.spec.types import DataField, RowType
 
 _CODECS = {"zstd": "zstandard", "none": "null"} | {c: c for c in CODECS}
-_CODEC = Option("avro.codec", str, "", "Codec of Avro files, before `file.compression`.")
+_CODEC = Option("avro.codec", str, "", "Codec of Avro files; overrides `file.compression`.")
 _BLOCK_BYTES = 256 * 1024
 _BATCH_BYTES = 2**26  # coded, of the rows of a batch
 
@@ -99,19 +99,20 @@ def _schema_errors(path: str) -> Iterator[None]:
 
 
 class _BlockDecoder:
-    """Decodes blocks of one file; `sources` are the columns of the file that answer the request."""
+    """Decodes blocks of one file; `sources` are the file's columns for the fields of the request."""
 
     def __init__(self, avro: AvroType, request: ReadRequest) -> None:
         found = [t for t in avro.branches if t.kind == "record"]  # Java makes a union of record and null
         if len(found) != 1:
-            raise UnfamiliarSchemaError(f"its schema is of type {avro}, and a record is needed")
+            raise UnfamiliarSchemaError(f"its schema is of type {avro}, and must be a record")
         (record,) = found
         names = set(record.names)
         if len(names) < len(record.names):
-            raise UnfamiliarSchemaError("it has several columns of one name")
+            raise UnfamiliarSchemaError("several of its columns have the same name")
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
-        fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])  # rows of none are not counted
+        # without any column, rows would not be counted
+        fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])
         self._avro, self._row = record, RowType(fields=fields)
         self._codec = RecordCodec(plain_schema(avro))
         self._plain, self._arrow = plain_fields(fields, record), pa.struct(list(arrow_schema(fields)))

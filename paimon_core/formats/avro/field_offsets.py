@@ -1,25 +1,25 @@
-"""Where the fields of coded Avro records begin, found for all records at once.
+"""The offsets of the fields of coded Avro records, found for all records at once.
 
-Problem: a manifest is one block of bytes after another, each full of records, and a record has neither a length nor a
-mark: it ends where its last field does, and each field has to be passed to find the next. Decoding record by record
-costs a few microseconds of Python for each field, although a plan looks at a handful of columns.
+Problem: a manifest is a sequence of blocks full of records. A record has neither a length nor a mark: it ends where its
+last field does, and a reader must pass each field to find the next. Decoding record by record costs a few microseconds
+of Python for each field, although a plan needs only a handful of columns.
 
-Representation: the content of all blocks stands in one buffer, `PADDING` zeros behind it. A column is the array of the
-offsets at which its values begin, one for each record, `NULL` (-1) where the union says null. Nothing is decoded
-until a column is asked for; then `Coded` reads numbers, lengths and bytes at all of its offsets in a few numpy calls.
+Representation: one buffer has the content of all blocks, followed by `PADDING` zeros. A column is an array with the
+offset of each record's value, or `NULL` (-1) if the union is null. Values are decoded only on request: `Coded` reads
+numbers, lengths and bytes at all offsets in a few numpy calls.
 
-How records are found: nobody knows where the second record begins before the first has been passed, so they cannot be
-passed side by side. Instead every offset that could begin a record (the caller knows what its first bytes are like) is
-taken as a beginning, and all of these candidates are followed field by field in step, whatever lies there. This gives
-each an end. The records are the candidates that are reached from offset 0 by going from end to beginning; `_reached`
-finds them by doubling the steps. False candidates are few, and are dropped with what was found for them.
+How records are found: the second record begins where the first one ends, so records cannot simply be passed side by
+side. Instead, every offset at which a record could begin is a candidate; the caller knows what its first bytes look
+like. All candidates are followed field by field in step, whatever lies there, and this gives each an end. The records
+are the candidates that are reached from offset 0 by going from end to beginning; `_reached` finds them by doubling the
+steps. False candidates are few, and are dropped.
 
-Invariants: offsets stay within the content, `sound` says which candidates still make sense, and a candidate that does
-not ends at -1, so that nothing is reached through it. The records must cover the content exactly and be as many as the
-blocks say. Whatever is legal Avro but hardly ever seen (a column of several types, arrays of several blocks) raises
-`UnusualError`, and the caller decodes record by record: this module may give up, but not give other values.
+Invariants: offsets stay within the content. `sound` marks the candidates that may still be records; the others end at
+-1, so that no record is reached through them. The records must cover the content exactly, and their number must be the
+number that the blocks announce. Rare but legal Avro (a column of several types, arrays of several blocks) raises
+`UnusualError`, and the caller decodes record by record. This module may give up, but must never return other values.
 
-Types: those of plain schemas (`manifests.avro_resolution`). A column that is read is a record, a number (int, long:
+Types: plain schemas (`manifests.avro_resolution`). A column that is read is a record, a number (int, long:
 zigzag-coded varints, seven bits per byte), bytes or a string (length, content), an array, or a union of one of these
 with null. A field that is skipped may have any type. Source: Avro specification, "Binary Encoding".
 """
@@ -38,24 +38,24 @@ from paimon_core.arrow.columns import int64_array
 
 Offsets = NDArray[np.int64] | NDArray[np.int32]
 Path = tuple[str, ...]
-END = "]"  # behind the path of an array: where it ends
-NULL = -1  # as an offset: the last byte, which is one of the zeros behind the content
+END = "]"  # after the path of an array: the offset of its end
+NULL = -1  # as an offset: the last byte, which is one of the zeros after the content
 PADDING = 16
 _LONGEST_ARRAY = 2**16
-_STEP = 2**21  # bytes of content whose records are followed together: what stays in a processor's cache
+_STEP = 2**21  # bytes of content to follow at once: they stay in a processor's cache
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
-_MOST_BRANCHES = 64  # which one byte names
+_MOST_BRANCHES = 64  # one byte holds the index of a branch
 _SEVEN, _ONE = np.uint64(7), np.uint64(1)
 
 
 class UnusualError(Exception):
-    """The records may be legal, but cannot be followed in step: they have to be decoded one by one."""
+    """The records may be legal, but cannot be followed in step: the caller must decode them one by one."""
 
 
 class Coded:
-    """Coded records: bytes, read at many offsets at once. `PADDING` zeros stand behind them."""
+    """Coded records: bytes, followed by `PADDING` zeros, which are read at many offsets at once."""
 
     def __init__(self, content: NDArray[np.uint8]) -> None:
         self.size, self.bytes = len(content) - PADDING, content
@@ -63,7 +63,7 @@ class Coded:
         self.words = np.ndarray((self.size + PADDING - 8,), dtype="<u8", buffer=content.data, strides=(1,))
 
     def numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
-        """The numbers that begin at the offsets, and where each ends."""
+        """Return the numbers at the offsets, and the offset after each."""
         first = self.bytes[offsets]
         if not (first >= 0x80).any():
             small = first.astype(np.int64)
@@ -75,14 +75,14 @@ class Coded:
         return _zigzag(_packed(words & _LOW_BYTES[lengths])), offsets + lengths
 
     def behind_numbers(self, offsets: Offsets) -> Offsets:
-        """Where the numbers end that begin at the offsets."""
+        """Return the offsets after the numbers that begin at the offsets."""
         if not (self.bytes[offsets] >= 0x80).any():
             return offsets + 1
         lengths = _number_lengths(self.words[offsets])
         return offsets + lengths if lengths.all() else self._long_numbers(offsets)[1]
 
     def _long_numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
-        """As `numbers`, of up to ten bytes each; what is longer ends behind the content."""
+        """Do as `numbers` for numbers of up to ten bytes; longer ones end after the content."""
         value, going, ends = (
             np.zeros(len(offsets), dtype=np.uint64),
             np.ones(len(offsets), dtype=np.bool_),
@@ -96,12 +96,12 @@ class Coded:
         return _zigzag(value), np.where(going, self.size + 1, ends)
 
     def slices(self, offsets: Offsets) -> tuple[Offsets, NDArray[np.int64]]:
-        """Beginnings and lengths of the bytes or strings at the offsets."""
+        """Return the beginnings and lengths of the bytes or strings at the offsets."""
         lengths, starts = self.numbers(offsets)
         return starts, lengths
 
     def binary(self, starts: Offsets, lengths: NDArray[np.int64]) -> pa.Array:
-        """An Arrow column of parts of the content, which ascend and do not overlap."""
+        """Return an Arrow column of parts of the content. The parts must ascend and not overlap."""
         offsets = np.empty(2 * len(starts) + 1, dtype=np.int32)
         offsets[:-1:2], offsets[1::2] = starts, starts + lengths
         offsets[-1] = offsets[-2] if len(starts) else 0
@@ -112,9 +112,10 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class RecordOffsets:
-    """Where records begin and end, and their fields: `fields` has by path the beginning of each value, behind the
-    branch of its union, `NULL` where there is none, and no path where all records have none, or of fields that are
-    skipped; shapes (records,)."""
+    """The beginnings and ends of records, and of their fields; arrays have shape (records,).
+
+    `fields` has the beginning of each value by path, after the branch of its union, and `NULL` for NULL. Paths of
+    skipped fields, and of fields without any value, are missing."""
 
     coded: Coded
     starts: Offsets
@@ -125,10 +126,10 @@ class RecordOffsets:
 def find_records(
     avro: Any, coded: Coded, count: int, candidates: Callable[[Coded, int, int], Offsets]
 ) -> RecordOffsets:
-    """Find the `count` records of a plain schema. `candidates` gives the offsets in a range that may begin a record,
-    ascending.
+    """Find the `count` records of a plain schema. `candidates` returns the ascending offsets in a range at which a
+    record may begin.
 
-    Raises `UnusualError` where these are not exactly the content.
+    Raises `UnusualError` if the records found do not cover the content exactly.
     """
     if coded.size >= 2**31:
         raise UnusualError
@@ -145,7 +146,7 @@ def find_records(
 
 
 def _follow(avro: Any, coded: Coded, starts: Offsets) -> RecordOffsets:
-    """The candidates that begin at offsets, whatever lies there; the end of one that cannot be a record is -1."""
+    """Follow the candidates at the offsets, whatever lies there; a candidate that cannot be a record ends at -1."""
     found: dict[Path, Offsets] = {}
     sound = np.ones(len(starts), dtype=np.bool_)
     ends, sound = _Steps(coded, found).after(avro, starts, (), sound, required=True)
@@ -158,8 +159,8 @@ def _joined(parts: list[Offsets]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Passes values. A step takes the beginnings of values, and which candidates are sound, and returns the ends of the
-    values. It notes the beginnings by path; a value is skipped if its path is None."""
+    """Passes values. A step takes the beginnings of values and the mask of sound candidates, and returns the ends of
+    the values. It notes the beginnings by path, unless the path is `None`."""
 
     coded: Coded
     found: dict[Path, Offsets]
@@ -243,7 +244,7 @@ class _Steps:
         some = remaining > 0
         if items == ["null", "long"]:
             ends, remaining = self._small_numbers(ends, remaining)
-        path = () if required else None  # of what is noted there, nobody asks
+        path = () if required else None  # no caller reads the offsets of this path
         inner = _Steps(self.coded, {})
         while (rows := np.flatnonzero(remaining)).size:
             ends[rows], sound[rows] = inner.after(items, ends[rows], path, sound[rows], required=required)
@@ -253,7 +254,7 @@ class _Steps:
         return self._bounded(ends + some, sound)
 
     def _small_numbers(self, at: Offsets, remaining: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
-        """Pass numbers of one byte, each behind the mark that it is not null: four to a word."""
+        """Pass numbers of one byte, each after its mark for not null: a word has four of them."""
         marks = np.uint64(0x0002000200020002)
         noise = np.uint64(0x80FF80FF80FF80FF)
         while (rows := np.flatnonzero(remaining)).size:
@@ -277,7 +278,7 @@ class _Steps:
 
 
 def _reached(starts: Offsets, ends: Offsets, size: int) -> NDArray[np.int64]:
-    """The candidates that follow each other from offset 0 to the end, by doubling the steps taken."""
+    """Return the candidates that lead from offset 0 to the end, by doubling the steps."""
     rows = len(starts)
     if not rows or starts[0] != 0:
         return np.zeros(0, dtype=np.int64)
@@ -297,14 +298,16 @@ def _reached(starts: Offsets, ends: Offsets, size: int) -> NDArray[np.int64]:
 
 
 def _number_lengths(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Bytes of the number that each word begins with, up to the first high bit not set; 0 for more than eight."""
+    """Return the number of bytes of the number at the beginning of each word; 0 for more than eight bytes.
+
+    A number ends with the first byte without the high bit."""
     ends = ~words & _HIGH_BITS
     lengths: NDArray[np.uint8] = (np.bitwise_count(ends ^ (ends - _ONE)) >> np.uint8(3)) * (ends != 0)
     return lengths
 
 
 def _packed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Groups of seven bits, one per byte, as one number."""
+    """Join groups of seven bits, one per byte, to one number."""
     x = words & np.uint64(0x7F7F7F7F7F7F7F7F)
     x = (x & np.uint64(0x007F007F007F007F)) | ((x & np.uint64(0x7F007F007F007F00)) >> _ONE)
     x = (x & np.uint64(0x00003FFF00003FFF)) | ((x & np.uint64(0x3FFF00003FFF0000)) >> np.uint64(2))

@@ -1,7 +1,7 @@
 """Avro records as Python values: fastavro codes all records of a block in one call.
 
-An array of records is coded as their number, the records, and an end. So a block's content between the two is an array,
-and no record costs a call of its own. Source: Avro specification, "Binary Encoding".
+Avro codes an array of records as their number, the records, and an end mark. So a block's content between a number and
+an end mark is an array, and one call decodes all of its records. Source: Avro specification, "Binary Encoding".
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _MEANING = "logicalType"
 
 
 class RecordCodec:
-    """Codes the records of an Avro schema. Raises `ValueError` for what is no Avro schema, and for records that take no
-    bytes: they could be any number."""
+    """Codes the records of an Avro schema.
+
+    Raises `ValueError` for an invalid Avro schema, and for records without any bytes: a few bytes could then announce
+    any number of records."""
 
     def __init__(self, avro: Any) -> None:
         array = {"type": "array", "items": avro}
@@ -31,7 +33,7 @@ class RecordCodec:
         try:
             self._array = fastavro.parse_schema(array)
         except Exception as e:  # whatever fastavro makes of it
-            raise ValueError(f"its schema is no Avro schema ({reason(e)})") from e
+            raise ValueError(f"its schema is not a valid Avro schema ({reason(e)})") from e
 
     def encode(self, records: list[Any]) -> bytes:
         """The content of a block."""
@@ -40,21 +42,21 @@ class RecordCodec:
         return coded.getvalue()[len(encode_varint(zigzag(len(records)))) : -len(_END_OF_ARRAY)] if records else b""
 
     def decode(self, count: int, content: bytes) -> list[Any]:
-        """The records of a block. Raises `ValueError` where the content is not exactly `count` of them."""
+        """Return the records of a block. Raises `ValueError` if the content is not exactly `count` records."""
         if not count and not content:
             return []
         coded = io.BytesIO(encode_varint(zigzag(count)) + content + _END_OF_ARRAY)
         try:
             records: list[Any] = fastavro.schemaless_reader(coded, self._array, None)
-        except Exception as e:  # fastavro raises what the bytes happen to trip over
-            raise ValueError(f"a block holds no records of its schema ({reason(e)})") from e
+        except Exception as e:  # fastavro raises any exception, depending on the bytes
+            raise ValueError(f"a block does not decode by the file's schema ({reason(e)})") from e
         if len(records) != count or coded.read(1):
-            raise ValueError("a block holds other records than it says")
+            raise ValueError("the content of a block is not exactly the number of records it announces")
         return records
 
 
 def _plain(avro: Any) -> Any:
-    """A schema whose types mean nothing but themselves."""
+    """Return the schema without logical types."""
     if isinstance(avro, list):
         return [_plain(part) for part in avro]
     if not isinstance(avro, dict):
@@ -63,16 +65,17 @@ def _plain(avro: Any) -> Any:
 
 
 def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[str, str] | None = None) -> bytes:
-    """A container of records in blocks of about 16 KB; `about` is what else its header says."""
+    """Return a container of records in blocks of about 16 KB; `about` is further metadata for its header."""
     sink = io.BytesIO()
     fastavro.writer(sink, fastavro.parse_schema(avro), records, codec="null", metadata=about)
-    # fastavro knows snappy with a package of its own only, and gives frames of zstandard no checksum
+    # fastavro needs another package for snappy, and writes zstandard frames without a checksum
     return recoded(sink.getvalue(), codec)
 
 
 def read_records(container: ContainerReader, *, plain: bool = False) -> Iterator[Any]:
-    """The records of a metadata file, bounded, as Python values; of `plain` ones dates and their like are as they are
-    stored. Raises `ValueError`."""
+    """Read the records of a metadata file, bounded, as Python values. Raises `ValueError`.
+
+    With `plain`, logical types such as dates are returned as they are stored."""
     codec = RecordCodec(_plain(container.schema) if plain else container.schema)
     for count, content in container.bounded():
         yield from codec.decode(count, content)

@@ -1,4 +1,4 @@
-"""Avro schemas of data files: what Paimon types are written as, and the plain schema that codes a file's records.
+"""Avro schemas of data files: Paimon types as Avro types, and the plain schema that codes a file's records.
 
 | Paimon | Avro |
 |---|---|
@@ -101,7 +101,7 @@ def _not_null_type(data_type: DataType, path: str) -> Any:
         case RowType(fields=fields):
             return _record(fields, path)
     if data_type.kind not in _PLAIN:
-        raise UnsupportedFeatureError(f"Avro files hold no {data_type.kind.value}; use Parquet.")
+        raise UnsupportedFeatureError(f"Avro files cannot hold {data_type.kind.value}; use Parquet.")
     return _PLAIN[data_type.kind]
 
 
@@ -116,7 +116,7 @@ def _map_type(key: DataType, value: DataType, path: str, *, value_nullable: bool
 def _time_type(data_type: TimeType) -> dict[str, Any]:
     most = _MILLIS if data_type.kind is Kind.TIME else _MICROS
     if data_type.precision > most:
-        raise UnsupportedFeatureError(f"Avro files hold no {data_type}: {most} digits at most; use Parquet.")
+        raise UnsupportedFeatureError(f"Avro files cannot hold {data_type}, only {most} digits; use Parquet.")
     if data_type.kind is Kind.TIME:
         return {"type": "int", "logicalType": "time-millis"}
     local = "local-" if data_type.kind is Kind.TIMESTAMP_LTZ else ""

@@ -1,1 +1,1 @@
-"""ORC data files by pyarrow, and what it does not read of them: times that nanoseconds do not reach."""
+"""ORC data files: pyarrow reads them, except for times that nanoseconds cannot hold, which `timestamps` reads."""

@@ -43,12 +43,14 @@ CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c 
 _STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
 _COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
 _ROW_INDEX_STRIDE = Option("orc.row.index.stride", integer, 10_000, "Rows per entry of the row index.")
-_DICTIONARY = Option("orc.dictionary.key.threshold", decimal_number, 0.8, "Distinct share of values in a dictionary.")
-_COMPRESS = Option("orc.compress", str, "", "Codec of ORC files, before `file.compression`.")
-_STRATEGY = Option("orc.compression.strategy", one_of("speed", "compression"), "", "What compression is after.")
-_ZSTD_LEVEL = Option("orc.compression.zstd.level", integer, 0, "Level, before `file.compression.zstd-level`.")
+_DICTIONARY = Option(
+    "orc.dictionary.key.threshold", decimal_number, 0.8, "Largest share of distinct values for a dictionary."
+)
+_COMPRESS = Option("orc.compress", str, "", "Codec of ORC files; overrides `file.compression`.")
+_STRATEGY = Option("orc.compression.strategy", one_of("speed", "compression"), "", "What compression is optimized for.")
+_ZSTD_LEVEL = Option("orc.compression.zstd.level", integer, 0, "Level; overrides `file.compression.zstd-level`.")
 _BLOOM_COLUMNS = Option("orc.bloom.filter.columns", names, NO_NAMES, "Columns with bloom filters.")
-_BLOOM_FPP = Option("orc.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
+_BLOOM_FPP = Option("orc.bloom.filter.fpp", decimal_number, 0.01, "Share of absent values that a filter lets pass.")
 _LARGEST_VALUE = 64 * 2**20  # bytes of one value
 _ENCODED_SHARE = 4  # bytes in memory that become one in a file, roughly
 
@@ -62,7 +64,7 @@ class OrcFormat:
         _settings(options, stored_schema(arrow_schema(fields)))
         for field in fields:
             if any(t.kind is Kind.VARIANT for t in nested_types(field.type)):
-                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files hold no VARIANT; use Parquet.")
+                raise UnsupportedFeatureError(f"Column {field.name!r}: ORC files cannot hold VARIANT; use Parquet.")
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> OrcFileWriter:
         self.check(fields, options)
@@ -139,8 +141,9 @@ class OrcFileWriter:
 
 
 class _KeptSink(RawIOBase):
-    """A file that takes all bytes and keeps the error of those that it could not write, which `check` raises: pyarrow's
-    ORC writer ends the process where its file raises one, an interrupt included."""
+    """A file that accepts all bytes and stores the first error of the underlying file; `check` raises the error later.
+
+    pyarrow's ORC writer ends the process if its file raises any exception, even an interrupt."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink, self._size = sink, 0
@@ -167,15 +170,15 @@ class _KeptSink(RawIOBase):
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """The column in buffers of its own: pyarrow's ORC writer mistakes the NULLs of slices of structs."""
+    """Copy the column to new buffers: pyarrow's ORC writer misreads the NULLs of slices of structs."""
     return pa.concat_arrays([column]) if pa.types.is_nested(column.type) else column
 
 
 def holds_times(column: pa.Array) -> bool:
-    """Whether all times of a column can be stored so that every reader gives them back.
+    """Return whether all times of a column can be stored so that every reader returns them unchanged.
 
-    pyarrow stores a time before 1970 as seconds rounded up and negative nanoseconds. Paimon's Java reads these if they
-    are whole milliseconds, and refuses the file if not. What Java stores itself does not reach the last second of 1969.
+    pyarrow stores a time before 1970 as seconds rounded up and negative nanoseconds. Paimon's Java can read this for
+    whole milliseconds, and refuses the file otherwise. Java itself cannot store the last second of 1969.
     """
     if pa.types.is_timestamp(column.type):
         values, below = column.cast(pa.int64()), {"ms": 1, "us": 1000, "ns": 1_000_000}.get(column.type.unit, 1)
@@ -189,13 +192,14 @@ def holds_times(column: pa.Array) -> bool:
 def _check_times(name: str, column: pa.Array) -> None:
     if not holds_times(column):
         raise InvalidDataError(
-            f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold: round them to "
+            f"Column {name!r} has times before 1970 with microseconds, which ORC files cannot hold. Round them to "
             "milliseconds, or use Parquet ('file.format' = 'parquet')."
         )
 
 
 def _check_sizes(name: str, column: pa.Array) -> None:
-    """pyarrow's writer takes twenty times the memory of a value, and ends the process where that is not there."""
+    """Raises `InvalidDataError` for a huge value: pyarrow's writer needs twenty times its memory, and without it ends
+    the process."""
     if column.nbytes <= _LARGEST_VALUE:
         return
     if pa.types.is_nested(column.type):
@@ -203,8 +207,8 @@ def _check_sizes(name: str, column: pa.Array) -> None:
             _check_sizes(name, child)
     elif _has_bytes(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > _LARGEST_VALUE:
         raise InvalidDataError(
-            f"Column {name!r} has a value of more than {_LARGEST_VALUE // 2**20} MB, which ORC files are not "
-            "written with: use Parquet ('file.format' = 'parquet'), or a BLOB column."
+            f"Column {name!r} has a value of more than {_LARGEST_VALUE // 2**20} MB, which is too large for ORC files. "
+            "Use Parquet ('file.format' = 'parquet'), or a BLOB column."
         )
 
 
@@ -225,11 +229,11 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
             raise InvalidOptionError(f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column.")
     for option in (_DICTIONARY, _BLOOM_FPP):
         if not 0 <= options[option] <= 1:
-            raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: it is a share from 0 to 1.")
+            raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: use a share from 0 to 1.")
     levels = options[_ZSTD_LEVEL] or options[ZSTD_LEVEL]
     return {
         "compression": codec(options, CODECS, "ORC", _COMPRESS),
-        # of levels pyarrow has no more than these two
+        # pyarrow has these two strategies instead of levels
         "compression_strategy": options[_STRATEGY] or ("speed" if levels <= 1 else "compression"),
         "bloom_filter_columns": [numbers[name] for name in filtered] or None,
         "bloom_filter_fpp": options[_BLOOM_FPP],
@@ -241,7 +245,7 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
 
 
 def _column_numbers(schema: pa.Schema) -> dict[str, int]:
-    """The numbers of columns in a file, which counts nested ones too; 0 is the row."""
+    """Return the numbers of the columns in a file. Nested columns have numbers, too; 0 is the row."""
     sizes = [_size(f.type) for f in schema]
     return {f.name: 1 + sum(sizes[:i]) for i, f in enumerate(schema)}
 
@@ -255,7 +259,7 @@ def _size(arrow: pa.DataType) -> int:
 def _by_rules(
     file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None, path: str
 ) -> pa.RecordBatch:
-    """A stripe whose times are made here."""
+    """Read a stripe, and compute its times here instead of by pyarrow."""
     tail = read_tail(source)
     numbers = pa.PythonFile(times_as_numbers(source, tail, index), mode="r")
     stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
@@ -263,7 +267,7 @@ def _by_rules(
 
 
 def _natively(file: po.ORCFile, index: int, names: list[str] | None, zone: str) -> pa.RecordBatch | None:
-    """A stripe, None if pyarrow cannot read its times, or reads them otherwise than their writer."""
+    """Read a stripe by pyarrow; None if pyarrow cannot read its times, or reads other times than Java wrote."""
     try:
         stripe = file.read_stripe(index, columns=names)
         return None if has_old_clocks(stripe, zone) else stripe
@@ -274,19 +278,19 @@ def _natively(file: po.ORCFile, index: int, names: list[str] | None, zone: str) 
 
 
 def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
-    """What to ask for, None for all: a name with a dot would be taken for a path."""
+    """Return the columns to request, None for all: pyarrow would read a name with a dot as a path."""
     if any("." in n for n in found.names):
         return None
     return list(dict.fromkeys(names)) or found.names[:1]
 
 
 def _step(stripe: pa.RecordBatch, request: ReadRequest) -> int:
-    """Rows per batch, so that a batch of long values stays within bounds."""
+    """Return the rows per batch, so that a batch of long values stays within bounds."""
     return int(max(1, min(request.max_rows, request.max_bytes * stripe.num_rows // max(stripe.nbytes, 1))))
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns as ORC files have them."""
+    """Return the columns as ORC files store them."""
     return pa.schema([_stored_field(f) for f in schema])
 
 

@@ -1,7 +1,7 @@
 """Runs of whole numbers in ORC files (run length encoding, version 2), not negative.
 
-A stream of integers is a sequence of runs, each with a head that says how its numbers are written and how many there
-are; a run ends where its numbers do, so that runs are decoded one after the other. The first two bits of a head:
+A stream of integers is a sequence of runs. The head of a run has the encoding and the count of its numbers. A run ends
+where its numbers do, so runs must be decoded one after the other. The first two bits of a head:
 
     00 short repeat   3 bits width in bytes - 1, 3 bits count - 3; the number, big endian
     01 direct         5 bits width code, 9 bits count - 1; the numbers, packed
@@ -9,16 +9,16 @@ are; a run ends where its numbers do, so that runs are decoded one after the oth
                       - 1, 5 bits count of patches; base; the numbers less the base, packed; gaps and patches, packed
     11 delta          as direct (width 0: one delta for all); base and first delta as varints; the other deltas, packed
 
-"Packed" is big endian by bits, whatever the width (`_packed`): the bits of a whole run become a matrix of one number a
+"Packed" means big endian by bits, of any width (`_packed`): the bits of a whole run become a matrix of one number a
 row, padded in front to 64 columns, and eight columns at a time become a byte. So a run of up to 512 numbers costs a few
 numpy calls, and Python loops over runs only.
 
-- Patched base: most numbers are narrow and a few are wide. The wide ones are stored without their high bits; a patch is
-  those bits, with the distance (gap) from the number patched before. The sum of gaps is the position of each.
+- Patched base: most numbers are narrow and a few are wide. Wide numbers are stored without their high bits; a patch has
+  these bits, and the distance (gap) from the number patched before. The sum of gaps is the position of each.
 - Delta: after the base, the first delta keeps its sign and the others are sizes in its direction, so that the numbers
   are one running sum. All sums are modulo 2**64, as unsigned words: this is what lets large numbers through.
 
-Each decoder takes the offset of a head, in bytes, and gives the numbers and the offset behind the run.
+Each decoder takes the offset of a head, in bytes, and returns the numbers and the offset after the run.
 Source: ORC specification v1, "Run Length Encoding", "Integer Run Length Encoding, version 2".
 """
 
@@ -35,7 +35,7 @@ _FIXED = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 
 
 def decode_runs(data: bytes) -> Numbers:
-    """All numbers of a stream. Raises `ValueError`, `IndexError` for bytes that are no runs."""
+    """Return all numbers of a stream. Raises `ValueError`, `IndexError` for bytes that are not runs."""
     runs, offset = [np.zeros(0, dtype=np.uint64)], 0
     while offset < len(data):
         run, offset = (_short_repeat, _direct, _patched, _delta)[data[offset] >> 6](data, offset)
@@ -75,12 +75,12 @@ def _delta(data: bytes, offset: int) -> tuple[Numbers, int]:
     deltas = np.full(max(count - 1, 0), abs(first), dtype=np.uint64)
     if code:
         deltas[1:], at = _packed(data, at, _width(code), count - 2)
-    start, steps = np.array([base], dtype=np.uint64), np.cumsum(deltas)  # modulo 2**64: negative numbers come as large
+    start, steps = np.array([base], dtype=np.uint64), np.cumsum(deltas)  # modulo 2**64: negative numbers are large ones
     return np.concatenate([start, start - steps if first < 0 else start + steps]), at
 
 
 def _packed(data: bytes, start: int, width: int, count: int) -> tuple[Numbers, int]:
-    """`count` numbers of `width` bits, big endian, from the byte at `start` on, and the offset behind them."""
+    """Return `count` numbers of `width` bits, big endian, from the byte at `start`, and the offset after them."""
     end = start + (width * count + 7) // 8
     content = np.frombuffer(data[start:end], dtype=np.uint8)
     if len(content) < end - start:

@@ -1,4 +1,4 @@
-"""What lies where in an ORC file: its tail, its stripes and their streams.
+"""The layout of an ORC file: its tail, its stripes and their streams.
 
     stripe*       index streams, data streams, stripe footer
     metadata      statistics of stripes
@@ -6,8 +6,8 @@
     postscript    protobuf: 1 footer length, 2 codec, 3 block size
     1 byte        length of the postscript
 
-Streams, footers and metadata of a file with a codec are chunks: three bytes little endian, length * 2 + (1 where the
-chunk is stored as it is), then the chunk. Source: ORC specification v1.
+In a file with a codec, streams, footers and metadata are chunks: three bytes little endian, length * 2 + (1 if the
+chunk is not compressed), then the chunk. Source: ORC specification v1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paimon_core.spec.encodings.varints import varint_at
 _TAIL_BYTES = 16 * 1024
 _CHUNK_HEADER = 3
 _LARGEST_TAIL = 2**28
-_LARGEST_BLOCK = 2**23  # what the headers of chunks have room for
+_LARGEST_BLOCK = 2**23  # the largest size that fits the header of a chunk
 _DEEPEST = 100
 _LZ4_FRAME = bytes.fromhex("04224d18607073")  # blocks of 4 MB, without checksums
 _CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
@@ -46,7 +46,7 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """A stripe: where it and its footer begin and how long that is, in bytes of the file, and its number of rows."""
+    """A stripe: its offset, its footer's offset and size, in bytes of the file, and its number of rows."""
 
     start: int
     footer_start: int
@@ -66,7 +66,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class OrcTail:
-    """What the end of an ORC file says; `footer` is unpacked, `footer_start` its offset in the file."""
+    """The metadata at the end of an ORC file; `footer` is decompressed, `footer_start` is its offset in the file."""
 
     codec: str | None
     block_size: int
@@ -79,7 +79,7 @@ class OrcTail:
 
 
 def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
-    """Field number, value (a number, or bytes) and offset of the value of each field of a protobuf message."""
+    """Yield the number, the value (a number, or bytes) and the value's offset of each field of a protobuf message."""
     offset = 0
     while offset < len(data):
         key, offset = varint_at(data, offset)
@@ -105,19 +105,19 @@ def _numbers(data: bytes, *fields: int) -> list[int]:
     found = {number: value for number, value, _ in messages(data)}
     numbers = [found.get(f, 0) for f in fields]
     if not all(isinstance(n, int) for n in numbers):
-        raise ValueError("a field holds no number")
+        raise ValueError("a field that must be a number is not one")
     return numbers
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
-    """The tail of an ORC file. Raises `ValueError` where it is no ORC file."""
+    """Read the tail of an ORC file. Raises `ValueError` for another file."""
     with typed_fields("its tail"):
         return _read_tail(source)
 
 
 @contextmanager
 def typed_fields(what: str) -> Iterator[None]:
-    """Raises `ValueError` where a field of a message has another type than it should, or there is none."""
+    """Raise `ValueError` for a field of a message that is missing or has the wrong type."""
     try:
         yield
     except (TypeError, LookupError, AttributeError, StopIteration) as e:
@@ -147,28 +147,28 @@ def _read_tail(source: pa.NativeFile) -> OrcTail:
 
 
 def check_tail(source: pa.NativeFile) -> OrcTail:
-    """The tail of an ORC file. Raises `ValueError` where the native reader must not see it: it trusts what that says.
+    """Return the tail of an ORC file. Raises `ValueError` for a tail that the native reader must not see.
 
-    Huge blocks, which `read_tail` refuses, columns that contain each other, stripes outside of the file and numbers of
-    rows that do not add up crash it, or take all memory."""
+    The native reader trusts the tail. It crashes, or takes all memory, for huge blocks (`read_tail` refuses these),
+    columns that contain each other, stripes outside of the file, and numbers of rows that do not add up."""
     tail = read_tail(source)
     if any(s.footer_start + s.footer_size > tail.footer_start for s in tail.stripes):
         raise ValueError("a stripe lies outside of the file")
     if sum(s.rows for s in tail.stripes) != tail.rows:
-        raise ValueError("its stripes have other numbers of rows than it")
+        raise ValueError("the rows of its stripes do not add up to its number of rows")
     if any(len(t.below) != _BELOW.get(t.kind, len(t.below)) for t in tail.types):
-        raise ValueError("a list or map has other columns than it should")
+        raise ValueError("a list or map has the wrong number of columns")
     if any(t.kind == DECIMAL and not 0 <= t.precision <= _MOST_DIGITS for t in tail.types):
-        raise ValueError("a decimal has more digits than decimals can have")
+        raise ValueError("a decimal has an impossible number of digits")
     depths = [0] + [_DEEPEST] * (len(tail.types) - 1)
     for i, column in enumerate(tail.types):
         for child in column.below:
             # columns come before those in them, each once
             if not i < child < len(depths) or depths[child] != _DEEPEST or depths[i] == _DEEPEST:
-                raise ValueError("its columns are no tree, or nested too deeply")
+                raise ValueError("its columns do not form a tree, or are nested too deeply")
             depths[child] = depths[i] + 1
     if _DEEPEST in depths:
-        raise ValueError("its columns are no tree, or nested too deeply")
+        raise ValueError("its columns do not form a tree, or are nested too deeply")
     return tail
 
 
@@ -199,7 +199,7 @@ def read_stream(source: pa.NativeFile, tail: OrcTail, stream: Stream) -> bytes:
 
 
 def check_chunks(source: pa.NativeFile, tail: OrcTail, stream: Stream, most: int) -> int:
-    """How many chunks a stream has, of which `most` are looked at. Raises `ValueError` where one ends behind it."""
+    """Count the chunks of a stream, at most `most`. Raises `ValueError` for a chunk that ends after the stream."""
     if tail.codec is None:
         return 0
     offset, end, found = stream.start, stream.start + stream.size, 0
@@ -207,12 +207,12 @@ def check_chunks(source: pa.NativeFile, tail: OrcTail, stream: Stream, most: int
         offset += _CHUNK_HEADER + (int.from_bytes(_read(source, offset, _CHUNK_HEADER), "little") >> 1)
         found += 1
     if offset > end:
-        raise ValueError("a chunk ends behind its stream")
+        raise ValueError("a chunk ends after its stream does")
     return found
 
 
 def unpacks_to_more(source: pa.NativeFile, most: int) -> bool:
-    """Whether the streams of all stripes have more bytes than that. Raises `ValueError`."""
+    """Return whether the streams of all stripes decompress to more than `most` bytes. Raises `ValueError`."""
     tail, found = read_tail(source), 0
     for stripe in tail.stripes:
         for stream in read_streams(source, tail, stripe)[0]:
@@ -229,7 +229,7 @@ def unpacked(codec: str | None, block_size: int, data: bytes) -> bytes:
 
 
 def _chunks(codec: str | None, block_size: int, data: bytes) -> Iterator[bytes]:
-    """The content of each chunk; all data is one where there is no codec."""
+    """Yield the content of each chunk; without a codec all data is one chunk."""
     if codec is None:
         yield data
         return
@@ -245,7 +245,7 @@ def _chunks(codec: str | None, block_size: int, data: bytes) -> Iterator[bytes]:
 
 
 def stored(codec: str | None, block_size: int, data: bytes) -> bytes:
-    """The content as chunks that are stored as they are."""
+    """Return the content as uncompressed chunks."""
     if codec is None:
         return data
     parts = (data[i : i + block_size] for i in range(0, len(data), block_size))
@@ -258,7 +258,7 @@ def _unpacked_chunk(codec: str, block_size: int, chunk: bytes) -> bytes:
             return zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(chunk, block_size)
         except zlib.error as e:
             raise ValueError(f"a chunk is damaged ({e})") from e
-    if codec == "lz4":  # as a frame: a block alone does not say how many bytes it holds
+    if codec == "lz4":  # as a frame: a block alone does not contain its decompressed size
         chunk = _LZ4_FRAME + len(chunk).to_bytes(4, "little") + chunk + bytes(4)
     if codec in ("zstd", "lz4"):
         with pa.CompressedInputStream(pa.BufferReader(chunk), codec) as stream:

@@ -1,12 +1,12 @@
-"""Times of ORC files in microseconds, for those that pyarrow's nanoseconds do not reach.
+"""Times of ORC files in microseconds, for times that pyarrow's nanoseconds cannot hold.
 
 A time is a number of seconds since 2015-01-01 of the writer's clock, in stream DATA, and its nanoseconds in stream
-SECONDARY: the last three bits are how many zeros were cut off (n: n + 1 zeros, none for 0). Whole seconds are read by
-pyarrow, from the same file with a footer that calls the columns of times numbers. Source: ORC specification v1.
+SECONDARY: the last three bits count the zeros that were cut off (n: n + 1 zeros, none for 0). pyarrow reads the whole
+seconds, from the same file with a footer that declares the columns of times as numbers. Source: ORC specification v1.
 
-The writer's clock is one of a time zone that the stripe names. pyarrow finds names of regions alone. Java's writers
-also write names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. Of other zones than UTC pyarrow
-reads old times otherwise than Java: local mean times, and a second of those around the epoch.
+The stripe names the time zone of the writer's clock. pyarrow only finds names of regions. Java's writers also write
+names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. In zones other than UTC, pyarrow reads old
+times differently from Java: local mean times, and a second of the times around the epoch.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from paimon_core.time_zones import SHORT_NAMES, time_zone
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
 _UTC = ("UTC", "GMT", "Etc/UTC")
-_SETTLED = pa.scalar(datetime(1973, 1, 1), pa.timestamp("ms"))  # no zone has local mean time since
+_SETTLED = pa.scalar(datetime(1973, 1, 1), pa.timestamp("ms"))  # no zone has had local mean time since then
 
 
 def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> ReplacedFooterFile:
-    """An ORC file in which columns of times are numbers, for readers of one stripe: it names no time zone."""
+    """Return the ORC file with numbers as columns of times and without a time zone, for readers of one stripe."""
     stripe = tail.stripes[index]
     footer = stored(tail.codec, tail.block_size, _in_utc(read_stripe_footer(source, tail, stripe)))
     return ReplacedFooterFile(source, stripe.footer_start, footer + _tail_of_numbers(tail, index, len(footer)))
 
 
 def is_found_by_rules(zone: str) -> bool:
-    """Whether a name of a time zone is not a region's, so that pyarrow has no rules for it, or other ones."""
+    """Return whether a time zone's name is not the name of a region: pyarrow has no rules for it, or other rules."""
     if zone in SHORT_NAMES:
         return True
     try:
@@ -63,7 +63,7 @@ def is_found_by_rules(zone: str) -> bool:
 
 
 def has_old_clocks(stripe: pa.RecordBatch, zone: str) -> bool:
-    """Whether pyarrow may have read times of a stripe otherwise than Java, which wrote them in a time zone."""
+    """Return whether pyarrow may have read other times of a stripe than Java wrote in a time zone."""
     return zone not in _UTC and any(map(_has_old_clocks, stripe.columns))
 
 
@@ -79,7 +79,7 @@ def _has_old_clocks(column: pa.Array) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StripeTimes:
-    """What the times of one stripe are made of besides seconds: nanoseconds by column, the writer's time zone."""
+    """The parts of the times of one stripe besides seconds: nanoseconds by column, and the writer's time zone."""
 
     path: str
     tail: OrcTail
@@ -87,7 +87,7 @@ class StripeTimes:
     zone: str
 
     def restored(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """A batch of numbers as `schema`, the file's own, has it, times in microseconds."""
+        """Return a batch of numbers with the types of `schema`, the file's schema, and times in microseconds."""
         root = dict(zip(schema.names, self.tail.types[0].below, strict=True))
         fields = [schema.field(name) for name in batch.schema.names]
         arrays = [self._column(c, f.type, root[f.name]) for c, f in zip(batch.columns, fields, strict=True)]
@@ -120,7 +120,7 @@ class StripeTimes:
         nanos = np.zeros(len(column), dtype=np.int64)
         found = self.nanos.get(index, nanos[:0])
         if len(found) != valid.sum():
-            raise ValueError(f"it has {len(found)} times where {valid.sum()} should be")
+            raise ValueError(f"a column has {len(found)} times for {valid.sum()} values")
         nanos[valid] = found
         seconds = fixed_values(column, np.int64) + int(datetime(2015, 1, 1, tzinfo=zone).timestamp())
         seconds = np.where((seconds < 0) & (nanos > 999_999), seconds - 1, seconds)
@@ -137,12 +137,12 @@ class StripeTimes:
             return time_zone(self.zone)
         except InvalidOptionError as e:
             raise UnfamiliarFormError(
-                self.path, f"its times are of the time zone {self.zone!r}, whose rules are not known"
+                self.path, f"its times have the time zone {self.zone!r}, which this version does not know"
             ) from e
 
 
 def stripe_times(path: str, source: pa.NativeFile, tail: OrcTail, index: int) -> StripeTimes:
-    """Read what the whole seconds of a stripe lack. Raises `ValueError`."""
+    """Read the parts of a stripe's times besides the whole seconds. Raises `ValueError`."""
     streams, zone = read_streams(source, tail, tail.stripes[index])
     nanos = {
         s.column: _nanoseconds(read_stream(source, tail, s))
@@ -174,7 +174,7 @@ def _tail_of_numbers(tail: OrcTail, index: int, footer_size: int) -> bytes:
 
 
 def _in_utc(footer: bytes) -> bytes:
-    """The footer of a stripe, whose writer had the time zone UTC."""
+    """Return the footer of a stripe with UTC as its writer's time zone."""
     for number, value, offset in messages(footer):
         if number == 3:
             return _replaced(footer, value, offset, b"UTC")
@@ -182,13 +182,13 @@ def _in_utc(footer: bytes) -> bytes:
 
 
 def _replaced(message: bytes, value: bytes, offset: int, other: bytes) -> bytes:
-    """A message with other bytes instead of a value of it, which has its length before it."""
+    """Return a message with a value replaced by other bytes, and the value's length before it adapted."""
     start, end = offset - len(encode_varint(len(value))), offset + len(value)
     return message[:start] + encode_varint(len(other)) + other + message[end:]
 
 
 def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:
-    """The postscript without its first field, the footer's length."""
+    """Return the spans of the postscript without its first field, the footer's length."""
     first = next(offset for number, _, offset in messages(postscript) if number == 1)
     after = first
     while postscript[after] >= 0x80:

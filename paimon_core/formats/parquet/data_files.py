@@ -1,4 +1,4 @@
-"""Parquet data files: columns carry their field id, decimals are integers where they fit, for fast scans in Spark."""
+"""Parquet data files: columns have field ids, and small decimals are integers, for fast scans in Spark."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class ParquetFormat:
                 yield conform_batch(batch, sources, request)
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """As `read`, only the rows at ascending positions, of the row groups that have some."""
+        """Do as `read` for the rows at ascending positions only; other row groups are not read."""
         with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             ends = np.cumsum(np.array(sizes, dtype=np.int64))
             if len(rows) and (not len(ends) or rows[-1] >= ends[-1]):
-                raise CorruptFileError(request.path, f"its index knows a row {rows[-1]}, it has {sum(sizes)} rows")
+                raise CorruptFileError(request.path, f"its index lists row {rows[-1]}, but it has {sum(sizes)} rows")
             group_of = np.searchsorted(ends, rows, side="right")
             groups = np.unique(group_of)
             # positions among the rows of these groups only
@@ -82,7 +82,7 @@ class ParquetFormat:
                 yield conform_batch(batch, sources, request)
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """As `read`, without the rows at ascending positions."""
+        """Do as `read` without the rows at ascending positions."""
         with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
@@ -100,14 +100,14 @@ class ParquetFormat:
 
 
 class ParquetFileWriter:
-    """One Parquet file; each `write` is a row group, or several where rows are sorted by key."""
+    """One Parquet file; each `write` is a row group, or several if rows are sorted by key."""
 
     def __init__(self, output: Output, fields: Sequence[DataField], options: TableOptions):
         self._output = output
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
-        # footers would leave NaN out, and know no order of INT96; readers that trust them would lose rows
+        # footers leave NaN out, and have no bounds of INT96; readers that trust them would lose rows
         self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
             f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
         }
@@ -161,7 +161,7 @@ class ParquetFileWriter:
         return WrittenFile(self._output.path, size, footer.num_rows, stats)
 
     def abort(self) -> None:
-        with suppress(Exception):  # what failed fails again, in other words: the first error is the one to report
+        with suppress(Exception):  # closing fails again with another message; the first error is reported
             if self._writer is not None:
                 self._writer.close()
         if self._writer is not None:
@@ -179,7 +179,7 @@ class ParquetFileWriter:
 
 
 def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
-    """The rows of each row group, one group after the other, as `ParquetFormat.read` has them."""
+    """Yield the rows of each row group, one group after the other, as `ParquetFormat.read` returns them."""
     with parquet_errors(io, request.path), _open(io, request) as file:
         sources = request_sources(list(file.schema), request)
         for group in range(file.metadata.num_row_groups):
@@ -188,7 +188,7 @@ def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.Recor
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file, and what is known of its pages where looking at each is cheap: not far away."""
+    """A file, and its checked footer if the file is near, so that checking each page is cheap."""
 
     file: pq.ParquetFile
     near: CheckedFooter | None
@@ -210,8 +210,8 @@ class _Opened:
 
 @contextmanager
 def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
-    """The file with its footer read. Raises `CorruptFileError` where it is of another table."""
-    # a local disk is read as batches need it: no memory map, since a file that shrinks would end the process
+    """Open the file and read its footer. Raises `UnfamiliarFormError`, `CorruptFileError` for another table's file."""
+    # a local file is read as batches need it, without a memory map: a file that shrinks would end the process
     pre_buffer, verify = not is_near(io), request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
@@ -230,7 +230,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
             file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise UnfamiliarFormError(
-                request.path, f"it has rows without {min(missing)}", writer=file.metadata.created_by or ""
+                request.path, f"it has no column {min(missing)}, but must", writer=file.metadata.created_by or ""
             )
         check_row_count(request, file.metadata.num_rows)
         found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
@@ -238,7 +238,9 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
 
 
 def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tuple[ReplacedFooterFile, bool]:
-    """The file with INT96 as bytes, or MAPs as lists of entries; whether it has such MAPs. Raises `ValueError`."""
+    """Return the file with INT96 as bytes, or MAPs as lists of entries, and whether it has such MAPs.
+
+    Raises `ValueError`."""
     footer, start = read_footer(source)
     with checked_structure():
         has_maps = maps and maps_as_lists(footer)
@@ -264,7 +266,7 @@ def _batches(
 
 
 def _leaf_indices(footer: pq.FileMetaData) -> dict[str, int]:
-    """The index among the leaves of each column that is not nested."""
+    """Return the index of each column that is not nested, among the leaves."""
     schema = footer.schema
     paths = ((i, schema.column(i)) for i in range(footer.num_columns))
     return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
@@ -293,7 +295,7 @@ def _matching_groups(
 
 
 def _with_matches(file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]) -> list[int]:
-    """The groups that have a value, of the few that may: columns of the others need not be decoded."""
+    """Return the groups with a matching value. Columns of the other groups need not be decoded."""
     usable = _comparable(file.schema, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
@@ -317,14 +319,14 @@ def _asks_for_values(predicate: Predicate) -> bool:
 
 
 def _comparable(found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]) -> dict[str, str]:
-    """The names in the file of columns that it holds with the types asked for."""
+    """Return the file's names of columns that have the requested types in the file."""
     target = arrow_schema(request.fields)
     pairs = zip(request.fields, sources, strict=True)
     return {f.name: s for f, s in pairs if s is not None and found.field(s).type.equals(target.field(f.name).type)}
 
 
 def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
-    """Rows per batch, so that a batch of long values stays within bounds."""
+    """Return the rows per batch, so that a batch of long values stays within bounds."""
     size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
     per_row = max(size // max(footer.num_rows, 1), 1)
     return int(max(1, min(request.max_rows, request.max_bytes // per_row)))

@@ -1,17 +1,17 @@
-"""How the values of Parquet columns are laid out, chosen by the first rows of a file.
+"""The encodings of Parquet columns, chosen by the first rows of a file.
 
-Values that repeat have a dictionary: the different values once, and small numbers for the rows. With Parquet's second
-version, integers that follow one another closely (keys in order, sequence numbers, times) are DELTA_BINARY_PACKED.
+Columns with repeated values get a dictionary: each value once, and small numbers for the rows. In Parquet's second
+version, integers with small differences (keys in order, sequence numbers, times) are DELTA_BINARY_PACKED.
 
 A page of DELTA_BINARY_PACKED has its first value, then blocks of 128 differences. A block has its least difference,
-and four miniblocks of 32, each with a width of its own: what a difference is above the least, in as many bits as the
-widest of the 32 takes. One large step up in a column costs 32 wide numbers, not all of them; so a column pays where
-differences stay close together, even if values grow without end. `_is_narrow` asks that of the first rows: the bits of
-the range of differences must be few beside those of the value. Such columns are decoded twice as fast as plain ones
-and are a fifth to a half smaller; with wide differences, unpacking costs more than reading less saves.
+and four miniblocks of 32. A miniblock stores each difference less the least, in as many bits as the widest of the 32
+needs. So one large step in a column makes only 32 numbers wide, and the encoding pays if differences are similar, even
+if values grow without end. `_is_narrow` checks the first rows: the range of differences must need far fewer bits
+than the value. Such columns are decoded twice as fast as plain ones and are a fifth to a half smaller. With wide
+differences, unpacking costs more than reading fewer bytes saves.
 
-It is not the default: Paimon before 1.1 knows no such columns, and Java's reader of 2.0 loses its position in them
-where it skips rows, as it does with file indexes and limits.
+It is not the default: Paimon before 1.1 cannot read such columns, and Java's reader of 2.0 loses its position in them
+when it skips rows, as it does with file indexes and limits.
 Source: parquet-format, "Encodings"; Paimon's options `parquet.enable.dictionary` and `parquet.writer.version`.
 """
 
@@ -27,17 +27,17 @@ import pyarrow.compute as pc
 from paimon_core.options import Option, TableOptions, boolean, one_of
 
 _SAMPLE_ROWS = 20_000
-_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns that repeat values have a dictionary.")
+_DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns with repeated values get a dictionary.")
 _FIRST_VERSION = ("v1", "parquet_1_0")
-_VERSION = Option(
-    "parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2: integers are packed."
-)
-# of the bits a value has: with more, unpacking costs what reading less saves
+_VERSION = Option("parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2 packs integers.")
+# share of a value's bits: above, unpacking costs as much as reading fewer bytes saves
 _NARROW = 0.65
 
 
 def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], dict[str, str]]:
-    """By a file's first rows: the columns that have a dictionary, and of others the encodings that are not plain."""
+    """Return the columns that get a dictionary, and the encodings of other columns that are not plain.
+
+    The choice depends on a file's first rows."""
     sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
     repeating = [n for n in _allowed_dictionaries(sample.schema, options) if _repeats(sample.column(n))]
     if options[_VERSION] in _FIRST_VERSION:
@@ -58,12 +58,12 @@ def _allowed_dictionaries(schema: pa.Schema, options: TableOptions) -> Iterator[
 
 
 def _repeats(values: pa.ChunkedArray) -> bool:
-    """Whether a dictionary pays: without one, columns read and write faster."""
+    """Return whether a dictionary pays: columns without one are read and written faster."""
     return int(pc.count_distinct(values).as_py()) <= len(values) // 2
 
 
 def _is_narrow(values: pa.ChunkedArray) -> bool:
-    """Whether the differences between integers take much fewer bits than the integers."""
+    """Return whether the differences between integers need far fewer bits than the integers."""
     if not (pa.types.is_integer(values.type) or pa.types.is_temporal(values.type)):
         return False
     bits = 64 if values.type.bit_width == 64 else 32  # as Parquet stores them

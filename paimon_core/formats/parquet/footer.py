@@ -7,13 +7,13 @@ import pyarrow as pa
 from paimon_core.formats.parquet.thrift import Fields, decode, encode
 
 MAGIC = b"PAR1"
-_TAIL = 8  # bytes behind the metadata: its length, and the magic again
+_TAIL = 8  # bytes after the metadata: its length, and the magic again
 _SCHEMA, _GROUPS = 2, 4  # FileMetaData
 CHUNKS, META = 1, 3  # RowGroup, ColumnChunk
 
 
 def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
-    """The metadata of a file and where it begins. Raises `ValueError`."""
+    """Return the metadata of a file, and its offset. Raises `ValueError`."""
     end = source.size() - _TAIL
     length = int.from_bytes(bytes_at(source, end, 4), "little")
     if end - length < len(MAGIC):
@@ -22,18 +22,20 @@ def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
 
 
 def bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
-    """Bytes of a file behind its first ones, `MAGIC`. Raises `ValueError` where the file is too short, or the storage
-    gave fewer: who copies pages does not decode them, and would not see it."""
+    """Read bytes of a file after its first bytes, `MAGIC`.
+
+    Raises `ValueError` if the file is too short, or the storage returns fewer bytes. Callers that copy pages would not
+    notice, because they do not decode them."""
     if start < len(MAGIC) or length < 0 or start + length > source.size():
         raise ValueError("it names offsets outside of the file")
     found = bytes(source.read_at(length, start))
     if len(found) != length:
-        raise ValueError(f"{len(found)} of {length} bytes at {start} were read")
+        raise ValueError(f"only {len(found)} of {length} bytes at {start} could be read")
     return found
 
 
 def file_end(file: Fields) -> bytes:
-    """What a file with this metadata ends with."""
+    """Return the last bytes of a file with this metadata."""
     footer = encode(file)
     return footer + len(footer).to_bytes(4, "little") + MAGIC
 

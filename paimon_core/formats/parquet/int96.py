@@ -1,4 +1,5 @@
-"""INT96 columns of Parquet files: read as values of 12 bytes (`arrow.int96`) with a replaced footer, and written so.
+"""INT96 columns of Parquet files: a replaced footer declares them as values of 12 bytes (`arrow.int96`), both when
+they are read and when they are written.
 
 Source: parquet-format, `parquet.thrift`.
 """
@@ -22,19 +23,19 @@ from paimon_core.formats.parquet.footer import (
 )
 from paimon_core.formats.parquet.thrift import I32, Fields, decode
 
-# of a schema element the type and its length, of a chunk's metadata the type
+# fields: type and length of a schema element; the type has the same field id in a chunk's metadata
 _TYPE, _LENGTH = 1, 2
 _INT96, _FIXED, _TWELVE = (I32, 3), (I32, 7), (I32, 12)
 
 
 def has_int96(file: pq.ParquetFile) -> bool:
-    """Whether a file has such times."""
+    """Return whether a file has INT96 columns."""
     schema = file.metadata.schema
     return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
 
 
 def int96_as_bytes(file: Fields) -> None:
-    """Make INT96 columns in the metadata of a file columns of 12 bytes."""
+    """Change INT96 columns to columns of 12 bytes, in the metadata of a file."""
     for element in schema_elements(file):
         if element.get(_TYPE) == _INT96:
             element[_TYPE], element[_LENGTH] = _FIXED, _TWELVE
@@ -44,9 +45,9 @@ def int96_as_bytes(file: Fields) -> None:
 
 
 class Int96Sink(io.RawIOBase):
-    """The sink of a Parquet file whose columns of 12 bytes become INT96. `leaves` are their indices.
+    """The sink of a Parquet file with columns of 12 bytes that become INT96. `leaves` are their indices.
 
-    What comes behind `hold` is the end of the file, with its footer, and is written by `release`.
+    Bytes after the call of `hold` are the end of the file, with its footer; `release` changes and writes them.
     """
 
     def __init__(self, sink: pa.NativeFile, leaves: Sequence[int], count: int) -> None:
@@ -76,7 +77,7 @@ class Int96Sink(io.RawIOBase):
 
 
 def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
-    """The indices of columns of such bytes among the leaves of all columns, and how many leaves there are."""
+    """Return the indices of columns of such bytes among the leaves of all columns, and the number of leaves."""
     found = leaves(schema)
     return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
 

@@ -1,9 +1,8 @@
-"""Which columns of Parquet files an engine's reader gives the same values of as this library's.
+"""The columns of Parquet files for which an engine's own reader returns the same values as this library's reader.
 
-An engine is handed a schema and finds columns by name. Of a column stored in the usual way there is nothing to decide:
-this module lists the usual ways, one or two for each type. Any other way is left to this library's reader: wider
-integers, decimals of more digits, times of another unit, names in another case, columns that are missing, and what
-nobody has thought of.
+An engine gets a schema and finds columns by name. This module lists the usual ways to store a column, one or two for
+each type, which every reader understands. This library's own reader reads everything else: wider integers, decimals of
+more digits, times of another unit, names in another case, missing columns, and unforeseen cases.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from paimon_core.spec.types import (
 
 # as Parquet numbers them: none, Snappy, GZIP, Zstandard, raw LZ4
 _CODECS = frozenset((0, 1, 2, 6, 7))
-# plain, dictionaries (both names), levels (RLE, BIT_PACKED), DELTA_BINARY_PACKED, and what Parquet's second version has
-# for text: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
+# plain, dictionaries (both names), levels (RLE, BIT_PACKED), DELTA_BINARY_PACKED, and the second version's encodings of
+# text: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
 _ENCODINGS = frozenset((0, 2, 3, 4, 5, 6, 7, 8))
 _SIMPLE = {
     Kind.BOOLEAN: (shapes.BOOLEAN, ("",)),
@@ -49,12 +48,12 @@ _MILLIS, _MICROS = 3, 6
 
 
 def has_plain_chunks(look: FileLook) -> bool:
-    """Whether every engine decodes and decompresses the chunks of a file."""
+    """Return whether every engine can decode and decompress the chunks of a file."""
     return look.codecs <= _CODECS and look.encodings <= _ENCODINGS
 
 
 def has_plain_columns(columns: Sequence[Element], wanted: Iterable[DataField]) -> bool:
-    """Whether a file has all of the wanted columns, under their names, stored in a usual way."""
+    """Return whether a file has all of the wanted columns, under their names, stored in a usual way."""
     by_name = {c.name: c for c in columns}
     spelled = Counter(c.name.lower() for c in columns)  # an engine may refuse names that differ only in case
     identified = {c.field_id: c.name for c in columns if c.field_id is not None}
@@ -98,7 +97,7 @@ def _is_group(element: Element) -> bool:
 
 
 def _is_plain_list(element: Element, item: DataType) -> bool:
-    """Whether a list has three levels; of two levels each reader has rules of its own, by names."""
+    """Return whether a list has three levels; readers disagree about lists of two levels."""
     if element.annotation != "list" or len(element.children) != 1:
         return False
     (repeated,) = element.children
@@ -121,6 +120,6 @@ def _is_plain_map(element: Element, key: DataType, value: DataType) -> bool:
 
 
 def _is_plain_variant(element: Element) -> bool:
-    """Whether a VARIANT is one value: not a part of the values in columns of their own."""
+    """Return whether a VARIANT is one value, without parts in separate columns."""
     parts = {c.name: (c.physical, c.annotation) for c in element.children}
     return len(element.children) == 2 and parts == dict.fromkeys(("value", "metadata"), (BYTE_ARRAY, ""))

@@ -1,6 +1,7 @@
-"""What table options ask of Parquet files, as settings of pyarrow's writer.
+"""Table options of Parquet files as settings of pyarrow's writer.
 
-Some options are of one column, too: `KEY#COLUMN`, of a nested one by its path in the file (`a.list.element`).
+Some options can also be set for one column, as `KEY#COLUMN`; a nested column has its path in the file
+(`a.list.element`).
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from paimon_core.options import (
 
 CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {"uncompressed": "none"}
 BLOCK_SIZE = Option("parquet.block.size", memory_size, 0, "Bytes of a row group; 0: the default.")
-_COMPRESSION = Option("parquet.compression", str, "", "Codec of Parquet files, before `file.compression`.")
+_COMPRESSION = Option("parquet.compression", str, "", "Codec of Parquet files; overrides `file.compression`.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")
 _PAGE_SIZE = Option("parquet.page.size", memory_size, 2**20, "Bytes of a page.")
 _PAGE_ROWS = Option("parquet.page.row.count.limit", integer, 20_000, "Rows of a page.")
 _ZSTD_LEVEL = Option(
-    "parquet.compression.codec.zstd.level", optional(integer), None, "Level, before `file.compression.zstd-level`."
+    "parquet.compression.codec.zstd.level", optional(integer), None, "Level; overrides `file.compression.zstd-level`."
 )
-_WRITE_CHECKSUM = Option("parquet.page.write-checksum.enabled", boolean, True, "New pages have a CRC-32.")
-VERIFY_CHECKSUM = Option("parquet.page.verify-checksum.enabled", boolean, True, "Pages that have a CRC-32 are checked.")
-_BLOOM = Option("parquet.bloom.filter.enabled", boolean, False, "Columns have a bloom filter in each row group.")
-_BLOOM_VALUES = Option("parquet.bloom.filter.expected.ndv", integer, 2**20, "Distinct values that one is made for.")
-_BLOOM_FPP = Option("parquet.bloom.filter.fpp", decimal_number, 0.01, "Share of other values that one takes for its.")
+_WRITE_CHECKSUM = Option("parquet.page.write-checksum.enabled", boolean, True, "Write a CRC-32 of each page.")
+VERIFY_CHECKSUM = Option("parquet.page.verify-checksum.enabled", boolean, True, "Check the CRC-32 of pages.")
+_BLOOM = Option("parquet.bloom.filter.enabled", boolean, False, "Write a bloom filter per column and row group.")
+_BLOOM_VALUES = Option("parquet.bloom.filter.expected.ndv", integer, 2**20, "Distinct values a filter expects.")
+_BLOOM_FPP = Option("parquet.bloom.filter.fpp", decimal_number, 0.01, "Share of absent values that a filter lets pass.")
 T = TypeVar("T")
 
 
@@ -72,14 +73,14 @@ def _bloom_filters(options: TableOptions, schema: pa.Schema) -> Iterator[tuple[s
             share = options[_of_column(_BLOOM_FPP, path)]
             if not 0 < share < 1:
                 raise InvalidOptionError(
-                    f"Option '{_BLOOM_FPP.key}#{path}' cannot be {share}: it is a share between 0 and 1."
+                    f"Option '{_BLOOM_FPP.key}#{path}' cannot be {share}: it must be a share between 0 and 1."
                 )
             yield path, {"ndv": _positive(options, _of_column(_BLOOM_VALUES, path)), "fpp": share}
 
 
 def _positive(options: TableOptions, option: Option[int]) -> int:
     if options[option] < 1:
-        raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: it is a number above 0.")
+        raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: it must be a number above 0.")
     return options[option]
 
 

@@ -1,11 +1,11 @@
-"""What the footer of a Parquet file says of its columns and its chunks, without decoding all of the footer.
+"""The columns and chunks of a Parquet file, read from its footer without decoding all of the footer.
 
-A footer begins with the schema. Files of one writer begin their footers with the same bytes, so a schema is decoded
-once: `Shapes` compares the first bytes of a footer with those it has seen. Behind the schema are the number of rows and
-the row groups. What each chunk is encoded and compressed with stands at one place of the chunk's metadata, right before
-and behind the name of the column. Chunks are in the order of the columns, so each name is searched for behind the one
-before it, and the time grows with the footer alone. Thrift allows other spellings, which no known writer uses: a footer
-in one of them is decoded as a whole.
+A footer begins with the schema. Footers of files of one writer begin with the same bytes, so a schema is decoded once:
+`Shapes` compares the first bytes of a footer with the beginnings it has seen. The number of rows and the row groups
+follow after the schema. A chunk's metadata has the encodings right before the name of the column, and the codec right
+after it. Chunks are in the order of the columns, so each name is searched for after the name before it, and the time
+grows with the footer alone. Thrift allows other spellings, which no known writer uses: such a footer is decoded
+as a whole.
 Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "ColumnMetaData"; Thrift, "compact protocol".
 """
 
@@ -32,20 +32,20 @@ from paimon_core.spec.encodings.varints import unzigzag, varint_at
 REQUIRED, OPTIONAL, REPEATED = range(3)
 BOOLEAN, INT32, INT64, _, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = range(8)
 
-_TAIL = 8  # bytes behind a footer: its length, and the magic
+_TAIL = 8  # bytes after a footer: its length, and the magic
 _FIRST_READ = 2**14  # bytes at the end of a file: most footers are shorter
 _MOST_SHAPES = 64
 _DEEPEST = 64
 _TYPE, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _ID, _LOGICAL = range(1, 11)
 _ENCODINGS, _PATH, _CODEC = 2, 3, 4  # ColumnMetaData
-_ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields behind the schema
+_ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields after the schema
 _LONG_LIST = 15
 # the type and the encodings of a chunk, which end where its path begins
 _BEFORE_PATH = re.compile(
     rb"\x15[\x00-\x0e]\x19([\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5])([\x00-\x12]*)\Z"
 )
-_MOST_BEFORE = 18  # bytes of these
-_CODEC_HEADER, _MOST_CODEC = 0x15, 0x7F  # of the codec, which stands behind the path
+_MOST_BEFORE = 18  # bytes of the type and the encodings
+_CODEC_HEADER, _MOST_CODEC = 0x15, 0x7F  # of the codec, which follows the path
 _UNITS = {1: "ms", 2: "us", 3: "ns"}
 _CONVERTED_TYPES = {
     0: "string",
@@ -71,7 +71,7 @@ _LOGICAL_TYPES = {1: "string", 2: "map", 3: "list", 6: "date"}
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A column of a Parquet schema, or a part of one. `physical` is None for groups.
+    """A column of a Parquet schema, or a part of one. `physical` is `None` for groups.
 
     `annotation` is the logical type as text: `decimal(10,2)`, `timestamp(us,local)`, `int(8)`, …; "" for none, "other"
     for one that no Paimon type needs.
@@ -88,7 +88,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A schema: its columns, and the paths of its leaves as metadata of chunks has them."""
+    """A schema: its columns, and the paths of its leaves as chunk metadata stores them."""
 
     columns: tuple[Element, ...]
     paths: tuple[bytes, ...]
@@ -96,7 +96,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class FileLook:
-    """What is seen of one file: its schema, its rows, and the numbers of the codecs and encodings of all chunks."""
+    """A summary of one file: its schema, its number of rows, and the codecs and encodings of all chunks, as numbers."""
 
     shape: Shape
     row_count: int
@@ -104,18 +104,18 @@ class FileLook:
     encodings: frozenset[int]
 
     def __len__(self) -> int:
-        """What a cache counts it as, beside its path: the shape is shared."""
+        """Return the weight in a cache, beside the path: 0, because the shape is shared."""
         return 0
 
 
 @dataclass(slots=True)
 class Shapes:
-    """Schemas by the bytes that footers begin with, the newest first, a bounded number of them."""
+    """A bounded number of schemas by the first bytes of footers, the newest first."""
 
     known: tuple[tuple[bytes, Shape], ...] = field(default=())
 
     def of(self, footer: bytes) -> tuple[Shape, int]:
-        """The schema of a footer, and its number of bytes. Raises `ValueError`."""
+        """Return the schema of a footer, and the schema's number of bytes. Raises `ValueError`."""
         for start, shape in self.known:
             if footer.startswith(start):
                 return shape, len(start)
@@ -127,7 +127,7 @@ class Shapes:
 
 
 def look(source: pa.NativeFile, size: int, shapes: Shapes) -> FileLook:
-    """What a file of that many bytes is made of. Raises `ValueError` where it is no Parquet file."""
+    """Read the summary of a file of `size` bytes. Raises `ValueError` for a file that is not Parquet."""
     return _look(_footer(source, size), shapes)
 
 
@@ -150,7 +150,7 @@ def _look(footer: bytes, shapes: Shapes) -> FileLook:
 
 
 def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
-    """The look at a footer whose fields are spelled as known writers do, else None."""
+    """Return the summary of a footer if its fields are spelled as by known writers, else None."""
     if footer[at] != _ROWS_HEADER:
         return None
     rows, at = varint_at(footer, at + 1)
@@ -174,8 +174,8 @@ def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
 
 
 def _chunk(footer: bytes, at: int, path: bytes) -> tuple[bytes, int, int] | None:
-    """The encodings and the codec of the next chunk of a path, and the offset behind them; None if there is none.
-    Statistics may hold the bytes of a path, too."""
+    """Return the encodings and the codec of the next chunk of a path, and the offset after them; None for no chunk.
+    Statistics may contain the bytes of a path, too, so the bytes around the path are checked."""
     while (start := footer.find(path, at)) >= 0:
         at = start + len(path)
         before = _BEFORE_PATH.search(footer, max(0, start - _MOST_BEFORE), start)
@@ -194,12 +194,12 @@ def _whole_look(footer: bytes, shape: Shape) -> FileLook:
 
 
 def _schema_bytes(footer: bytes) -> bytes:
-    """The first two fields of a footer, the version and the schema. Raises `ValueError` where others are first."""
+    """Return the first two fields of a footer, the version and the schema. Raises `ValueError` for other fields."""
     if footer[:1] != b"\x15":
         raise ValueError("its footer does not begin with a version")
     _, at = varint_at(footer, 1)
     if footer[at] != 0x19:
-        raise ValueError("its footer has no schema behind the version")
+        raise ValueError("its footer has no schema after the version")
     count, at = footer[at + 1] >> 4, at + 2
     if count == _LONG_LIST:
         count, at = varint_at(footer, at)
@@ -218,7 +218,7 @@ def _shape(file: Fields) -> Shape:
     root = next(elements)
     columns = tuple(_element(elements, 0) for _ in range(root[_CHILDREN][1]))
     if next(elements, None) is not None:
-        raise ValueError("its schema has columns behind the last one")
+        raise ValueError("its schema has more columns than it announces")
     return Shape(columns, tuple(_path_bytes(path) for column in columns for path in _leaves(column, ())))
 
 
@@ -270,5 +270,5 @@ def _leaves(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...
 
 
 def _path_bytes(path: tuple[str, ...]) -> bytes:
-    """A path as the field of a chunk's metadata, behind its encodings."""
+    """Return a path as the field of a chunk's metadata that follows the encodings."""
     return encode({_PATH: (9, Items((8,), [name.encode() for name in path]))})[:-1].replace(b"\x39", b"\x19", 1)

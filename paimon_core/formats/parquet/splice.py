@@ -1,17 +1,17 @@
-"""Parquet files with other values in some columns: what other columns have is copied, byte for byte.
+"""Parquet files with new values in some columns: the other columns are copied, byte for byte.
 
-An UPDATE of one column would decode and encode all others. They need not be touched: a column of a row group is a
-chunk, consecutive pages that do not know their own offset. Offsets are in two structures only, the footer and the
-index of a chunk's pages (OffsetIndex).
+Otherwise an UPDATE of one column would decode and encode all columns. That is not necessary: a column of a row group is
+a chunk, a sequence of pages that do not contain their own offset. Only two structures contain offsets, the footer and
+the index of a chunk's pages (OffsetIndex).
 
-So a new file is put together: of each row group the changed columns are written as a small Parquet file in memory
-(`_Part`), whose chunks are copied, and those of the other columns are copied from the old file, in the order of the
-schema. Each chunk moves by a step, new offset less old, which is added to every offset that its metadata and its index
-have (`_add_chunk`, `_moved_pages`). Footers are Thrift trees in which only these numbers change (`thrift`), so that
-fields of later versions survive. Indexes are written behind all row groups, where Parquet wants them.
+So a new file is put together from chunks, in the order of the schema. The changed columns of each row group are written
+as a small Parquet file in memory (`_Part`), and their chunks are copied from there. The chunks of the other columns are
+copied from the old file. Each chunk moves by a step, new offset less old, which is added to every offset in its
+metadata and its index (`_add_chunk`, `_moved_pages`). Footers are Thrift trees in which only these numbers change
+(`thrift`), so that fields of later versions survive. Indexes are written after all row groups, as Parquet requires.
 
-This holds where nothing else in the file knows offsets, which `_is_plain` makes sure of: no encryption, no bloom
-filters, no index pages. And the new columns must be of the same types as the old (`_is_alike`).
+This works only if nothing else in the file contains offsets. `_is_plain` checks it: no encryption, no bloom filters, no
+index pages. And the new columns must have the same types as the old columns (`_is_alike`).
 Source: parquet-format, `parquet.thrift`.
 """
 
@@ -55,18 +55,17 @@ _ENCRYPTION = 8  # FileMetaData
 _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 4, 5, 6, 10  # SchemaElement
 _GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 2, 3, 4, 5, 6  # RowGroup
 _CHUNK_START, _CRYPTO = 2, 8  # ColumnChunk
-_OFFSET_INDEX, _COLUMN_INDEX = (4, 5), (6, 7)  # ColumnChunk: where it is, and its length
+_OFFSET_INDEX, _COLUMN_INDEX = (4, 5), (6, 7)  # ColumnChunk: its offset, and its length
 _PATH, _BYTES, _STORED, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY, _BLOOM = 3, 6, 7, 9, 10, 11, 14  # ColumnMetaData
 _PAGES, _PAGE_OFFSET = 1, 1  # OffsetIndex, PageLocation
 
 
 def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Change) -> WrittenFile | None:
-    """Write the file of a request to `target`, with what `change` makes of the rows of the request's columns.
+    """Write the file of a request to `target`, with the request's columns changed by `change`.
 
-    `change` is called for each row group, with the position of its first row, and gives as many rows as it gets. The
-    result has statistics of these columns.
-    None, and nothing is written, for a file whose bytes cannot be taken as they are: with other types than new files
-    have, bloom filters or encryption.
+    `change` is called for each row group, with the position of its first row, and must return as many rows as it gets.
+    The result has statistics of the changed columns. Returns None, and writes nothing, if the bytes of the file cannot
+    be copied: its types differ from the types in new files, or it has bloom filters or encryption.
 
     Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
@@ -109,13 +108,13 @@ def _new_part(rows: Iterator[pa.RecordBatch], request: ReadRequest) -> _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file whose chunks are copied."""
+    """A file from which chunks are copied."""
 
     path: str
     file: pa.NativeFile
 
     def bytes_at(self, start: int, length: int) -> bytes:
-        with read_errors("Parquet", self.path):  # while another is written, whose errors have its name
+        with read_errors("Parquet", self.path):  # errors of the file that is written name that file
             return bytes_at(self.file, start, length)
 
 
@@ -135,7 +134,7 @@ def _write(output: OutputFile, source: _Source, file: Fields, parts: Iterator[_P
 
 @dataclass(slots=True)
 class _Splice:
-    """A file that is put together of the chunks of others."""
+    """A file that is put together from the chunks of other files."""
 
     sink: pa.NativeFile
     offset: int = 0
@@ -145,7 +144,7 @@ class _Splice:
         self._add(MAGIC)
 
     def add_group(self, group: Fields, source: _Source, part: _Part) -> None:
-        """Add a row group: the chunks of the part, and those that only the source has."""
+        """Add a row group: the chunks of the part, and the chunks that only the source has."""
         of_part = _Source(source.path, pa.BufferReader(part.content))
         new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
         start, chunks = self.offset, []
@@ -181,7 +180,7 @@ class _Splice:
             self._add(source.bytes_at(offset, min(_PIECE, end - offset)))
         meta = chunk_metadata(chunk)
         for fields, key in ((chunk, _CHUNK_START), (meta, _DATA_PAGE), (meta, _DICTIONARY)):
-            if key in fields and fields[key][1]:  # 0 says nothing
+            if key in fields and fields[key][1]:  # 0 means no offset
                 fields[key] = I64, fields[key][1] + step
 
     def _add(self, content: bytes) -> None:
@@ -201,14 +200,14 @@ def _path(chunk: Fields) -> tuple[bytes, ...]:
 
 
 def _is_plain(group: Fields) -> bool:
-    """Whether a row group has rows, and chunks have pages and nothing else."""
+    """Return whether a row group has rows, and its chunks consist of pages only."""
     chunks = column_chunks(group)
     whole = all(META in c and _CRYPTO not in c and not chunk_metadata(c).keys() & {_BLOOM, _INDEX_PAGE} for c in chunks)
     return whole and bool(group[_ROWS][1])
 
 
 def _extent(meta: Fields) -> tuple[int, int]:
-    """Where the pages of a chunk begin and end."""
+    """Return the offsets at which the pages of a chunk begin and end."""
     first_data: int = meta[_DATA_PAGE][1]
     dictionary = meta[_DICTIONARY][1] if _DICTIONARY in meta else 0
     start = min(dictionary or first_data, first_data)  # old writers write 0 for none
@@ -216,14 +215,14 @@ def _extent(meta: Fields) -> tuple[int, int]:
 
 
 def _is_alike(file: Fields, part: _Part) -> bool:
-    """Whether a file has the columns of a part, of the same types."""
+    """Return whether a file has the columns of a part, of the same types."""
     old, new = _columns(file), _columns(part.footer)
     same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
     return same and all(map(_is_plain, row_groups(part.footer)))
 
 
 def _columns(file: Fields) -> dict[bytes, list[Fields]]:
-    """The elements of the schema by the column that they are of."""
+    """Return the elements of the schema by their column."""
     elements = iter(schema_elements(file))
     root = next(elements)
     columns: dict[bytes, list[Fields]] = {}
@@ -242,5 +241,5 @@ def _children(element: Fields) -> int:
 
 
 def _type(element: Fields) -> dict[int, Any]:
-    """An element without the older of two ways to say the same."""
+    """Return an element without the older one of two equivalent annotations."""
     return {n: v for n, v in element.items() if n != _CONVERTED or _LOGICAL not in element}

@@ -1,8 +1,8 @@
-"""Thrift structures in the compact protocol, as Parquet's footers and page indexes are, as trees to look at and change.
+"""Thrift structures in the compact protocol as trees that can be changed: Parquet's footers and page indexes.
 
-A structure is `Fields`: the kind and the value of each field by its id. Values are numbers, bytes (of texts and doubles
-as well), booleans, structures, and what is in lists, sets and maps. Unknown fields survive a change of
-others. Source: Thrift, "compact protocol".
+A structure is `Fields`: the kind and the value of each field by its id. Values are numbers, bytes (also for texts and
+doubles), booleans, structures, and the `Items` of lists, sets and maps. Unknown fields survive a change of other
+fields. Source: Thrift, "compact protocol".
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ _LONG_LIST = 15
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The elements of a list or set; of a map keys and values alternate. `kinds` has one kind, or that of both."""
+    """The elements of a list or set, or the alternating keys and values of a map.
+
+    `kinds` has one kind, or the kinds of keys and values."""
 
     kinds: tuple[int, ...]
     values: list[Any]
 
 
 def decode(data: bytes) -> Fields:
-    """The structure that the bytes begin with. Raises `ValueError` where there is no structure."""
+    """Return the structure at the beginning of the bytes. Raises `ValueError` if there is no structure."""
     return decode_at(data)[0]
 
 
 def decode_at(data: bytes) -> tuple[Fields, int]:
-    """As `decode`, with the size of the structure: other bytes may follow."""
+    """Do as `decode`, and also return the size of the structure: other bytes may follow."""
     decoder = _Decoder(data)
     return decoder.structure(0), decoder.offset
 
@@ -51,11 +53,11 @@ def encode(fields: Fields) -> bytes:
 
 @contextmanager
 def checked_structure() -> Iterator[None]:
-    """Raise `ValueError` where structures lack what the code in the `with` block looks for."""
+    """Raise `ValueError` if the code in the `with` block finds a part of a structure missing or of another type."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, StopIteration) as e:
-        raise ValueError(f"its metadata lacks parts or has others ({e!r})") from e
+        raise ValueError(f"parts of its metadata are missing or have other types ({e!r})") from e
 
 
 class _Decoder:

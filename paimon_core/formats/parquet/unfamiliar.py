@@ -1,4 +1,4 @@
-"""Errors of Parquet files: damage, or a form that pyarrow does not decode although the file is healthy."""
+"""Errors of Parquet files: damage, or an undamaged form that pyarrow cannot decode."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ENCRYPTED = b"PARE"
 
 @contextmanager
 def parquet_errors(io: FileIO, path: str) -> Iterator[None]:
-    """Raise what pyarrow finds wrong with a file, as `read_errors` does.
+    """Raise errors of pyarrow about a file as `read_errors` does.
 
-    It is an `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow lacks."""
+    Raises `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow does not have."""
     try:
         with naming_writer(io, path), read_errors("Parquet", path):
             yield
@@ -44,7 +44,7 @@ def _unfamiliar_form(io: FileIO, path: str) -> str | None:
         return None
     if others := found.codecs - _CODECS:
         named = ", ".join(_NAMES.get(n, f"codec {n}") for n in sorted(others))
-        return f"its columns are compressed by {named}, which this version does not decompress"
+        return f"its columns are compressed by {named}, which this version cannot decompress"
     if others := found.encodings - _ENCODINGS:
-        return f"its columns have encoding {min(others)}, which this version does not decode"
+        return f"its columns have encoding {min(others)}, which this version cannot decode"
     return None

@@ -1,7 +1,7 @@
 """CSV: a line per row, values in the order of the columns.
 
-Values that hold a special character are quoted; a quote or escape in them follows an escape. Lines with fewer values
-than columns end in NULLs, and what is behind the last column is passed over, where `csv.mode` says how to read.
+Values with a special character are quoted; a quote or escape in them follows an escape character. Unless `csv.mode` is
+strict, missing values at the end of a line are NULL, and values after the last column are ignored.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def _character(text: str) -> str:
 
 
 STRICT = "strict"
-FIELD_DELIMITER = Option("csv.field-delimiter", _character, ",", "What stands between the values of a CSV line.")
-LINE_DELIMITER = Option("csv.line-delimiter", some_text, "\n", "What stands behind a line of CSV files.")
-QUOTE = Option("csv.quote-character", _character, '"', "What stands around CSV values with special characters.")
-ESCAPE = Option("csv.escape-character", _character, "\\", "What stands before a quote in a CSV value.")
-NULL = Option("csv.null-literal", str, "", "What stands for NULL in CSV files.")
-HEADER = Option("csv.include-header", boolean, False, "Whether CSV files begin with the names of the columns.")
+FIELD_DELIMITER = Option("csv.field-delimiter", _character, ",", "Character between the values of a CSV line.")
+LINE_DELIMITER = Option("csv.line-delimiter", some_text, "\n", "Text after each line of CSV files.")
+QUOTE = Option("csv.quote-character", _character, '"', "Character around CSV values that need quotes.")
+ESCAPE = Option("csv.escape-character", _character, "\\", "Character before a quote in a CSV value.")
+NULL = Option("csv.null-literal", str, "", "Text for NULL in CSV files.")
+HEADER = Option("csv.include-header", boolean, False, "CSV files begin with the names of the columns.")
 MODE = Option(
     "csv.mode",
     one_of("permissive", "dropmalformed", "failfast", STRICT),
     STRICT,
-    "What a value that does not parse is: NULL, no row, or an error; strict: other numbers of values are errors too.",
+    "A value that does not parse becomes NULL, drops its row, or fails; strict: a wrong number of values fails, too.",
 )
 _MALFORMED = {"permissive": Malformed.NULL_TO_END, "dropmalformed": Malformed.NO_ROW}
 _STANDS_IN = "\ue000"  # for a line feed within a line that ends otherwise
@@ -52,7 +52,7 @@ class CsvLayout:
         _check_options(options)
         for field in fields:
             if isinstance(field.type, CollectionType | MapType | RowType) or field.type.kind is Kind.VARIANT:
-                raise UnsupportedFeatureError(f"Column {field.name!r}: CSV files hold no {field.type.kind.value}.")
+                raise UnsupportedFeatureError(f"Column {field.name!r}: CSV files cannot hold {field.type.kind.value}.")
 
     def malformed(self, options: TableOptions) -> Malformed:
         return _MALFORMED.get(options[MODE], Malformed.ERROR)
@@ -78,7 +78,7 @@ class CsvLayout:
 
 
 def _check_options(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` for options that no CSV file can have together."""
+    """Raises `InvalidOptionError` for options that exclude each other."""
     special = [options[o] for o in (FIELD_DELIMITER, QUOTE, ESCAPE)]
     if len(set(special)) < len(special):
         keys = ", ".join(repr(o.key) for o in (FIELD_DELIMITER, QUOTE, ESCAPE))
@@ -88,8 +88,8 @@ def _check_options(options: TableOptions) -> None:
 
 def _parse(source: object, schema: pa.Schema, options: TableOptions, skipped: int) -> Iterator[pa.RecordBatch]:
     if not schema.names:
-        raise UnsupportedFeatureError("A CSV file needs a column.")
-    others: dict[int, list[str]] = defaultdict(list)  # lines by their number of values, where that is not the schema's
+        raise UnsupportedFeatureError("A CSV file needs at least one column.")
+    others: dict[int, list[str]] = defaultdict(list)  # lines by their number of values, if it differs from the schema
 
     def put_aside(row: pv.InvalidRow) -> str:
         if options[MODE] == STRICT:

@@ -4,7 +4,7 @@
     data-UUID-N.json[.gz|.bz2|.zst]    an object per line, values by column name
     data-UUID-N.text[.gz|.bz2|.zst]    the only column
 
-They have no statistics and no field ids: columns are those of the schema that the file was written with.
+They have no statistics and no field ids: the columns of a file are the columns of the schema it was written with.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ class TextFormat:
             for batch in self._layout.decode(stream, schema, request.options):
                 rows += batch.num_rows
                 if request.row_count is not None and rows > request.row_count:
-                    break  # of a packed file nobody needs to know how many there are
-                wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]  # rows of none are not counted
+                    break  # the number of rows of a compressed file is not needed
+                # without any column, rows would not be counted
+                wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]
                 found = _values(batch, stored, wanted, self._layout.malformed(request.options))
                 if found.num_rows:
                     yield conform_batch(found, sources, request)
@@ -110,7 +111,7 @@ class TextFileWriter:
 def _values(
     batch: pa.RecordBatch, stored: Sequence[DataField], wanted: Sequence[int], malformed: Malformed
 ) -> pa.RecordBatch:
-    """The values of texts; `malformed` says what becomes of those that do not parse."""
+    """Parse texts to values; `malformed` decides about texts that do not parse."""
     schema = pa.schema([arrow_schema([stored[i]]).field(0) for i in wanted])
     bad = np.zeros(batch.num_rows, dtype=np.bool_)
     columns = []
@@ -131,7 +132,7 @@ def _null_where_failing(column: pa.Array, data_type: DataType, target: pa.DataTy
 
 
 def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """The values of texts, NULL for those that do not parse, and which these are: found by halving."""
+    """Return the values of texts, NULL for texts that do not parse, and a mask of these, found by halving."""
     try:
         return value_of_text(column, data_type, target), np.zeros(len(column), dtype=np.bool_)
     except (pa.ArrowException, ValueError, InvalidDataError):
@@ -144,11 +145,11 @@ def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tup
 
 @contextmanager
 def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
-    """The bytes of a file. Nothing in them says where they end: `ValueError` where they end before its size."""
+    """Open the bytes of a file. Text has no end mark, so a file that ends before its size raises `ValueError`."""
     ending = path.rpartition(".")[2].lower()
     with io.open_input(path) as source:
         if ending in _UNREADABLE:
-            raise UnsupportedFeatureError(f"File {path} is compressed in a way that this version does not read.")
+            raise UnsupportedFeatureError(f"File {path} cannot be read: this version does not know its compression.")
         counted, size = _Counted(source), source.size()
         with pa.PythonFile(counted, mode="r") as stream:
             if ending not in _BY_ENDING:
@@ -157,11 +158,11 @@ def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
                 with pa.CompressedInputStream(stream, _BY_ENDING[ending]) as decoded:
                     yield decoded
         if counted.given < size:
-            raise ValueError(f"{counted.given} of its {size} bytes were read")
+            raise ValueError(f"only {counted.given} of its {size} bytes could be read")
 
 
 class _Counted(RawIOBase):
-    """A file that is read once from its begin, and how many bytes of it were `given`."""
+    """A file that is read once from its beginning; `given` counts its bytes."""
 
     def __init__(self, source: pa.NativeFile) -> None:
         self._source, self.given = source, 0

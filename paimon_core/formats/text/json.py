@@ -1,6 +1,6 @@
 """JSON: an object per line, values by the names of the columns.
 
-What we write are texts, arrays and objects. Other tools write numbers and booleans too, which are read as their texts.
+This library writes texts, arrays and objects. Other tools also write numbers and booleans, which are read as texts.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from paimon_core.formats.text.lines import Malformed, some_text, text_lines
 from paimon_core.options import Option, TableOptions, boolean, one_of
 from paimon_core.spec.types import DataField, Kind, nested_types
 
-DELIMITER = Option("json.line-delimiter", some_text, "\n", "What stands behind a line of JSON files.")
-IGNORE_ERRORS = Option("json.ignore-parse-errors", boolean, False, "What does not parse is NULL, and no row no error.")
+DELIMITER = Option("json.line-delimiter", some_text, "\n", "Text after each line of JSON files.")
+IGNORE_ERRORS = Option("json.ignore-parse-errors", boolean, False, "Read bad values as NULL, leave bad rows out.")
 # without effect: neither Spark's maps nor JSON objects have keys that are NULL
-NULL_KEY_MODE = Option("json.map-null-key-mode", one_of("fail", "drop", "literal"), "fail", "What NULL as a key is.")
+NULL_KEY_MODE = Option(
+    "json.map-null-key-mode", one_of("fail", "drop", "literal"), "fail", "How NULL keys are written."
+)
 _LINES = 20_000
 _BOOLEANS = {True: "true", False: "false"}
 T = TypeVar("T")
@@ -35,7 +37,7 @@ class JsonLayout:
         _ = options[DELIMITER], options[IGNORE_ERRORS], options[NULL_KEY_MODE]  # raises where a value does not parse
         for field in fields:
             if any(t.kind in (Kind.VARIANT, Kind.MULTISET) for t in nested_types(field.type)):
-                raise UnsupportedFeatureError(f"Column {field.name!r}: JSON files hold no {field.type}.")
+                raise UnsupportedFeatureError(f"Column {field.name!r}: JSON files cannot hold {field.type}.")
 
     def malformed(self, options: TableOptions) -> Malformed:
         return Malformed.NULL if options[IGNORE_ERRORS] else Malformed.ERROR
@@ -59,12 +61,12 @@ def _objects(lines: Sequence[bytes]) -> list[Any]:
     """Raises `ValueError`."""
     rows: list[Any] = json.loads(f"[{b','.join(lines).decode()}]", parse_int=str, parse_float=str, parse_constant=str)
     if len(rows) != len(lines) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a line is no row")
+        raise ValueError("a line is not a JSON object")
     return rows
 
 
 def _but_failing(parse: Callable[[Sequence[bytes]], list[T]], lines: Sequence[bytes]) -> list[T]:
-    """What lines parse to without those that do not, found by halving."""
+    """Parse lines without the lines that do not parse, found by halving."""
     try:
         return parse(lines)
     except (ValueError, RecursionError):
@@ -75,12 +77,12 @@ def _but_failing(parse: Callable[[Sequence[bytes]], list[T]], lines: Sequence[by
 def _array(rows: list[Any], row_type: pa.StructType, *, ignores: bool) -> pa.StructArray:
     try:
         return pa.array(rows, row_type)
-    except (pa.ArrowException, TypeError):  # values that are no texts
+    except (pa.ArrowException, TypeError):  # values that are not texts
         return pa.array([_fitted(row, row_type, ignores) for row in rows], row_type)
 
 
 def _fitted(value: Any, wanted: pa.DataType, ignores: bool) -> Any:
-    """A value with texts in it as a type of texts has them. Raises `ValueError` where it has another shape."""
+    """Convert a JSON value to the shape of a type of texts. Raises `ValueError` for another shape."""
     if value is None:
         return None
     if pa.types.is_string(wanted):
@@ -92,5 +94,5 @@ def _fitted(value: Any, wanted: pa.DataType, ignores: bool) -> Any:
     if isinstance(value, dict) and pa.types.is_struct(wanted):
         return {f.name: _fitted(value.get(f.name), f.type, ignores) for f in wanted}
     if not ignores:
-        raise ValueError(f"{type(value).__name__} where {wanted} should be")
+        raise ValueError(f"a value is {type(value).__name__} instead of {wanted}")
     return None

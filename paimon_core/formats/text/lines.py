@@ -1,4 +1,4 @@
-"""How rows become lines of text and lines rows, for plain text; see `csv` and `json` for the others."""
+"""The protocol that converts rows to lines of text and back, and plain text; see also `csv` and `json`."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def some_text(text: str) -> str:
     return text
 
 
-DELIMITER = Option("text.line-delimiter", some_text, "\n", "What stands behind a line of text files.")
-_BLOCK, _LONGEST_LINE = 2**20, 2**26  # bytes read at a time, and of a line: packed ones may never end
+DELIMITER = Option("text.line-delimiter", some_text, "\n", "Text after each line of text files.")
+_BLOCK, _LONGEST_LINE = 2**20, 2**26  # bytes read at a time, and of a line: a compressed file may never end
 _TEXT_TYPES = (Kind.CHAR, Kind.VARCHAR)
 
 
 class Malformed(Enum):
-    """What becomes of a value that does not parse."""
+    """The treatment of a value that does not parse."""
 
     ERROR = auto()
     NULL = auto()
-    NULL_TO_END = auto()  # with the values behind it
+    NULL_TO_END = auto()  # with the values after it
     NO_ROW = auto()
 
 
 class TextLayout(Protocol):
-    """How rows become lines and lines rows."""
+    """A conversion of rows to lines and back."""
 
     @property
     def name(self) -> str:
-        """The format's name, and what files end with."""
+        """The format's name, and the ending of file names."""
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
         """Raises `UnsupportedFeatureError` for columns that such files cannot hold, `InvalidOptionError`."""
 
     def malformed(self, options: TableOptions) -> Malformed:
-        """What becomes of values that do not parse."""
+        """Return the treatment of values that do not parse."""
 
     def encode(self, batch: pa.RecordBatch, options: TableOptions) -> bytes:
         """Lines of columns of texts."""
@@ -67,7 +67,7 @@ class LinesLayout:
         _ = options[DELIMITER]  # raises where the value does not parse
         if len(fields) != 1 or fields[0].type.kind not in _TEXT_TYPES:
             raise UnsupportedFeatureError(
-                f"Text files hold one column of type STRING, not ({', '.join(f.name for f in fields)})."
+                f"Text files have exactly one column of type STRING, not ({', '.join(f.name for f in fields)})."
             )
 
     def malformed(self, options: TableOptions) -> Malformed:
@@ -85,15 +85,16 @@ class LinesLayout:
 
 
 def joined(lines: pa.StringArray) -> bytes:
-    """The texts of a column as one text, one after the other."""
+    """Join the texts of a column to one text."""
     return bytes(
         pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "")[0].as_buffer()
     )
 
 
 def text_lines(stream: pa.NativeFile, delimiter: str) -> Iterator[list[bytes]]:
-    """The lines of a file, without what ends them, some megabytes of them at a time. Raises `ValueError` for a line
-    without an end."""
+    """Yield the lines of a file, without their delimiters, some megabytes at a time.
+
+    Raises `ValueError` for a line without an end."""
     end, parts, carried = delimiter.encode(), list[bytes](), b""
     while block := stream.read(_BLOCK):
         first, *others = (carried + block).split(end)

@@ -25,7 +25,7 @@ _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
-    """A column of texts; nested ones keep their shape, of texts."""
+    """Convert a column to texts; a nested column keeps its shape, with texts as leaves."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
         keys, items = to_text(column.keys, pair[0]), to_text(column.items, pair[1])
@@ -43,7 +43,9 @@ def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         years = pc.min_max(pc.year(column)).as_py()
         if years["min"] is not None and not 0 <= years["min"] <= years["max"] <= _LAST_YEAR:
-            raise InvalidDataError(f"A {data_type} outside of the years 0 to {_LAST_YEAR} cannot be written as text.")
+            raise InvalidDataError(
+                f"A {data_type} outside of the years 0 to {_LAST_YEAR} cannot be written as text. Use Parquet or ORC."
+            )
     text = column.cast(pa.string())
     if data_type.kind in _FLOATS:
         for ours, theirs in _SPECIAL_FLOATS.items():
@@ -70,7 +72,7 @@ def from_text(
     target: pa.DataType,
     parse: Callable[[pa.Array, DataType, pa.DataType], pa.Array] | None = None,
 ) -> pa.Array:
-    """The column that texts of `text_type` stand for; `parse` may make NULL of those that `value_of_text` refuses."""
+    """Convert texts of `text_type` to a column; `parse` may return NULL for texts that `value_of_text` refuses."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
         keys = from_text(column.keys, pair[0], target.key_type, parse)
@@ -87,20 +89,20 @@ def from_text(
             return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=nulls)
         case RowType(fields=fields):
             typed = zip(fields, target, strict=True)
-            # what stands in a field of a NULL is no text of a value
+            # a field of a NULL may contain an arbitrary text
             children = [from_text(c, f.type, t.type, parse) for c, (f, t) in zip(column.flatten(), typed, strict=True)]
             return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
     return (parse or value_of_text)(column, data_type, target)
 
 
 def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
-    """As `from_text`, for a type that is not nested. Raises `pa.ArrowInvalid`, `ValueError` for texts of no value."""
+    """Do as `from_text` for a type that is not nested. Raises `pa.ArrowInvalid`, `ValueError` for invalid texts."""
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):
         try:
             return int96.stored(_moments(column, "ns"))
-        except pa.ArrowInvalid:  # years that nanoseconds do not reach
+        except pa.ArrowInvalid:  # years that nanoseconds cannot hold
             return int96.stored(_moments(column, "us"))
     if pa.types.is_timestamp(target):
         return _moments(column, target.unit).cast(arrow_type(data_type))
@@ -111,7 +113,7 @@ def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) ->
 
 
 def _moments(column: pa.Array, unit: str) -> pa.Array:
-    """Times in a unit, further digits cut off."""
+    """Cast times to a unit and cut further digits off."""
     try:
         return column.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:
@@ -120,4 +122,4 @@ def _moments(column: pa.Array, unit: str) -> pa.Array:
 
 
 def _offsets(column: pa.Array) -> pa.Array:
-    return pa.array(column.offsets.to_numpy(), pa.int32())  # those of a slice take no mask
+    return pa.array(column.offsets.to_numpy(), pa.int32())  # Arrow accepts no mask with the offsets of a slice

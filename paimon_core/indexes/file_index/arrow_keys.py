@@ -56,7 +56,7 @@ def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> KeyedRows:
 
 
 def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The different valid numbers in order, and the index of each row's among them, -1 where not valid."""
+    """Return the distinct valid numbers in order, and the index of each row's number, -1 if it is not valid."""
     keys, inverse = np.unique(values[valid], return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[valid] = inverse
@@ -93,7 +93,7 @@ def hashes(column: pa.Array, data_type: DataType) -> Hashes:
 
 
 def map_values(column: pa.Array, key: str) -> pa.Array:
-    """The value that each row of a MAP with string keys has for a key, NULL where it has none."""
+    """Return the value of a key in each row of a MAP with string keys, NULL if the row does not have the key."""
     return pc.map_lookup(column, key, "last")
 
 

@@ -1,7 +1,7 @@
-"""Numbers of rows as bitmaps, one per binary digit: slice `i` has the rows whose number has bit `i`.
+"""Numbers of rows as bitmaps, one per binary digit: slice `i` has the rows with bit `i` in their number.
 
-Comparing a number with those of all rows takes one operation per slice: O'Neil and Quass, "Improved query performance
-with variant indexes".
+Comparing a number with the numbers of all rows takes one operation per slice: O'Neil and Quass, "Improved query
+performance with variant indexes".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class BitSlices:
         return self.rows - self.less(number, not or_equal)
 
     def _compared(self, number: int) -> tuple[Rows, Rows]:
-        """The rows with a smaller number, and those with this one."""
+        """Return the rows with a smaller number, and the rows with this number."""
         if number < 0:
             return BitMap(), BitMap()
         if number >> len(self.slices):

@@ -1,7 +1,7 @@
 """`bitmap`: a bitmap of rows per value.
 
-    version: 1 byte, 1 or 2 | rows: int32 | values: int32 | there are NULLs: 1 byte
-    where there are: offset of the NULLs: int32 | in version 2 size of their bitmap: int32
+    version: 1 byte, 1 or 2 | rows: int32 | values: int32 | has NULLs: 1 byte
+    if it has NULLs: offset of the NULLs: int32 | in version 2 size of their bitmap: int32
     version 1   per value: key | offset: int32
     version 2   blocks: int32 | per block: its first key | start: int32, among the blocks; size of all blocks: int32
                 per block: entries: int32 | per entry, keys ascending: key | offset: int32 | size of the bitmap: int32
@@ -75,7 +75,7 @@ def _blocks(
         if start == firsts[-1]:
             raise InvalidOptionError(
                 f"'index-block-size' of a bitmap index cannot be {block_size} bytes: a value of {ends[start] - before} "
-                "bytes does not fit in."
+                "bytes does not fit into a block. Raise it."
             )
         before = int(ends[start - 1])
     limits = [*firsts, len(keys)]
@@ -99,7 +99,7 @@ class BitmapIndex(UnknownIndex):
         self._cursor, self._key_type = cursor, key_type
         self._version, self._rows = cursor.version(*VERSIONS), cursor.number(4)
         if self._rows != row_count:
-            raise cursor.corrupt(f"it is of {self._rows} rows, the file has {row_count}")
+            raise cursor.corrupt(f"it covers {self._rows} rows, but the file has {row_count}")
         self._values, has_nulls = cursor.count(), cursor.number(1)
         self._null_offset = (cursor.number(4), _UNKNOWN_SIZE) if has_nulls else None
         if has_nulls and self._version > 1:
@@ -137,14 +137,14 @@ class BitmapIndex(UnknownIndex):
 
     @cached_property
     def _dictionary(self) -> tuple[dict[Key, tuple[int, int]], int]:
-        """The offsets of all keys, and where these end."""
+        """Return the offsets of all keys, and the end of the dictionary."""
         cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
         found = {self._key_type.read(cursor): (cursor.number(4), _UNKNOWN_SIZE) for _ in range(self._values)}
         return found, cursor.position
 
     @cached_property
     def _block_index(self) -> tuple[list[Key], list[int], int]:
-        """The first keys of the blocks, where these start, and where they all end."""
+        """Return the first keys of the blocks, the start of each block, and the end of all."""
         cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
         firsts, starts = list[Key](), list[int]()
         for _ in range(cursor.count(least_bytes=5)):

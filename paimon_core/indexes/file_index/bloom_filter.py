@@ -1,9 +1,10 @@
-"""`bloom-filter`: bits that hashes of the values set; a value of which one is missing is in no row.
+"""`bloom-filter`: bits set by hashes of the values. If one bit of a value is not set, no row has the value.
 
     hash functions: int32, big endian | bits, the lowest of a byte first
 
-Hash `i` of a value, from 1, is `low + i * high` of the halves of its 64-bit hash, in 32 bits, all of them flipped where
-that is negative, modulo the number of bits. Numbers are hashed by Thomas Wang's function, bytes by xxHash64.
+Hash `i` of a value, from 1, is `low + i * high` of the halves of its 64-bit hash, in 32 bits. If it is negative, all
+bits are flipped. The bit is the hash modulo the number of bits. Numbers are hashed by Thomas Wang's function, bytes by
+xxHash64.
 Source: specification, "File Index", "BloomFilter".
 """
 
@@ -29,15 +30,21 @@ Hashes = NDArray[np.uint64]
 
 
 class BloomFilter:
-    """A filter for `items` different values; of other values a share of `fpp` seems to be in it."""
+    """A filter for `items` different values; a share `fpp` of other values also passes it."""
 
     def __init__(self, items: int, fpp: float):
         if items < 1 or not 0 < fpp < 1:
-            raise InvalidOptionError(f"A bloom filter of {items} items with fpp {fpp} does not exist.")
+            raise InvalidOptionError(
+                f"A bloom filter of {items} items with fpp {fpp} is not possible: 'items' must be at least 1, and "
+                "'fpp' between 0 and 1."
+            )
         wanted = int(-items * math.log(fpp) / math.log(2) ** 2)
         size = wanted + 8 - wanted % 8
         if size > _MOST_BITS:
-            raise InvalidOptionError(f"A bloom filter of {items} items with fpp {fpp} takes {size} bits: too many.")
+            raise InvalidOptionError(
+                f"A bloom filter of {items} items with fpp {fpp} needs {size} bits, which are too many: lower 'items' "
+                "or raise 'fpp'."
+            )
         self._functions = max(1, math.floor(size / items * math.log(2) + 0.5))
         self._size = size
         self._bits = np.zeros(size // 8, dtype=np.uint8)
@@ -53,7 +60,7 @@ class BloomFilter:
 
 
 class BloomFilterIndex(UnknownIndex):
-    """Which values may be there. `ColumnIndex`."""
+    """A `ColumnIndex` that only knows which values may exist."""
 
     def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
         self._key_type = key_type

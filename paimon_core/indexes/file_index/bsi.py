@@ -1,14 +1,14 @@
-"""`bsi`: the bit slices of numbers, those of negative ones separately.
+"""`bsi`: the bit slices of numbers, separately for negative numbers.
 
     version: 1 byte, 1 | rows: int32
-    there are numbers of 0 and more: 1 byte | where there are: slices
-    there are negative ones: 1 byte | where there are: slices of their absolute values
+    has numbers of 0 and more: 1 byte | if it has: slices
+    has negative numbers: 1 byte | if it has: slices of their absolute values
 
-    slices: version: 1 byte, 1 | smallest: int64 | largest: int64 | rows that have one: bitmap
+    slices: version: 1 byte, 1 | smallest: int64 | largest: int64 | rows with a number: bitmap
             slices: int32 | per slice: bitmap
 
-Slices are of numbers less the smallest, which writers say is 0. Big endian; Roaring bitmaps in their portable format,
-whose size is not stored. Source: specification, "File Index", "Bit-Slice Index Bitmap".
+Slices have the numbers less the smallest, which writers set to 0. Big endian; Roaring bitmaps in their portable format,
+without their size. Source: specification, "File Index", "Bit-Slice Index Bitmap".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LEAST = -(2**63)
 
 
 def encode_bsi(numbers: NDArray[np.int64], valid: NDArray[np.bool_]) -> bytes | None:
-    """The index of a column, both of shape (rows,). None where it has the number that the format cannot hold."""
+    """Encode the index of a column; arrays have shape (rows,). Returns None for the number that does not fit."""
     if (numbers[valid] == _LEAST).any():
         return None
     parts = [bytes([VERSION]), int32(len(numbers))]
@@ -83,7 +83,7 @@ class BsiIndex(UnknownIndex):
         cursor.version(VERSION)
         self._rows = cursor.number(4)
         if self._rows != row_count:
-            raise cursor.corrupt(f"it is of {self._rows} rows, the file has {row_count}")
+            raise cursor.corrupt(f"it covers {self._rows} rows, but the file has {row_count}")
         self._positive, self._negative = _Half.read(cursor), _Half.read(cursor)
 
     def equal(self, keys: Sequence[Key]) -> Rows | None:

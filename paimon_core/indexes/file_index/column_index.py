@@ -1,4 +1,4 @@
-"""What an index of a column answers: rows of a file by their position, or of a table by their id."""
+"""The answers of an index of a column: rows of a file by their position, or of a table by their id."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ class End(NamedTuple):
 
 
 class ColumnIndex(Protocol[RowSet_co]):
-    """Each answer holds every row for which the question is true, and possibly others; None where the index does not
-    know. Answers may be changed. Raises `CorruptFileError` where bytes that are needed are damaged."""
+    """An index of a column. An answer has every matching row, and possibly others; None means unknown.
+
+    Callers may change answers. Raises `CorruptFileError` if bytes that an answer needs are damaged."""
 
     def equal(self, keys: Sequence[Key]) -> RowSet_co | None:
         """Rows with one of the keys."""
 
     def not_equal(self, keys: Sequence[Key]) -> RowSet_co | None:
-        """Rows with a value, but none of the keys."""
+        """Return rows with a value that is not one of the keys."""
 
     def less(self, key: Key, or_equal: bool) -> RowSet_co | None:
         """Rows with a smaller key."""
@@ -54,7 +55,7 @@ class ColumnIndex(Protocol[RowSet_co]):
 
 
 class UnknownIndex:
-    """The answers of an index that knows nothing; a base of those that know something, of a file."""
+    """An index that answers nothing; the base class of indexes that answer some questions about a file."""
 
     def equal(self, keys: Sequence[Key]) -> Rows | None:
         return None

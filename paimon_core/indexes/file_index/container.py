@@ -29,7 +29,7 @@ Bodies = Mapping[str, Mapping[str, bytes | None]]  # by column and index type; N
 
 @dataclass(frozen=True, slots=True)
 class BodyLocation:
-    """Where the index of a column lies in a container; `start` is None for a column without any row."""
+    """The location of a column's index in a container; `start` is `None` for a column without any row."""
 
     column: str
     index_type: str
@@ -63,7 +63,7 @@ def head_size(path: str, prefix: bytes) -> int:
     if is_later(version, VERSION):
         raise UnsupportedVersionError(path, f"it is a file index of version {version}, known is {VERSION}", WITHOUT)
     if version != VERSION:
-        raise cursor.corrupt(f"has the version {version}, known is {VERSION}")
+        raise cursor.corrupt(f"it has the version {version}, known is {VERSION}")
     size = cursor.number(4)
     if not PREFIX_SIZE <= size <= _MOST_HEAD_BYTES:
         raise cursor.corrupt(f"it has a head of {size} bytes")
@@ -71,7 +71,7 @@ def head_size(path: str, prefix: bytes) -> int:
 
 
 def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
-    """Where the indexes are, from the head and any bytes behind it. Raises `CorruptFileError` naming `path`."""
+    """Return the locations of indexes, from the head and any bytes after it. Raises `CorruptFileError`."""
     size = head_size(path, head)
     cursor = Cursor(path, head[:size], PREFIX_SIZE)
     found = []

@@ -14,7 +14,7 @@ ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.ena
 
 
 class Cursor:
-    """A position in bytes of `path`. Methods raise `CorruptFileError` where the bytes end or are not as expected."""
+    """A position in bytes of `path`. Methods raise `CorruptFileError` if the bytes end or are not as expected."""
 
     __slots__ = ("data", "path", "position")
 
@@ -25,7 +25,7 @@ class Cursor:
         """The next `count` bytes."""
         end = self.position + count
         if count < 0 or self.position < 0 or end > len(self.data):
-            raise self.corrupt(f"{count} bytes are expected at byte {self.position} of {len(self.data)}")
+            raise self.corrupt(f"{count} bytes are missing at byte {self.position} of {len(self.data)}")
         taken = self.data[self.position : end]
         self.position = end
         return taken
@@ -35,14 +35,14 @@ class Cursor:
         return int.from_bytes(self.take(width), "big", signed=True)
 
     def count(self, least_bytes: int = 1) -> int:
-        """A number of things, each of which takes at least so many of the remaining bytes."""
+        """Read a count of entries. Each entry must take at least `least_bytes` of the remaining bytes."""
         found = self.number(4)
         if not 0 <= found * least_bytes <= len(self.data) - self.position:
             raise self.corrupt(f"{found} entries are announced before byte {self.position}")
         return found
 
     def version(self, *known: int) -> int:
-        """The version byte, one of those known."""
+        """Read the version byte, which must be one of the known versions."""
         found = self.number(1)
         if is_later(found, max(known)):
             cause = f"as a file index it is of version {found}, known is {' and '.join(map(str, known))}"
@@ -59,7 +59,7 @@ class Cursor:
             pairs = encoded.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
             return pairs.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError as e:
-            raise self.corrupt(f"it has a name that is no text ({e})") from e
+            raise self.corrupt(f"it has a name that is not text ({e})") from e
 
     def bitmap(self, size: int | None = None) -> Rows:
         """A Roaring bitmap in its portable format; of `size` bytes, else of as many as it takes."""
@@ -67,7 +67,7 @@ class Cursor:
         try:
             found = BitMap.deserialize(data)
         except (ValueError, IndexError, MemoryError, OverflowError) as e:
-            raise self.corrupt(f"it holds no bitmap at byte {self.position} ({e})") from e
+            raise self.corrupt(f"it has no valid bitmap at byte {self.position} ({e})") from e
         if size is None:
             self.position += len(found.serialize())
         return found

@@ -1,4 +1,4 @@
-"""The values of a column as its file indexes hold them, `keys`: whole numbers or bytes, in the order of the values.
+"""Keys: the values of a column in file indexes, as whole numbers or bytes, in the order of the values.
 
     BOOLEAN, TINYINT                    1 byte
     SMALLINT                            2 bytes
@@ -7,7 +7,7 @@
     FLOAT, DOUBLE                       4 or 8 bytes, IEEE 754, one NaN
     CHAR, VARCHAR, BINARY, VARBINARY    length: int32 | bytes
 
-All big endian. A floating key is the number of its bits, flipped where negative so that keys order like values: -0.0
+All big endian. A floating key is the number of its bits, flipped if negative so that keys order like values: -0.0
 before 0.0, NaN last. Source: specification, "File Index".
 """
 
@@ -73,14 +73,14 @@ Keys = NDArray[np.int64] | ByteKeys
 
 @dataclass(frozen=True, slots=True)
 class KeyType:
-    """How keys of a type are spelled: in `width` bytes each, 0 for a length and bytes."""
+    """The encoding of keys of a type: in `width` bytes each, 0 for a length and bytes."""
 
     width: int
     floating: bool = False
 
     @staticmethod
     def of(data_type: DataType) -> KeyType | None:
-        """None for a type that no index is made of."""
+        """Return the encoding for a type, None for a type without indexes."""
         width = _WIDTHS.get(data_type.kind)
         return None if width is None else KeyType(width, data_type.kind in _FLOATS)
 
@@ -116,7 +116,7 @@ class KeyType:
         return (1 << (8 * self.width - 1)) - 1
 
     def flipped(self, number: int) -> int:
-        """The key whose bits are a number, and the number that is the bits of a key."""
+        """Convert a number of bits to a key, or a key to the number of its bits."""
         return number ^ (self._other_bits if number < 0 else 0)
 
 
@@ -157,8 +157,10 @@ def slice_keys(keys: Keys, start: int, end: int) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class LiteralKeys:
-    """The keys, ascending, of values that equal a literal. Not `exact`: the literal lies at its key or between it and
-    the next. Not `ordered`: the order of keys is not that of values."""
+    """The keys, ascending, of values that equal a literal.
+
+    Not `exact`: the literal is at its key or between this key and the next. Not `ordered`: keys do not order like
+    values."""
 
     keys: tuple[Key, ...]
     exact: bool = True
@@ -166,7 +168,7 @@ class LiteralKeys:
 
 
 def literal_keys(value: Any, data_type: DataType) -> LiteralKeys | None:
-    """The keys of a predicate's value, None where they are not known."""
+    """Return the keys of a predicate's value, None if they are unknown."""
     try:
         return _literal_keys(value, data_type)
     except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError, struct.error):

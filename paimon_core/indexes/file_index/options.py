@@ -1,4 +1,4 @@
-"""Which columns have file indexes, by the options of a table.
+"""The columns with file indexes, by the options of a table.
 
     file-index.TYPE.columns = a, m[key]      a column, the value of a key in a MAP with string keys
     file-index.TYPE.COLUMN.SETTING = value   for one of these columns; of `m` for all keys of it
@@ -26,15 +26,15 @@ _COLUMNS = ".columns"
 _PARTS = 3  # of TYPE.COLUMN.SETTING
 BITMAP_BLOCK_SIZE = Option("index-block-size", memory_size, BLOCK_SIZE, "Bytes of a block of values.")
 BITMAP_VERSION = Option("version", integer, VERSIONS[-1], "Version of the format: 1 or 2.")
-BLOOM_FPP = Option("fpp", decimal_number, 0.1, "Share of the values that seem to be there.")
-BLOOM_ITEMS = Option("items", integer, 1_000_000, "Different values to expect in a file.")
+BLOOM_FPP = Option("fpp", decimal_number, 0.1, "Share of absent values that seem to be present.")
+BLOOM_ITEMS = Option("items", integer, 1_000_000, "Expected number of distinct values in a file.")
 RANGE_CHUNK_SIZE = Option("chunk-size", memory_size, CHUNK_SIZE, "Bytes of a chunk of values.")
 _SETTINGS: tuple[Option[Any], ...] = (BITMAP_BLOCK_SIZE, BITMAP_VERSION, BLOOM_FPP, BLOOM_ITEMS, RANGE_CHUNK_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
 class WantedIndex:
-    """An index to be made: of `field`, or of what its maps have for `key`; `name` is what the index calls that."""
+    """An index to build: of `field`, or of the values of `key` in its maps; `name` is its name in the index."""
 
     field: DataField
     key: str | None
@@ -53,7 +53,7 @@ class WantedIndex:
 
 
 def value_name(column: str, key: str) -> str:
-    """What indexes call the value of a key in a MAP."""
+    """Return the name in indexes of the value of a key in a MAP."""
     return f"{column}[{key}]"
 
 
@@ -69,8 +69,8 @@ def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedI
     declared = found.keys() | {(c.index_type, c.field.name) for c in found.values()}
     for index_type, column in settings.keys() - declared:
         raise InvalidOptionError(
-            f"Options '{PREFIX}{index_type}.{column}.…' are for a column that has no such index: add {column!r} to "
-            f"'{PREFIX}{index_type}{_COLUMNS}', or remove them."
+            f"Options '{PREFIX}{index_type}.{column}.…' have no effect: column {column!r} has no such index. Add it to "
+            f"'{PREFIX}{index_type}{_COLUMNS}', or remove the options."
         )
     return tuple(found.values())
 
@@ -126,18 +126,18 @@ def _field(option: str, name: str, schema: TableSchema) -> DataField:
 def _check(option: str, column: WantedIndex) -> None:
     whole = column.field.type
     if column.key is not None and not isinstance(whole, MapType):
-        raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: {column.field.name!r} is no MAP.")
+        raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: {column.field.name!r} is not a MAP.")
     if isinstance(whole, MapType) and column.key is not None and whole.key.kind not in (Kind.CHAR, Kind.VARCHAR):
-        raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: the keys are no strings.")
+        raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: its keys are not strings.")
     known = INDEX_TYPES.get(column.index_type)
     if known is None:
-        raise InvalidOptionError(f"Option '{option}': index types are {', '.join(INDEX_TYPES)}.")
+        raise InvalidOptionError(f"Option '{option}' has an unknown index type: use one of {', '.join(INDEX_TYPES)}.")
     if not known.admits(column.type):
         raise InvalidOptionError(
-            f"Option '{option}' cannot name {column.name!r}: a {column.index_type} index cannot be made of "
+            f"Option '{option}' cannot name {column.name!r}: {column.index_type} indexes do not support "
             f"{column.type.sql()}."
         )
     for setting in _SETTINGS:
-        column.settings[setting]  # raises where the value does not parse
+        column.settings[setting]  # raises if the value does not parse
     if column.settings[BITMAP_VERSION] not in VERSIONS:
-        raise InvalidOptionError(f"Option '{option}': the version of {column.name!r} is none of {VERSIONS}.")
+        raise InvalidOptionError(f"Option '{option}': the version of {column.name!r} must be one of {VERSIONS}.")

@@ -1,12 +1,12 @@
 """`range-bitmap`: a sorted dictionary of the values, and the bit slices of their numbers in it.
 
     size of the rest of the head: int32 | version: 1 byte, 1 | rows: int32 | values: int32
-    where there are values: smallest key | largest key
+    if there are values: smallest key | largest key
     size of the dictionary: int32 | dictionary | slices
 
     dictionary: size of the rest of the head: int32, 13 | version: 1 byte, 1 | chunks: int32 | size of starts: int32
                 size of chunks: int32 | per chunk: its start: int32 | chunks | keys
-    chunk: version: 1 byte, 1 | first key | its number: int32 | where its other keys start: int32 | how many: int32
+    chunk: version: 1 byte, 1 | first key | its number: int32 | start of its other keys: int32 | their count: int32
            fixed width: size of these: int32 | width: int32            the keys follow each other
            else: size of their starts: int32 | size of these: int32    per key its start: int32, then the keys
     slices: size of the rest of the head: int32 | version: 1 byte, 1 | slices: 1 byte | size of `rows`: int32
@@ -89,12 +89,12 @@ class _Chunk:
     key: Key
     code: int
     size: int
-    offsets: int  # where the starts of the other keys are, for keys of no fixed width
+    offsets: int  # of the starts of the other keys, for keys of variable width
     keys: int
 
 
 class _Dictionary:
-    """Keys and their numbers; only what a search needs is decoded."""
+    """Keys and their numbers; a search decodes only the keys that it needs."""
 
     def __init__(self, cursor: Cursor, key_type: KeyType):
         self._path, self._data, self._key_type = cursor.path, cursor.data, key_type
@@ -107,7 +107,7 @@ class _Dictionary:
             raise cursor.corrupt(f"it has a dictionary of {self._count} chunks in {chunks} bytes")
 
     def find(self, key: Key) -> tuple[int, bool]:
-        """The number of a key, or that of the next larger one and False."""
+        """Return the number of a key and True, or the number of the next larger key and False."""
         after = bisect_right(range(self._count), key, key=lambda i: self._chunk(i).key)
         if not after:
             return 0, False
@@ -139,7 +139,7 @@ class RangeBitmapIndex(UnknownIndex):
         cursor.version(VERSION)
         self._rows, self._values = cursor.number(4), cursor.number(4)
         if self._rows != row_count:
-            raise cursor.corrupt(f"it is of {self._rows} rows, the file has {row_count}")
+            raise cursor.corrupt(f"it covers {self._rows} rows, but the file has {row_count}")
         if self._values > 0:
             key_type.read(cursor)
             key_type.read(cursor)

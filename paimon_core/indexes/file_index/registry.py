@@ -53,13 +53,13 @@ INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
 )
 
 
-POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # those that answer by rows, not only by whole files
+POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # types that find rows, not only whole files
 
 
 def decode_index(
     path: str, index_type: str, data_type: DataType, body: bytes | None, row_count: int
 ) -> ColumnIndex[Rows] | None:
-    """The index of a column; None of a type that is not known here. Raises `CorruptFileError` naming `path`."""
+    """Return the index of a column, None for an unknown type of index. Raises `CorruptFileError` naming `path`."""
     known, keys = INDEX_TYPES.get(index_type), KeyType.of(data_type)
     if known is None or keys is None or not known.admits(data_type):
         return None

@@ -1,15 +1,15 @@
 """The file of a `bitmap` global index: the set of rows of each key, and a dictionary of keys in blocks.
 
-    file: bitmaps of keys, and dictionary blocks between them | bitmap of the rows without a value | of those with one
-        | index block | footer
-    footer: 48 bytes, big endian: bitmap of rows without a value: int64 offset, int32 size | of those with one: the same
-        | index block: the same | number of keys: int32 | version: int32, 1 | magic: "BGIX"
+    file: bitmaps of keys, and dictionary blocks between them | bitmap of the rows without a value
+        | bitmap of the rows with a value | index block | footer
+    footer: 48 bytes, big endian: bitmap of rows without a value: int64 offset, int32 size | bitmap of rows with a
+        value: the same | index block: the same | number of keys: int32 | version: int32, 1 | magic: "BGIX"
     content of a block: number of entries: varint | entries
     entry: size of the key: varint | key | offset: varint | size: varint        of the key's bitmap; in the index block
-        the first key of a dictionary block, and where it is
+        the first key of a dictionary block, and the block's location
 
 A bitmap is a Roaring bitmap of 64 bits in its portable format. A dictionary block ends before the entry that would make
-it larger than `bitmap-index.dictionary-block-size`. Rows are counted from the first that the index covers.
+it larger than `bitmap-index.dictionary-block-size`. Rows are counted from the first row that the index covers.
 Source: documentation, "Bitmap Index"; `org.apache.paimon.globalindex.bitmap`.
 """
 
@@ -33,7 +33,7 @@ _MAGIC, _VERSION = 0x42474958, 1
 
 @dataclass(frozen=True, slots=True)
 class BitmapFooter:
-    """Where the bitmaps of rows without and with a value are, and the index block."""
+    """The locations of the bitmaps of rows without and with a value, and of the index block."""
 
     nulls: BlockHandle
     values: BlockHandle
@@ -42,7 +42,7 @@ class BitmapFooter:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Keys, ascending, and the handle of what belongs to each."""
+    """Keys, ascending, and the handle of each key's bitmap or block."""
 
     keys: tuple[bytes, ...]
     handles: tuple[BlockHandle, ...]
@@ -102,7 +102,7 @@ def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compres
 def decode_footer(path: str, data: bytes) -> BitmapFooter:
     """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
-        raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
+        raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     *numbers, _, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
         raise damaged(path, f"it ends with {magic:08x}, a bitmap index file with {_MAGIC:08x}")

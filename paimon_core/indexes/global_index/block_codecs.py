@@ -1,6 +1,6 @@
 """The blocks of global index files: compressed and decompressed.
 
-zstd: one frame | lz4: size of what follows, size of the content: int32 each, little endian | an LZ4 block
+zstd: one frame | lz4: size of the LZ4 block, size of the content: int32 each, little endian | an LZ4 block
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Fetch = Callable[[int, int], bytes]  # offset and size -> bytes of a file
 
 
 def compression(option: str, name: str, level: int) -> Compress:
-    """What makes the body of a block, by the value of an option. Raises `InvalidOptionError`."""
+    """Return the function that compresses a block, by the value of an option. Raises `InvalidOptionError`."""
     try:
         codec = Codec[name.strip().upper()]
         if codec is not Codec.LZO:
@@ -47,7 +47,7 @@ def read_block(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
 
 
 def read_part(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
-    """Bytes of a file. Raises `CorruptFileError` where it does not have them."""
+    """Read bytes of a file. Raises `CorruptFileError` if the file is too short."""
     data = fetch(handle.offset, handle.size) if handle.offset >= 0 and 0 <= handle.size <= _LARGEST else b""
     if len(data) != handle.size:
         raise damaged(path, f"it does not have {handle.size} bytes at byte {handle.offset}")
@@ -55,7 +55,7 @@ def read_part(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
 
 
 def _compress(codec: Codec, level: int, content: bytes) -> tuple[Codec, bytes]:
-    """A body is compressed where that saves an eighth."""
+    """Compress a body if that saves at least an eighth."""
     if codec is Codec.NONE:
         return codec, content
     if codec is Codec.ZSTD:
@@ -70,13 +70,13 @@ def _compress(codec: Codec, level: int, content: bytes) -> tuple[Codec, bytes]:
 def _decompress(path: str, codec: Codec, packed: bytes, size: int) -> bytes:
     if codec is Codec.LZO:
         raise UnsupportedFeatureError(
-            f"Global index {path} is compressed by lzo, which this version does not read: {ADVICE}."
+            f"Global index {path} is compressed by lzo, which this version cannot read: {ADVICE}."
         )
     if codec is Codec.LZ4:
         length, announced = _LZ4_HEAD.unpack_from(packed)
         packed = packed[_LZ4_HEAD.size :]
         if (length, announced) != (len(packed), size):
-            raise ValueError("its sizes differ")
+            raise ValueError("its two sizes differ")
     content = pa.decompress(packed, size, "zstd" if codec is Codec.ZSTD else "lz4_raw", asbytes=True)
     if len(content) != size:
         raise ValueError(f"it has {len(content)} bytes, not {size}")

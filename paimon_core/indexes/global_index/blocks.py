@@ -3,7 +3,7 @@
     block: body | codec: 1 byte | CRC-32 of body and codec: 4 bytes      (little endian)
     body: codec 0, the content | else: size of the content: varint | the content, compressed
 
-What refers to a block gives its offset in the file and the size of its body, in bytes.
+A reference to a block has its offset in the file and the size of its body, in bytes.
 Source: documentation, "BTree Index", "Bitmap Index"; `org.apache.paimon.sst`.
 """
 
@@ -23,7 +23,7 @@ TRAILER_SIZE = 5
 
 
 class Codec(IntEnum):
-    """How the body of a block is compressed."""
+    """The compression of a block's body."""
 
     NONE = 0
     ZSTD = 1
@@ -33,7 +33,7 @@ class Codec(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class BlockHandle:
-    """Where a block or a bitmap lies in a file: `size` bytes from `offset`; of a block those of its body.
+    """The location of a block or a bitmap in a file: `size` bytes from `offset`; for a block the size of its body.
 
     `org.apache.paimon.sst.BlockHandle`."""
 

@@ -40,7 +40,7 @@ _EQUAL, _DIFFERENT = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class BTreeFooter:
-    """Where the index block is, and the bitmap of rows without a value, None where all have one."""
+    """The locations of the index block, and of the bitmap of rows without a value, None if all rows have one."""
 
     index: BlockHandle
     nulls: BlockHandle | None
@@ -48,7 +48,7 @@ class BTreeFooter:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of a block: bytes of its content, where keys and values start in them, and their sizes."""
+    """The entries of a block: the bytes of its content, and the starts and sizes of keys and values in them."""
 
     data: NDArray[np.uint8]
     keys: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -105,7 +105,7 @@ def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> b
 def decode_footer(path: str, data: bytes) -> BTreeFooter:
     """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
-        raise damaged(path, f"it has {len(data)} bytes where a footer of {FOOTER_SIZE} is expected")
+        raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
     if magic != _MAGIC:
         raise damaged(path, f"it ends with {magic:08x}, a btree index file with {_MAGIC:08x}")
@@ -121,7 +121,7 @@ def decode_nulls(path: str, data: bytes) -> RowIds:
     """The rows without a value, from a bitmap and its checksum. Raises `CorruptFileError`."""
     bitmap = data[:-CHECKSUM_SIZE]
     if len(data) < CHECKSUM_SIZE or struct.unpack("<I", data[-CHECKSUM_SIZE:])[0] != crc32(bitmap):
-        raise damaged(path, "the checksum of its rows without a value differs")
+        raise damaged(path, "the rows without a value do not match their checksum")
     return decode_row_ids(path, bitmap)
 
 
@@ -136,7 +136,7 @@ def decode_entries(path: str, content: bytes) -> Entries:
         sizes, key_starts = varints_at(data[:end], starts)
         value_sizes, value_starts = varints_at(data[:end], key_starts + sizes)
         if len(starts) and int((value_starts + value_sizes).max()) > end:
-            raise ValueError("an entry lies outside")
+            raise ValueError("an entry lies outside of its block")
     except ValueError as e:
         raise damaged(path, f"a block does not decode: {e}") from e
     return Entries(data, (key_starts, sizes), (value_starts, value_sizes))
@@ -165,7 +165,7 @@ def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int
         last = np.searchsorted(np.flatnonzero(data < 0x80), ends - 1, side="right")
         firsts, following = np.append(0, last[:-1]), np.diff(last, prepend=0) - 1
         if (following < 0).any() or not np.array_equal(numbers[firsts], following):
-            raise ValueError("a value is longer or shorter than it says")
+            raise ValueError("a value does not have the length it announces")
     except ValueError as e:
         raise damaged(path, f"the rows of a key do not decode: {e}") from e
     return np.delete(numbers, firsts)
@@ -178,7 +178,7 @@ def _encode_footer(footer: BTreeFooter) -> bytes:
 
 
 def _values(grouped: GroupedRows) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The values of all keys end to end, and where each starts."""
+    """Return the values of all keys end to end, and the start of each."""
     counts = np.diff(grouped.starts)
     numbers = np.insert(grouped.rows, grouped.starts[:-1], counts)
     offsets = np.append(0, np.cumsum(varint_sizes(numbers)))
@@ -197,7 +197,7 @@ def _handles(handles: list[tuple[int, int]]) -> ByteKeys:
 
 
 def _entries(keys: ByteKeys, values: ByteKeys) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Entries end to end, and where each starts; the last offset is their end."""
+    """Return entries end to end, and the start of each; the last offset is their end."""
     key_sizes, value_sizes = np.diff(keys.offsets), np.diff(values.offsets)
     key_heads, value_heads = varint_sizes(key_sizes), varint_sizes(value_sizes)
     offsets = np.append(0, np.cumsum(key_heads + key_sizes + value_heads + value_sizes))
@@ -216,7 +216,7 @@ def _blocks(offsets: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, 
     """The entries of each data block, from the first to before the end."""
     count = len(offsets) - 1
     sizes = np.diff(offsets)
-    changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # where entries of another size begin
+    changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # the beginnings of entries of another size
     with_offsets = offsets + 4 * np.arange(count + 1)
     first = 0
     while first < count:
@@ -239,11 +239,11 @@ def _block(entries: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bytes:
 
 
 def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64], int]:
-    """Where the entries of a block start, and where the last one ends."""
+    """Return the starts of the entries of a block, and the end of the last one."""
     end = len(content) - _TAIL
     if layout == _EQUAL:
         if number <= 0 or end % number:
-            raise ValueError(f"{end} bytes are no entries of {number}")
+            raise ValueError(f"{end} bytes cannot be entries of {number} bytes each")
         return np.arange(0, end, number, dtype=np.int64), end
     if layout != _DIFFERENT or not 0 <= 4 * number <= end:
         raise ValueError(f"it announces {number} entries of layout {layout}")
@@ -251,7 +251,7 @@ def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64]
 
 
 def _gathered(entries: Entries, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The values of some entries end to end, and where each ends."""
+    """Return the values of some entries end to end, and the end of each."""
     starts, sizes = entries.values[0][first:end], entries.values[1][first:end]
     ends = np.cumsum(sizes)
     return entries.data[np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)], ends

@@ -1,4 +1,4 @@
-"""What the index manifest says of a sorted index file, in `_INDEX_META`: the range of its keys.
+"""The metadata of a sorted index file in the index manifest (`_INDEX_META`): the range of its keys.
 
     first key: int32 length, bytes | last key: int32 length, bytes | has nulls: 1 byte, 0 or 1
     version: 1 byte, 1 | flags: 1 byte: 1, there is no first key; 2, no last key        (little endian)
@@ -19,7 +19,7 @@ _NO_FIRST, _NO_LAST = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class SortedFileMeta:
-    """The smallest and the largest key of a file as it spells them, None where all rows are NULL."""
+    """The smallest and the largest key of a file in the file's encoding, None if all rows are NULL."""
 
     first: bytes | None
     last: bytes | None
@@ -35,13 +35,13 @@ def encode_file_meta(meta: SortedFileMeta) -> bytes:
 def decode_file_meta(path: str, data: bytes | None) -> SortedFileMeta:
     """The reverse of `encode_file_meta`. Raises `CorruptFileError` naming `path`."""
     if data is None:
-        raise damaged(path, "it has no range of keys in its manifest")
+        raise damaged(path, "its manifest entry has no range of keys")
     try:
         first, offset = _key(data, 0)
         last, offset = _key(data, offset)
         has_nulls = data[offset] == 1
     except (struct.error, ValueError, IndexError) as e:
-        raise damaged(path, f"it has a range of keys in its manifest that does not decode ({e})") from e
+        raise damaged(path, f"the range of keys in its manifest entry does not decode ({e})") from e
     if len(data) < offset + 3:
         only_nulls = has_nulls and not first and not last
         return SortedFileMeta(None if only_nulls else first, None if only_nulls else last, has_nulls)

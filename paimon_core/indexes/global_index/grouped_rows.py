@@ -1,4 +1,4 @@
-"""What a global index file is made of: keys, and the rows of each."""
+"""The content of a global index file: keys, and the rows of each key."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ RowIds = BitMap64
 
 @dataclass(frozen=True, slots=True)
 class GroupedRows:
-    """Keys as they are stored, ascending, each once; `rows[starts[i]:starts[i + 1]]` have key `i`. `nulls` have none.
+    """Stored keys, ascending, each once; `rows[starts[i]:starts[i + 1]]` have key `i`, and `nulls` have no key.
 
-    Rows are numbers from 0, counted from the first that the index covers."""
+    Rows are numbers, counted from 0 for the first row that the index covers."""
 
     keys: ByteKeys
     starts: NDArray[np.int64]
@@ -32,7 +32,7 @@ class GroupedRows:
 
     @property
     def meta(self) -> SortedFileMeta:
-        """What the manifest says of a file of them."""
+        """Return the metadata of a file of these rows for the manifest."""
         first, last = (self.keys[0], self.keys[len(self.keys) - 1]) if len(self.keys) else (None, None)
         return SortedFileMeta(first, last, bool(len(self.nulls)))
 
@@ -54,4 +54,4 @@ def decode_row_ids(path: str, data: bytes) -> RowIds:
     try:
         return RowIds.deserialize(data)
     except (ValueError, IndexError, MemoryError, OverflowError) as e:
-        raise damaged(path, f"it holds no bitmap where one is expected ({e})") from e
+        raise damaged(path, f"a bitmap of its rows does not decode ({e})") from e

@@ -30,7 +30,7 @@ _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """How the keys of a type are spelled: `width` bytes, 0 where that depends on the value."""
+    """The encoding of keys of a type: `width` bytes, 0 if the width depends on the value."""
 
     width: int = 0
     floating: bool = False
@@ -39,7 +39,7 @@ class KeyFormat:
 
     @staticmethod
     def of(data_type: DataType) -> KeyFormat | None:
-        """None for a type that no index is made of."""
+        """Return the encoding for a type, None for a type without indexes."""
         if data_type.kind in _TEXTS:
             return KeyFormat(of_text=True)
         if isinstance(data_type, DecimalType) and data_type.precision > SHORT_DECIMAL:
@@ -50,7 +50,7 @@ class KeyFormat:
         return KeyFormat(same.width, same.floating) if same is not None and same.width else None
 
     def read(self, path: str, key: bytes) -> Key:
-        """A value that orders the key among all. Raises `CorruptFileError`."""
+        """Return a value that orders the key among all keys. Raises `CorruptFileError`."""
         if self.of_text:
             return key
         if not self._least <= len(key) <= self._most:
@@ -59,7 +59,7 @@ class KeyFormat:
             try:
                 (nanos,), _ = varints_at(np.frombuffer(key, dtype=np.uint8), np.array([8]))
             except ValueError as e:
-                raise damaged(path, f"it has a moment in which {e}") from e
+                raise damaged(path, f"a timestamp key does not decode: {e}") from e
             return int.from_bytes(key[:8], "little", signed=True) * 1000 + int(nanos) // 1000
         number = int.from_bytes(key, "little" if self.width else "big", signed=True)
         return KeyType(self.width, floating=True).flipped(number) if self.floating else number

@@ -1,19 +1,19 @@
-"""Reading global index files: from a range of keys to the rows that have them, without reading the whole file.
+"""Reading global index files: from a range of keys to their rows, without reading the whole file.
 
 A query with a few keys should read a few blocks of an index over millions of rows. Both types of files make that
-possible in the same way: keys ascend, in blocks of some 16 or 64 KB; a small index block names a key of each block and
-where it lies; and a footer of fixed size at the end of the file says where the index block is.
+possible in the same way: keys ascend, in blocks of some 16 or 64 KB; a small index block has a key and the location of
+each block; and a footer of fixed size at the end of the file has the location of the index block.
 
-    btree     block: keys and the numbers of their rows. The index block has the last key of each: the first block whose
-              last key is not below the range is where a search begins
-    bitmap    dictionary block: keys, and where the bitmap of each lies. The index block has the first key of each
+    btree     block: keys and the numbers of their rows. The index block has the last key of each block: a search begins
+              with the first block that has a last key not below the range
+    bitmap    dictionary block: keys, and the location of each key's bitmap. The index block has the first key of each
 
-A search reads footer, index block, blocks of the range, and for `bitmap` the bitmaps of its keys: each one read of the
-storage, which footer and index block are kept for. Keys are compared as Python values (`keys.KeyFormat.read`); only
-those of a binary search in a block are decoded.
+A search reads the footer, the index block, blocks of the range, and for `bitmap` the bitmaps of its keys: one read of
+the storage each. The footer and the index block are cached. Keys are compared as Python values
+(`keys.KeyFormat.read`); a binary search in a block decodes only the keys that it compares.
 
-Rows are numbered from the first that the index covers: the caller adds its row id. Every method raises
-`CorruptFileError`, and what reading does. Source: `org.apache.paimon.globalindex`.
+Rows are numbered from the first row that the index covers: the caller adds the id of this row. Every method raises
+`CorruptFileError`, and the errors of reading. Source: `org.apache.paimon.globalindex`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class GlobalIndexFile(Protocol):
     """One file of an index."""
 
     def between(self, low: End | None, high: End | None) -> RowIds:
-        """The rows with keys in a range; None is no end."""
+        """Return the rows with keys in a range; None for an open end."""
 
     def values(self) -> RowIds:
         """The rows with a value."""
@@ -153,7 +153,7 @@ GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyFormat, Fetch], GlobalIn
 
 
 class _Keys(Sequence[Key]):
-    """The keys of a block, decoded as they are asked for."""
+    """The keys of a block, decoded on access."""
 
     def __init__(self, path: str, key_format: KeyFormat, block: btree.Entries | bitmap.Dictionary) -> None:
         self._path, self._key_format, self._block = path, key_format, block
@@ -177,5 +177,5 @@ def _behind(keys: Sequence[Key], high: End) -> int:
 
 def _last_bytes(path: str, fetch: Fetch, size: int, count: int) -> bytes:
     if size < count:
-        raise damaged(path, f"it has {size} bytes, less than a footer")
+        raise damaged(path, f"it has {size} bytes, fewer than a footer has")
     return read_part(path, fetch, BlockHandle(size - count, count))

@@ -1,1 +1,1 @@
-"""Merge engines: how rows of one key become one. Each is a function over the rows of a key range."""
+"""Merge engines, which merge the rows of a key into one. Each is a function over the rows of a key range."""

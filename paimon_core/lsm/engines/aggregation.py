@@ -1,4 +1,4 @@
-"""`merge-engine = aggregation`: each column has a function that makes one value of those of a key."""
+"""`merge-engine = aggregation`: each column has a function that merges the values of a key into one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """The engine with the functions of the table's columns, by name.
+    """The engine, with the functions of the table's columns by name.
 
-    `remove_on_delete`: a delete removes the row, and rows that follow start from what it held; else it takes its
-    values back.
+    `remove_on_delete`: a delete removes the row, and later rows start from the delete's values. Otherwise a delete
+    retracts its values.
     """
 
     functions: Mapping[str, FieldFunction]
     remove_on_delete: bool = False
 
     def __call__(self, rows: KeyedRows, drop_delete: bool) -> pa.RecordBatch:
-        """One row per key, in key order. Raises `MergeRefusedError` where a function cannot take values back."""
+        """Return one row per key, in key order. Raises `MergeRefusedError` if a function cannot retract values."""
         steps, given = steps_of(rows), ordered_kinds(rows)
         retract = is_retract(given)
         if len(steps.starts) == len(rows.order) and not (drop_delete and retract.any()):
@@ -46,7 +46,7 @@ class Aggregation:
         return merged(rows.batch, rows.order[steps.ends], kinds, value_of, drop_delete)
 
     def check_retract(self, delete_only: bool) -> None:
-        """Raises `MergeRefusedError` where a column cannot take values back; `delete_only`: the rows are deletes."""
+        """Raises `MergeRefusedError` if a column cannot retract values; `delete_only`: all rows are deletes."""
         if not (self.remove_on_delete and delete_only):
             for function in self.functions.values():
                 function.check_retract()

@@ -1,4 +1,4 @@
-"""`merge-engine = deduplicate`: the newest row of a key is the row."""
+"""`merge-engine = deduplicate`: the newest row of a key stays."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 
 
 def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
-    """One row per key, in key order; keys whose row is a delete are left out where `drop_delete`.
+    """Return the newest row per key, in key order; with `drop_delete`, leave out keys that end with a delete.
 
-    `ignore_delete`: a delete is no row where its key has others; a key with several deletes only is left out.
+    `ignore_delete`: skip a delete if its key has other rows; leave out a key with several deletes only.
     """
     winners, kinds = rows.order[rows.last], row_kinds(rows.batch)
     if kinds is not None and (drop_delete or ignore_delete):

@@ -11,8 +11,9 @@ from paimon_core.lsm.rows import KeyedRows, is_retract
 
 
 def first_row(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
-    """One row per key, in key order. Raises `MergeRefusedError` for a delete among several rows of a key, unless
-    `ignore_delete`, which takes it for no row."""
+    """Return the first row per key, in key order.
+
+    A delete among several rows of a key raises `MergeRefusedError`, or is skipped with `ignore_delete`."""
     if not rows.batch.num_rows:
         return rows.batch
     steps, retract = steps_of(rows), is_retract(ordered_kinds(rows))
@@ -28,5 +29,5 @@ def first_row(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -
 def refuse_delete() -> None:
     """Raises `MergeRefusedError`: rows of this engine are never deleted."""
     raise MergeRefusedError(
-        "Merge engine 'first-row' takes no delete (row kinds -D and -U): set 'ignore-delete' = 'true' to ignore them."
+        "Merge engine 'first-row' cannot delete rows (row kinds -D and -U). Set 'ignore-delete' = 'true' to skip them."
     )

@@ -1,4 +1,4 @@
-"""The groups of equal keys that engines merge, and the batches they make of them."""
+"""Groups of equal keys, which engines merge, and the merged batches."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 
 
 def steps_of(rows: KeyedRows) -> Steps:
-    """All rows as steps, a group per key."""
+    """Return all rows as steps, with a group per key."""
     ends = np.flatnonzero(rows.last)
     return Steps(rows.order, Groups(np.append(0, ends[:-1] + 1), len(rows.order)))
 
 
 def ordered_kinds(rows: KeyedRows) -> NDArray[np.int8]:
-    """The row kinds in the order of the steps."""
+    """Return the row kinds in the order of the steps."""
     kinds = row_kinds(rows.batch)
     return np.zeros(len(rows.order), dtype=np.int8) if kinds is None else kinds[rows.order]
 
 
 def rows_taken(batch: pa.RecordBatch, winners: NDArray[np.int64]) -> pa.RecordBatch:
-    """The rows of these numbers; the batch itself where that is what it holds."""
+    """Return the rows with these numbers; the batch itself if they are all of its rows, in order."""
     if len(winners) == batch.num_rows and (winners[1:] > winners[:-1]).all():
         return batch
     return pa.RecordBatch.from_arrays([taken(c, winners) for c in batch.columns], schema=batch.schema)
@@ -40,9 +40,9 @@ def merged(
     value_of: Callable[[str, pa.Array], pa.Array | None],
     drop_delete: bool,
 ) -> pa.RecordBatch:
-    """One row per group: of the row kinds given, with the values that `value_of` makes of a column.
+    """Return one row per group, with the given row kinds and the values that `value_of` returns for a column.
 
-    Where it makes none (keys, sequence numbers), those of the `newest` row of each group.
+    If `value_of` returns None (keys, sequence numbers), the column has the values of each group's `newest` row.
     """
     columns = []
     for field, column in zip(batch.schema, batch.columns, strict=True):

@@ -1,20 +1,20 @@
-"""`merge-engine = partial-update`: NULL does not overwrite, and sequence groups order their columns by themselves.
+"""`merge-engine = partial-update`: NULL does not overwrite, and each sequence group orders its own columns.
 
-A row of this engine says something of some columns only, and each column is merged by itself:
+A row of this engine may set only some columns, and each column is merged by itself:
 
     in no sequence group     the newest value that is not NULL, or an aggregate function
-    in a sequence group      the group's own columns say which row is newer, whatever was written first:
+    in a sequence group      the group's sequence columns decide which row is newer, not the order of writes:
         its sequence columns     the largest so far
-        protected columns        the value beside the largest sequence, NULL too
-        aggregated columns       a function over all rows that know something of the group, older ones as such
+        protected columns        the value of the row with the largest sequence, even NULL
+        aggregated columns       a function over all rows with a sequence of the group; older rows count as older
 
-So the merge of a window is a sequence of steps per column (`lsm.functions.steps`). `RowSteps` says what rows do to all
-columns: they are added, ignored, taken back, or they replace the row, as the first row of a key and a delete that
-removes the row do. `group_steps` narrows that for each group: which rows know something of it, and which are the newest
-so far. Columns of a group share these, so a group costs one sort key and one running maximum, not one for each column.
+So the merge of a window is a sequence of steps per column (`lsm.functions.steps`). `RowSteps` has the effect of rows on
+all columns: they are added, ignored, or retracted, or they replace the row, as the first row of a key does, and a
+delete that removes the row. `group_steps` narrows this for each group to the rows that have a sequence of it, and marks
+the newest so far. Columns of a group share them, so a group costs one sort key and one running maximum.
 
-A delete that is a key's first row gives the values that later rows are merged into, and takes back its groups then: it
-becomes two steps. Source: Paimon's page "Partial Update"; `PartialUpdateMergeFunction`.
+A delete that is a key's first row becomes two steps: first it sets the values that later rows are merged into, then it
+retracts its groups. Source: Paimon's page "Partial Update"; `PartialUpdateMergeFunction`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
 
 @dataclass(frozen=True, slots=True)
 class PartialUpdate:
-    """The engine with the functions of the table's columns, by name, and its sequence groups.
+    """The engine, with the functions of the table's columns by name, and the table's sequence groups.
 
-    Deletes are left out with `ignore_delete`, remove the row with `remove_on_delete`, else take back the columns of the
-    groups they say something of. A delete that is a key's first row gives the values that rows are merged into.
+    Deletes are skipped with `ignore_delete`, and remove the row with `remove_on_delete`. Otherwise they retract the
+    columns of the groups that they have a sequence of. A delete that is a key's first row sets the initial values.
     """
 
     functions: Mapping[str, FieldFunction]
@@ -52,7 +52,7 @@ class PartialUpdate:
         object.__setattr__(self, "_group_of", {c: g for g in self.groups for c in g.columns})
 
     def __call__(self, rows: KeyedRows, drop_delete: bool) -> pa.RecordBatch:
-        """One row per key, in key order. Raises `MergeRefusedError` for deletes that no option gives a meaning."""
+        """Return one row per key, in key order. Raises `MergeRefusedError` for deletes if no option allows them."""
         steps, given = steps_of(rows), ordered_kinds(rows)
         retract = is_retract(given)
         if len(steps.starts) == len(rows.order) and not (drop_delete and retract.any()):
@@ -78,16 +78,16 @@ class PartialUpdate:
         return merged(rows.batch, rows.order[newest], kinds, values.value_of, drop_delete)
 
     def check_retract(self) -> None:
-        """Raises `MergeRefusedError` where no option gives deletes a meaning."""
+        """Raises `MergeRefusedError` if no option allows deletes."""
         if not (self.groups or self.ignore_delete or self.remove_on_delete):
             raise MergeRefusedError(
-                "Merge engine 'partial-update' takes no delete (row kinds -D and -U) by default: set 'ignore-delete' "
-                "to leave them out, 'partial-update.remove-record-on-delete' to remove the row, or define sequence "
-                "groups."
+                "Merge engine 'partial-update' cannot delete rows (row kinds -D and -U) by default. Set "
+                "'ignore-delete' to ignore them, 'partial-update.remove-record-on-delete' to remove the row, or define "
+                "sequence groups."
             )
 
     def check_rows(self, batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
-        """Raises `MergeRefusedError` for rows to be written that take back what a function of their groups cannot."""
+        """Raises `MergeRefusedError` for new rows that retract values of a function that cannot retract."""
         self.check_retract()
         known = {g: known_rows(batch, g) for g in self.groups}
         removed = kinds == ROW_DELETE
@@ -98,7 +98,7 @@ class PartialUpdate:
                     self.functions[name].check_retract()
 
     def _row_steps(self, batch: pa.RecordBatch, steps: Steps, kinds: NDArray[np.int8], single: Mask) -> RowSteps:
-        """What becomes of the rows where some delete. Groups keep their number, and may get one step more."""
+        """Return the steps of rows, some of which are deletes. Groups keep their numbers, and may get one more step."""
         retract = is_retract(kinds)
         begin = np.zeros(len(kinds), dtype=np.bool_)
         begin[steps.starts] = True
@@ -121,7 +121,7 @@ class PartialUpdate:
         return self._with_removals(batch, row_steps, (kinds == ROW_DELETE)[origin])
 
     def _with_removals(self, batch: pa.RecordBatch, row_steps: RowSteps, deletes: Mask) -> RowSteps:
-        """The steps with the deletes that remove the row among their `sets`."""
+        """Return the steps with deletes that remove the row added to `sets`."""
         removing = [g for g in self.groups if g.removes]
         while removing:
             found = np.zeros(len(deletes), dtype=np.bool_)
@@ -131,7 +131,7 @@ class PartialUpdate:
             found &= deletes & row_steps.retracts
             if not found.any():
                 break
-            if len(removing) > 1:  # a removal changes what the other groups go by: one per key and round
+            if len(removing) > 1:  # a removal changes the state of the other groups: one per key and round
                 first = row_steps.steps.first(found)
                 found[:] = False
                 found[first[first < len(found)]] = True

@@ -1,9 +1,9 @@
-"""The merge engines by the name that `merge-engine` gives them, made for a table.
+"""The merge engines by their name in `merge-engine`, and their construction for a table.
 
-An engine is a function: it gets the rows of a merge window, ordered by key and age (`lsm.rows.KeyedRows`), and whether
-keys whose row is a delete are dropped, and returns a batch of one row per key, in key order, of the same columns. It
-gives the same rows however those of a key are divided among merges: compactions merge some, and reads merge the outcome
-again. A delete therefore stays until no older row of its key can remain.
+An engine is a function. It gets the rows of a merge window, ordered by key and age (`lsm.rows.KeyedRows`), and whether
+to drop keys that end with a delete. It returns a batch of one row per key, in key order, with the same columns. The
+result must not depend on how the rows of a key are divided among merges, because compactions merge some rows, and reads
+merge the outcome again. A delete therefore stays until no older row of its key can remain.
 
 Source: Paimon's pages "Merge Engines", "Partial Update", "Aggregation", "First Row".
 """
@@ -55,25 +55,26 @@ _GROUP_SUFFIX = ".sequence-group"
 
 
 def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
-    """The engine of a table. Raises `InvalidOptionError` for options that do not go together or with the columns."""
+    """Return the engine of a table. Raises `InvalidOptionError` for options that conflict or do not fit the columns."""
     return _ENGINES[options[MERGE_ENGINE]](schema, options)
 
 
 def keeps_rows(options: TableOptions) -> bool:
-    """Whether the row of a key is one that was written, so that statistics of a file hold for it."""
+    """Return whether the merged row of a key is a row that was written, so that file statistics hold for it."""
     return options[MERGE_ENGINE] in ("deduplicate", "first-row")
 
 
 def replaces_rows(schema: TableSchema, options: TableOptions) -> bool:
-    """Whether a row with the values of the old one, some of them changed, becomes the row of its key: engines that keep
-    the old row, or add both, make another."""
+    """Return whether a new row with some values of the old row changed becomes the row of its key.
+
+    Other engines keep the old row, or add both."""
     if options[MERGE_ENGINE] != "partial-update":
         return options[MERGE_ENGINE] == "deduplicate"
     return not any(f.name in ADDING for f in _partial_update(schema, options).functions.values())
 
 
 def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
-    """The columns that the engine needs where `wanted` are asked for: those and the ones that decide about them."""
+    """Return the columns that the engine needs to merge the `wanted` columns: also columns that order them."""
     ordering = options[SEQUENCE_FIELD]
     needed = {*wanted, *ordering}
     if options[MERGE_ENGINE] == "partial-update":
@@ -84,8 +85,9 @@ def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozens
 
 
 def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
-    """Raises `MergeRefusedError` for deletes that the engine cannot take: before they are written, not when they meet
-    other rows of their key. `rows` have the kinds."""
+    """Raises `MergeRefusedError` for deletes that the engine cannot merge. `rows` have the `kinds`.
+
+    The check happens before the rows are written: later, they would fail when they meet other rows of their key."""
     retract = is_retract(kinds)
     if not retract.any():
         return
@@ -98,11 +100,11 @@ def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int
 
 
 def with_counts(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """Rows to be written with what files hold of the columns that are counted. `rows` have the kinds."""
+    """Return new rows with the stored values of counted columns. `rows` have the `kinds`."""
     if not isinstance(engine, Aggregation | PartialUpdate):
         return rows
     removes = isinstance(engine, Aggregation) and engine.remove_on_delete
-    removed = fixed_array((kinds == ROW_DELETE) & removes, pa.bool_())  # rows that follow such a delete count from 0
+    removed = fixed_array((kinds == ROW_DELETE) & removes, pa.bool_())  # later rows count from 0
     for name in (n for n, f in engine.functions.items() if f.name == COUNT):
         index = rows.schema.get_field_index(name)
         rows = rows.set_column(index, rows.schema.field(index), counted(rows.column(index), removed))
@@ -132,7 +134,7 @@ def _aggregated(schema: TableSchema, options: TableOptions, field: DataField) ->
     own = FieldOptions(field.name, options)
     if field.name in options[SEQUENCE_FIELD]:
         name = LAST_VALUE
-    elif field.name in schema.primary_keys + schema.partition_keys:  # all rows that meet are of one partition
+    elif field.name in schema.primary_keys + schema.partition_keys:  # merged rows are of one partition
         name = PRIMARY_KEY
     else:
         name = own.text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION) or LAST_NON_NULL_VALUE
@@ -149,7 +151,7 @@ def _partial_update(schema: TableSchema, options: TableOptions) -> PartialUpdate
     )
     counts = any(f.name == COUNT for f in engine.functions.values())
     conflicts = (
-        # only a merge knows which deletes remove the row, and files hold counts
+        # only a merge can see which deletes remove the row, but writers must store counts before
         (counts and any(g.removes for g in groups), COUNT, PARTIAL_UPDATE_REMOVE_ON_GROUP.key),
         (engine.ignore_delete and engine.remove_on_delete, IGNORE_DELETE.key, PARTIAL_UPDATE_REMOVE_ON_DELETE.key),
         (
@@ -178,7 +180,7 @@ def _updated(
 def _own_function(
     schema: TableSchema, options: TableOptions, column: str, groups: tuple[SequenceGroup, ...]
 ) -> str | None:
-    """The aggregate function of a column; only `last_non_null_value` needs no group."""
+    """Return the aggregate function of a column; only `last_non_null_value` needs no group."""
     if column in schema.primary_keys + schema.partition_keys or any(column in g.sequence for g in groups):
         return None
     name = FieldOptions(column, options).text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION)
@@ -191,25 +193,25 @@ def _own_function(
 
 
 def sequence_group_columns(options: TableOptions) -> frozenset[str]:
-    """The columns that order sequence groups."""
+    """Return the columns that order sequence groups."""
     return frozenset(name for sequence in _group_columns(options).values() for name in sequence)
 
 
 def _group_columns(options: TableOptions) -> dict[str, tuple[str, ...]]:
-    """By option the columns that order its group."""
+    """Return by option the columns that order its group."""
     keys = sorted(k for k in options.values if k.startswith(FIELDS_PREFIX) and k.endswith(_GROUP_SUFFIX))
     return {k: names(k[len(FIELDS_PREFIX) : -len(_GROUP_SUFFIX)]) for k in keys}
 
 
 def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[SequenceGroup, ...]:
-    """The groups that options define. Raises `InvalidOptionError` naming the option."""
+    """Return the groups that the options define. Raises `InvalidOptionError` naming the option."""
     removing = options[PARTIAL_UPDATE_REMOVE_ON_GROUP]
     groups: list[SequenceGroup] = []
     taken: set[str] = set()
     for key, sequence in _group_columns(options).items():
         value = options.values[key]
         if not names(value):
-            raise InvalidOptionError(f"Option {key!r} names no column: name those that the group orders.")
+            raise InvalidOptionError(f"Option {key!r} is empty: name the columns that the group orders.")
         protected = tuple(n for n in dict.fromkeys(names(value)) if n not in sequence)
         for name in sequence + protected:
             _check_group_column(schema, key, name, taken, orders=name in sequence)
@@ -221,7 +223,7 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
     unknown = [n for n in removing if not any(n in g.sequence for g in groups)]
     if unknown:
         raise InvalidOptionError(
-            f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: it orders no sequence group."
+            f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: it orders none of the groups."
         )
     return tuple(groups)
 
@@ -231,11 +233,11 @@ def _check_group_column(schema: TableSchema, option: str, name: str, taken: set[
     if name not in schema.field_by_name:
         problem = f"there is no such column; the columns are {', '.join(schema.field_by_name)}"
     elif name in schema.primary_keys:
-        problem = "primary key columns are in no sequence group"
+        problem = "a sequence group cannot contain primary key columns"
     elif name in taken:
-        problem = "it is in another sequence group"
+        problem = "it is already in another sequence group"
     elif orders and (kind := schema.field_by_name[name].type).kind in NESTED_KINDS:
-        problem = f"a column of type {kind.sql()} orders no rows"
+        problem = f"a column of type {kind.sql()} cannot order rows"
     if problem is not None:
         raise InvalidOptionError(f"Option {option!r} cannot name {name!r}: {problem}.")
 

@@ -1,6 +1,6 @@
-"""Sequence groups: columns that say how new a row is, for themselves and for the columns they protect.
+"""Sequence groups: columns that order rows, for themselves and for the columns they protect.
 
-A row whose sequence columns are all NULL says nothing about the group.
+A row with only NULL in the sequence columns does not change the group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _SKIP, _ADD, _ADD_OLDER, _RETRACT = (np.int8(op) for op in (SKIP, ADD, ADD_OLDER
 
 @dataclass(frozen=True, slots=True)
 class SequenceGroup:
-    """`protected` columns have no function, `aggregated` ones do. `removes`: a delete of the group removes the row."""
+    """A group: `protected` columns have no function, `aggregated` columns have one.
+
+    `removes`: a delete of the group removes the row."""
 
     sequence: tuple[str, ...]
     protected: tuple[str, ...] = ()
@@ -35,8 +37,9 @@ class SequenceGroup:
 
 @dataclass(frozen=True)
 class RowSteps:
-    """What the rows of all keys are, step by step: `sets` replace the row, `retracts` take values back (and are none of
-    `sets`), `ignored` are no rows; the others are added. Shapes (steps,)."""
+    """The effect of the rows of all keys, step by step; arrays have shape (steps,).
+
+    `sets` replace the row, `retracts` retract values (and exclude `sets`), `ignored` have no effect; others add."""
 
     steps: Steps
     sets: Mask
@@ -45,12 +48,12 @@ class RowSteps:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all rows are added."""
+        """Return whether all rows are added."""
         return not (self.sets.any() or self.retracts.any() or self.ignored.any())
 
     @cached_property
     def ungrouped(self) -> Steps:
-        """The steps of a column that is in no sequence group."""
+        """Return the steps of a column without a sequence group."""
         if self.is_plain:
             return self.steps
         ops = np.full(len(self.sets), ADD, dtype=np.int8)
@@ -58,13 +61,13 @@ class RowSteps:
         return self.with_ops(ops)
 
     def with_ops(self, ops: NDArray[np.int8]) -> Steps:
-        """The steps with these ops where no row is set."""
+        """Return the steps with these ops, except for steps that set the row."""
         return Steps(self.steps.rows, self.steps.groups, np.where(self.sets, np.int8(SET), ops))
 
 
 @dataclass(frozen=True)
 class GroupSteps:
-    """The steps as one sequence group sees them: rows it knows something of, and those that are the newest so far."""
+    """The steps of one sequence group: `known` rows have a sequence, and `newest` rows are the newest so far."""
 
     row_steps: RowSteps
     known: Mask
@@ -72,30 +75,30 @@ class GroupSteps:
 
     @cached_property
     def of_sequence(self) -> Steps:
-        """The steps of a sequence column."""
+        """Return the steps of a sequence column."""
         return self.row_steps.with_ops(np.where(self.known & self.newest, _ADD, _SKIP))
 
     @cached_property
     def of_protected(self) -> Steps:
-        """The steps of a column without a function."""
+        """Return the steps of a column without a function."""
         ops = np.where(self.row_steps.retracts, _RETRACT, _ADD)
         return self.row_steps.with_ops(np.where(self.known & self.newest, ops, _SKIP))
 
     @cached_property
     def of_aggregated(self) -> Steps:
-        """The steps of a column with a function: older rows count as well."""
+        """Return the steps of a column with a function: older rows count, too."""
         ops = np.where(self.row_steps.retracts, _RETRACT, np.where(self.newest, _ADD, _ADD_OLDER))
         return self.row_steps.with_ops(np.where(self.known, ops, _SKIP))
 
 
 def known_rows(batch: pa.RecordBatch, group: SequenceGroup) -> Mask:
-    """Where a row says something about the group."""
+    """Return which rows have a sequence of the group: a value that is not NULL."""
     known: Mask = np.logical_or.reduce([validity(batch.column(n)) for n in group.sequence])
     return known
 
 
 def group_steps(batch: pa.RecordBatch, group: SequenceGroup, row_steps: RowSteps) -> GroupSteps:
-    """The steps as a group sees them."""
+    """Return the steps of a group."""
     columns = [batch.column(n) for n in group.sequence]
     rows = row_steps.steps.rows
     known = known_rows(batch, group)[rows] & ~row_steps.ignored

@@ -1,1 +1,1 @@
-"""Aggregate functions: how the values of one column become one value per key."""
+"""Aggregate functions, which merge the values of a column into one value per key."""

@@ -1,4 +1,4 @@
-"""Elements of lists and maps as row numbers, so that merging them handles whole numbers and never values."""
+"""Elements of lists and maps as row numbers, so that merges handle numbers and never values."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from paimon_core.lsm.functions.steps import ADD, RETRACT, Mask, Steps, replaced,
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 
 Elements = list[int]
-# what a group ends with: of each step its kind and its elements, None for NULL
+# from the kind and the elements of each step (None for NULL) to the elements of the group's result
 Merge = Callable[[Iterator[tuple[int, Elements | None]]], Elements | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lists or maps of the steps that are merged: `column` one per step, in order."""
+    """The lists or maps of the merged steps: `column` has one per step, in order."""
 
     column: pa.Array
 
     @property
     def keys(self) -> pa.Array:
-        """The keys of the maps."""
+        """Return the keys of the maps."""
         return self.column.keys
 
     @property
     def values(self) -> pa.Array:
-        """The elements of the lists, the values of the maps."""
+        """Return the elements of the lists, or the values of the maps."""
         return self.column.items if pa.types.is_map(self.column.type) else self.column.values
 
 
@@ -51,7 +51,7 @@ def merge_groups(
     nulls_matter: bool,
     merged: Callable[[Span, Iterator[Iterator[tuple[int, Elements | None]]]], pa.Array],
 ) -> pa.Array:
-    """As `merge_elements`, for a function of all groups that makes the merged column itself."""
+    """Do as `merge_elements` for a function of all groups that builds the merged column itself."""
     known = steps.narrowed(np.ones(len(steps.rows), dtype=np.bool_))
     several = _several(steps, known if nulls_matter else known & steps.valid(column))
     single = steps.last(known & steps.valid(column))
@@ -64,7 +64,7 @@ def merge_groups(
 
 
 def element_codes(column: pa.Array) -> NDArray[np.int64]:
-    """A number per row, equal exactly where the values are; NULL is equal to NULL."""
+    """Return a number per row. Two numbers are equal exactly if the values are equal; NULL is equal to NULL."""
     if pa.types.is_struct(column.type):
         children = [element_codes(column.field(i)) for i in range(column.type.num_fields)]
         return fold([validity(column).astype(np.int64), *children])
@@ -75,7 +75,7 @@ def element_codes(column: pa.Array) -> NDArray[np.int64]:
 
 
 def _several(steps: Steps, known: Mask) -> Mask:
-    """The groups whose result is not the value of one step: those of several steps, or of one that takes back."""
+    """Return the groups with a result that is not the value of one step: several steps, or a step that retracts."""
     counts = steps.counts(known)
     result: Mask = counts > 1
     if steps.ops is not None:
@@ -99,7 +99,7 @@ def _elements(span: Span, groups: Iterator[Iterator[tuple[int, Elements | None]]
 
 
 def list_column(span: Span, lists: Sequence[Elements | None]) -> pa.Array:
-    """A column of the span's type whose elements are those named."""
+    """Return a column of the span's type with the given elements."""
     chosen = int64_array(np.array([e for one in lists if one for e in one], dtype=np.int64))
     if pa.types.is_map(span.column.type):
         return _wrapped(span, lists, span.keys.take(chosen), span.values.take(chosen))
@@ -107,7 +107,7 @@ def list_column(span: Span, lists: Sequence[Elements | None]) -> pa.Array:
 
 
 def struct_column(span: Span, rows: Sequence[Sequence[Sequence[int]] | None]) -> pa.Array:
-    """A column of lists of structs: of each struct the element that each field is from, -1 for NULL."""
+    """Return a column of lists of structs. `rows` has the source element of each field, -1 for NULL."""
     structs = span.values
     chosen = np.array([row for one in rows if one for row in one], dtype=np.int64).reshape(-1, structs.type.num_fields)
     fields = [_take(structs.field(i), chosen[:, i]) for i in range(structs.type.num_fields)]

@@ -35,5 +35,5 @@ class FieldOptions:
         return self.options[Option(self.key(suffix), integer, default, "")]
 
     def choice(self, suffix: str, values: Sequence[str]) -> str:
-        """One of the values, the first by default."""
+        """Return one of the values, the first by default."""
         return self.options[Option(self.key(suffix), one_of(*values), values[0], "")]

@@ -1,9 +1,9 @@
 """Functions over ARRAY and MAP: `collect`, `merge_map`, `merge_map_with_keytime`, `nested_update`,
 `nested_partial_update`.
 
-They know elements by number and keys by code (`elements.py`); what they loop over are the groups that have several
-rows, and the elements of those. Nested rows of a key are in the order in which Java's HashMap has their keys, as every
-version of Paimon's Java leaves them.
+They refer to elements by number and to keys by code (`elements.py`). Their loops run only over groups with several
+rows, and over the elements of such groups. Nested rows of a key have the order of their keys in Java's HashMap, as in
+every version of Paimon's Java.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MERGE_NULL_KEYS, _, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "er
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """All elements of the arrays; `distinct`: each once."""
+    """Returns all elements of the arrays; `distinct`: each once."""
 
     distinct: bool
 
@@ -64,7 +64,7 @@ class Collect:
 
 @dataclass(frozen=True, slots=True)
 class MergeMap:
-    """The entries of the maps, the newest of each key."""
+    """Returns the entries of the maps, the newest of each key."""
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         return merge_elements(column, steps, self._merge_of, False)
@@ -90,7 +90,9 @@ class MergeMap:
 
 @dataclass(frozen=True, slots=True)
 class MergeMapWithKeyTime:
-    """The entries of the maps, of each key the one whose time (a text in the value) is latest; NULL removes a key."""
+    """Returns the entries of the maps: of each key the entry with the latest time, a text in the value.
+
+    NULL removes a key."""
 
     time_field: int
 
@@ -128,22 +130,22 @@ class MergeMapWithKeyTime:
 
 @dataclass(frozen=True, slots=True)
 class NestedKey:
-    """`nested-key` and its rules: fields of the rows by their index, what becomes of rows where one is NULL."""
+    """`nested-key` and its rules: the key fields by their index, and the strategy for rows with a NULL key field."""
 
     fields: tuple[int, ...]
     types: tuple[DataType, ...]
     null_strategy: str = MERGE_NULL_KEYS
 
     def hashes(self, rows: pa.Array) -> list[int]:
-        """What Java's HashMap spreads the keys by; shape (rows,)."""
+        """Return the spread hash codes of Java's HashMap for the keys; shape (rows,)."""
         if not len(rows) or any(t.kind in NESTED_KINDS for t in self.types):
-            return [0] * len(rows)  # keys that are nested stay in the order in which they came
+            return [0] * len(rows)  # nested keys keep their order
         hashes = hash_rows([rows.field(i) for i in self.fields], self.types).view(np.uint32)
         spread: list[int] = (hashes ^ (hashes >> np.uint32(16))).tolist()
         return spread
 
     def codes(self, rows: pa.Array) -> list[int | None]:
-        """A number per row, equal where the keys are; None for rows to ignore."""
+        """Return a number per row, equal for equal keys; None for rows to ignore."""
         keys = [rows.field(i) for i in self.fields]
         codes: list[int | None] = list(fold([element_codes(k) for k in keys]).tolist()) if len(rows) else []
         present = validity(rows)
@@ -157,7 +159,7 @@ class NestedKey:
 
 @dataclass(frozen=True, slots=True)
 class NestedUpdate:
-    """The rows of nested tables: all of them, or the newest of each nested key; adding stops at `limit` rows."""
+    """Returns the rows of nested tables: all rows, or the newest of each nested key; adding stops at `limit` rows."""
 
     key: NestedKey | None
     sequence_fields: tuple[int, ...]
@@ -196,7 +198,7 @@ class NestedUpdate:
 
 @dataclass(frozen=True, slots=True)
 class NestedPartialUpdate:
-    """The rows of nested tables, one per nested key, its fields updated where they are not NULL."""
+    """Returns the rows of nested tables, one per nested key; fields that are not NULL overwrite."""
 
     key: NestedKey
 
@@ -215,7 +217,7 @@ class NestedPartialUpdate:
     def _tables(
         group: Group, codes: Sequence[int | None], hash_of: Mapping[int, int], known: Sequence[Sequence[bool]]
     ) -> list[list[int]] | None:
-        """The rows that remain: of each field the element it is from."""
+        """Return the remaining rows: for each field its source element."""
         result: dict[int, list[int]] | None = None
         for op, given in group:
             coded = [(codes[e], [e if k else -1 for k in known[e]]) for e in given or ()]
@@ -229,14 +231,14 @@ class NestedPartialUpdate:
                 most = len(result)  # Java's `computeIfAbsent` grows the map before it adds a key, not after
                 before = result.setdefault(code, row)
                 result[code] = [new if new >= 0 else b for new, b in zip(row, before, strict=True)]
-            # and it puts a key in front of those of the same bits
+            # and it puts a key before the keys with the same bits
             result = {code: result[code] for code in _in_hash_order(list(result)[::-1], hash_of, most)}
         return None if result is None else list(result.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainTable:
-    """Nested rows without a key: `codes` say which are equal."""
+    """Nested rows without a key: equal rows have equal `codes`."""
 
     codes: Sequence[int]
     valid: Sequence[bool]
@@ -255,8 +257,8 @@ class _PlainTable:
 
 @dataclass(frozen=True, slots=True)
 class _KeyedTable:
-    """Nested rows by key: `codes` None for rows without one, `hashes` as `NestedKey.hashes`, `order` which of two rows
-    of a key is newer."""
+    """Nested rows by key: `codes` is None for rows without a key, `hashes` are from `NestedKey.hashes`, and of two
+    rows of a key the row with the larger `order` is newer."""
 
     codes: Sequence[int | None]
     hashes: Sequence[int]
@@ -283,7 +285,7 @@ class _KeyedTable:
 
 
 def _in_hash_order(elements: Elements, hashes: Sequence[int] | Mapping[int, int], most: int) -> Elements:
-    """The elements as a HashMap that held `most` keys has them: by the low bits of their hashes, then as they came."""
+    """Return the elements in the order of a HashMap that had `most` keys: by the low bits of their hashes."""
     capacity = _FIRST_CAPACITY
     while most * 4 > capacity * 3:
         capacity *= 2
@@ -291,7 +293,7 @@ def _in_hash_order(elements: Elements, hashes: Sequence[int] | Mapping[int, int]
 
 
 def _without(rows: Elements, removed: Elements, codes: Sequence[int]) -> Elements:
-    """The rows but for as many of each code as are removed."""
+    """Return the rows without the removed rows; each removal removes one row of its code."""
     count, result = Counter(codes[e] for e in removed), []
     for row in rows:
         if count[codes[row]] > 0:

@@ -1,7 +1,7 @@
 """`sum` and `product`: exact in the column's type, floating point in the order of the rows.
 
-Whole numbers that overflow are refused; decimals that overflow become NULL, and the next value starts over. A `sum` of
-no more than 18 digits is kept whole, as Java keeps it: only its outcome has to fit.
+Whole numbers that overflow raise an error; decimals that overflow become NULL, and the next value starts over. Java
+does not check the intermediate sums of decimals with at most 18 digits: only the final sum must fit.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced,
 Number = Any  # int, float or Decimal
 _WORKING = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
 _COMPACT = 18  # digits
-_SLACK = 1 - 1e-9  # an estimate in floating point may be this much too small
+_SLACK = 1 - 1e-9  # a floating point estimate may be too small by this factor
 
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """One of the functions: vectorized and step by step, with the operation that takes a value back."""
+    """One of the functions: vectorized and step by step, with the operation that retracts a value."""
 
     name: str
     ufunc: np.ufunc
@@ -40,12 +40,12 @@ class _Operation:
 
 
 def total(column: pa.Array, steps: Steps) -> pa.Array:
-    """`sum`; a value that is taken back counts negative."""
+    """Compute `sum`; a retracted value counts negative."""
     return _reduced(column, steps, _SUM)
 
 
 def product(column: pa.Array, steps: Steps) -> pa.Array:
-    """`product`; a value that is taken back divides."""
+    """Compute `product`; a retracted value divides."""
     return _reduced(column, steps, _PRODUCT)
 
 
@@ -97,7 +97,7 @@ def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) 
 
 
 def _taken_back(values: NDArray[Any], steps: Steps, known: Mask, operation: _Operation) -> tuple[NDArray[Any], Mask]:
-    """The values with the sign they count with, and the groups where one divides."""
+    """Return the values with the sign they count with, and the groups in which a value divides."""
     if steps.ops is None:
         return values, np.zeros(len(steps.starts), dtype=np.bool_)
     backward = steps.is_op(RETRACT) & known
@@ -107,7 +107,7 @@ def _taken_back(values: NDArray[Any], steps: Steps, known: Mask, operation: _Ope
 
 
 def _in_order(values: NDArray[Any], steps: Steps, ufunc: np.ufunc) -> NDArray[Any]:
-    """The values of each group reduced from the first to the last, which `reduceat` does not promise."""
+    """Reduce the values of each group from the first to the last; `reduceat` does not guarantee this order."""
     with np.errstate(all="ignore"):
         result = steps.reduced(ufunc, values)
         for group in steps.groups.large.tolist():  # vectorized within the group
@@ -131,7 +131,7 @@ def _decimals(column: pa.Array, steps: Steps, known: Mask, operation: _Operation
     table = pa.table({"group": int64_array(groups), "value": values})
     sums = table.group_by("group", use_threads=False).aggregate([("value", "sum")]).column("value_sum")
     exact = sums.combine_chunks() if isinstance(sums, pa.ChunkedArray) else sums
-    if column.type.precision <= _COMPACT:  # only the outcome has to fit
+    if column.type.precision <= _COMPACT:  # only the final sum must fit
         fits = pc.less(pc.abs(exact), pa.scalar(decimal.Decimal(10**digits)))
         return pc.if_else(fits, exact, pa.scalar(None, exact.type)).cast(column.type), np.zeros_like(several)
     doubtful &= several
@@ -140,7 +140,7 @@ def _decimals(column: pa.Array, steps: Steps, known: Mask, operation: _Operation
 
 
 def _stepwise(column: pa.Array, steps: Steps, part: NDArray[np.int64], operation: _Operation) -> Number | None:
-    """The outcome of one group, exact at each step."""
+    """Compute the result of one group, exact at each step."""
     values = column.take(int64_array(steps.rows[part])).to_pylist()
     ops = np.full(len(part), SET) if steps.ops is None else steps.ops[part]
     result: Number | None = None
@@ -169,12 +169,12 @@ def _divide(left: Number, right: Number) -> Number:
         with np.errstate(all="ignore"):
             return float(np.float64(left) / np.float64(right))
     if not right:
-        raise MergeRefusedError("a product cannot take back a zero")
+        raise MergeRefusedError("a product cannot retract a zero")
     if isinstance(left, int):
         return abs(left) // abs(right) * int(math.copysign(1, left) * math.copysign(1, right))
     quotient = _WORKING.divide(left, right)
     if _WORKING.multiply(quotient, right) != left:
-        raise MergeRefusedError(f"the product {left} cannot take back {right}: the quotient has no end")
+        raise MergeRefusedError(f"the product {left} cannot retract {right}: the quotient has infinitely many digits")
     return quotient
 
 

@@ -1,4 +1,4 @@
-"""Functions whose result is one of the values: the first, the last, the largest, the smallest."""
+"""Functions that return one of the values: the first, the last, the largest, the smallest."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from paimon_core.lsm.keys import Words, flatten, float_values, fold, key_words, 
 
 
 def primary_key(column: pa.Array, steps: Steps) -> pa.Array:
-    """The value that all rows of a key share."""
+    """Return the value that all rows of a key share."""
     return take_steps(column, steps, steps.ends)
 
 
 def last_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The newest value, NULL included; once it is taken back, NULL."""
+    """Return the newest value, NULL included; NULL after it is retracted."""
     if steps.ops is None:
         return take_steps(column, steps, steps.ends)
     return _take_unless_retracted(column, steps, steps.last(steps.narrowed(steps.is_op(SET, ADD, RETRACT))))
 
 
 def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The newest value that is not NULL; an older one counts only while there is none."""
+    """Return the newest value that is not NULL; a late older value counts only if there is no newer value."""
     if not column.null_count and steps.ops is None:
         return take_steps(column, steps, steps.ends)
     valid = steps.narrowed(steps.valid(column))
@@ -52,7 +52,7 @@ def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def first_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The first value, NULL included; rows that their sequence group calls older replace it as they come."""
+    """Return the first value, NULL included; a later row that is older by its sequence group replaces it."""
     if steps.ops is None:
         return take_steps(column, steps, steps.starts)
     added = steps.is_op(ADD, ADD_OLDER)
@@ -63,7 +63,7 @@ def first_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """The first value that is not NULL; rows that their sequence group calls older replace it as they come."""
+    """Return the first value that is not NULL; a later row that is older by its sequence group replaces it."""
     valid, step = steps.valid(column), np.arange(len(steps.rows))
     first = steps.first(valid & steps.is_op(ADD))
     chosen = steps.is_op(SET) | (step == np.repeat(first, steps.sizes))
@@ -71,19 +71,19 @@ def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
     older = steps.is_op(ADD_OLDER)
     if not older.any():
         return result
-    # older rows make the outcome depend on each step: a loop over the groups that have some
+    # with older rows, the result depends on each step: loop over the groups that have such rows
     groups = steps.last(older) >= 0
     picked = [_first_non_null(steps, valid, part) for _, part in steps.groups_of(np.repeat(groups, steps.sizes))]
     return replaced(result, groups, take_steps(column, steps, np.array(picked, dtype=np.int64)))
 
 
 def largest(column: pa.Array, steps: Steps) -> pa.Array:
-    """The largest value in the order of keys, NULL aside; of booleans whether one is true."""
+    """Return the largest value in the order of keys, ignoring NULL; for booleans whether one is true."""
     return _extreme(column, steps, np.maximum, np.iinfo(np.int64).min)
 
 
 def smallest(column: pa.Array, steps: Steps) -> pa.Array:
-    """The smallest value in the order of keys, NULL aside; of booleans whether all are true."""
+    """Return the smallest value in the order of keys, ignoring NULL; for booleans whether all are true."""
     return _extreme(column, steps, np.minimum, np.iinfo(np.int64).max)
 
 
@@ -110,7 +110,7 @@ def _extreme(column: pa.Array, steps: Steps, better: np.ufunc, worst: int) -> pa
 
 
 def _order(column: pa.Array) -> tuple[Words, bool]:
-    """A word per row in the order of the values, and whether it is the value itself."""
+    """Return a word per row in the order of the values, and whether the word is the value itself."""
     key = key_words([column])
     arrow = column.type
     variable = pa.types.is_string(arrow) or pa.types.is_binary(arrow) or pa.types.is_decimal(arrow)
@@ -118,7 +118,7 @@ def _order(column: pa.Array) -> tuple[Words, bool]:
 
 
 def _values(words: Words, arrow: pa.DataType) -> NDArray[np.generic]:
-    """Words of a fixed-width type as Arrow stores its values."""
+    """Return words of a fixed-width type as Arrow stores its values."""
     if pa.types.is_boolean(arrow):
         return words
     if pa.types.is_floating(arrow):
@@ -127,7 +127,7 @@ def _values(words: Words, arrow: pa.DataType) -> NDArray[np.generic]:
 
 
 def _first_non_null(steps: Steps, valid: Mask, part: Positions) -> int:
-    """The step whose value a group ends with, -1 for NULL."""
+    """Return the step with the final value of a group, -1 for NULL."""
     assert steps.ops is not None
     value, known = -1, False
     for step, op in zip(part.tolist(), steps.ops[part].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The aggregate functions by the name that `fields.<column>.aggregate-function` gives them.
+"""The aggregate functions by their names in `fields.<column>.aggregate-function`.
 
 Source: Paimon's page "Aggregation".
 """
@@ -31,17 +31,17 @@ from paimon_core.spec.types import (
 Kernel = Callable[[pa.Array, Steps], pa.Array]
 _INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT))
 _COUNTS = frozenset((Kind.INT, Kind.BIGINT))
-_UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # which Java does not compare
+_UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # Java does not compare these
 _NUMBERS = _INTEGERS | {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 PRIMARY_KEY, LAST_VALUE, LAST_NON_NULL_VALUE = "primary-key", "last_value", "last_non_null_value"
 COUNT = "count"  # writers store 1 for a value and 0 for NULL (`counted`), so that merging adds
-# functions that make another value of a value and itself
+# functions that change a value if it is merged with itself
 ADDING = frozenset((COUNT, "collect", "listagg", "nested_update", "product", "sum"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """One function: the types it takes (and how messages call them), how it is made, whether it takes values back."""
+    """One function: its constructor, the types it accepts (and their name in messages), whether it retracts values."""
 
     make: Callable[[DataField, FieldOptions], Kernel]
     takes: Callable[[DataType], bool] = lambda _: True
@@ -64,7 +64,7 @@ class FieldFunction:
         return not self.retracts and not self.ignore_retract
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
-        """One value per group. Raises `MergeRefusedError` where the function cannot."""
+        """Return one value per group. Raises `MergeRefusedError` for values that the function cannot merge."""
         if steps.retracts:
             self.check_retract()
             steps = steps.without(RETRACT) if self.ignore_retract else steps
@@ -74,16 +74,16 @@ class FieldFunction:
             raise MergeRefusedError(f"Column {self.column!r}, aggregated by {self.name!r}: {e}.") from e
 
     def check_retract(self) -> None:
-        """Raises `MergeRefusedError` where values cannot be taken back."""
+        """Raises `MergeRefusedError` if the function cannot retract values."""
         if self.refuses_retract:
             raise MergeRefusedError(
-                f"Column {self.column!r} is aggregated by {self.name!r}, which cannot take values back (DELETE, "
-                f"UPDATE_BEFORE). Set 'fields.{self.column}.ignore-retract' = 'true' to leave it as it is then."
+                f"Column {self.column!r} is aggregated by {self.name!r}, which cannot retract values (DELETE, "
+                f"UPDATE_BEFORE). Set 'fields.{self.column}.ignore-retract' = 'true' to keep the value in this case."
             )
 
 
 def field_function(field: DataField, name: str, options: FieldOptions) -> FieldFunction:
-    """The function of a column. Raises `InvalidOptionError` for an unknown one and for a type it does not take."""
+    """Return the function of a column. Raises `InvalidOptionError` for an unknown function or an unsupported type."""
     definition = FUNCTIONS.get(name)
     if definition is None:
         raise InvalidOptionError(
@@ -92,7 +92,7 @@ def field_function(field: DataField, name: str, options: FieldOptions) -> FieldF
         )
     if not definition.takes(field.type):
         raise InvalidOptionError(
-            f"Column {field.name!r} of type {field.type.sql()} cannot be aggregated by {name!r}, which takes "
+            f"Column {field.name!r} of type {field.type.sql()} cannot be aggregated by {name!r}, which accepts "
             f"{definition.taken}: see 'fields.{field.name}.aggregate-function'."
         )
     return FieldFunction(
@@ -105,7 +105,7 @@ def field_function(field: DataField, name: str, options: FieldOptions) -> FieldF
 
 
 def counted(column: pa.Array, removed: pa.Array) -> pa.Array:
-    """What files hold of a column that is counted: 1 for a value, 0 for NULL and for rows that `removed` marks."""
+    """Return the stored values of a counted column: 1 for a value, 0 for NULL and for `removed` rows."""
     return pc.and_not(column.is_valid(), removed).cast(column.type)
 
 
@@ -197,7 +197,7 @@ def _number(kernel: Kernel) -> _Definition:
 
 
 def _comparable(kernel: Kernel) -> _Definition:
-    return _Definition(_fixed(kernel), lambda t: t.kind not in _UNORDERED, "types that compare, BOOLEAN not among them")
+    return _Definition(_fixed(kernel), lambda t: t.kind not in _UNORDERED, "types that compare, except BOOLEAN")
 
 
 def _boolean(kernel: Kernel) -> _Definition:

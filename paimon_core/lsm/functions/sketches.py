@@ -1,6 +1,6 @@
 """Functions over serialized sets: `rbm32`, `rbm64`, `theta_sketch`, `hll_sketch`, in the bytes of their libraries.
 
-A loop over the groups that have several values: the libraries join two sets at a time.
+They loop over the groups with several values, because the libraries merge two sets at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Union = Callable[[bytes, bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class SetUnion:
-    """The union of serialized sets, NULL aside; a single one keeps its bytes."""
+    """Returns the union of serialized sets, ignoring NULL; a single set keeps its bytes."""
 
     union: Union
 
@@ -43,11 +43,11 @@ class SetUnion:
             joined: bytes = reduce(self.union, values)
             return joined
         except (ValueError, RuntimeError, IndexError, struct.error) as e:
-            raise MergeRefusedError(f"a value is not what the function serializes ({e})") from e
+            raise MergeRefusedError(f"a value is not a sketch that the function can read ({e})") from e
 
 
 def bitmap32(left: bytes, right: bytes) -> bytes:
-    """The union of two 32-bit roaring bitmaps."""
+    """Return the union of two 32-bit roaring bitmaps."""
     joined = BitMap.deserialize(left) | BitMap.deserialize(right)
     joined.run_optimize()
     data: bytes = joined.serialize()
@@ -55,12 +55,12 @@ def bitmap32(left: bytes, right: bytes) -> bytes:
 
 
 def bitmap64(left: bytes, right: bytes) -> bytes:
-    """The union of two 64-bit roaring bitmaps."""
+    """Return the union of two 64-bit roaring bitmaps."""
     return encode_roaring64(decode_roaring64(left) | decode_roaring64(right))
 
 
 def theta_sketch(left: bytes, right: bytes) -> bytes:
-    """The union of two theta sketches."""
+    """Return the union of two theta sketches."""
     sketches = datasketches()
     union = sketches.theta_union()
     for data in (left, right):
@@ -72,7 +72,7 @@ def theta_sketch(left: bytes, right: bytes) -> bytes:
 
 
 def hll_sketch(left: bytes, right: bytes) -> bytes:
-    """The union of two HLL sketches, as HLL_4."""
+    """Return the union of two HLL sketches, as HLL_4."""
     sketches = datasketches()
     old, new = sketches.hll_sketch.deserialize(left), sketches.hll_sketch.deserialize(right)
     union = sketches.hll_union(new.lg_config_k)
@@ -83,5 +83,5 @@ def hll_sketch(left: bytes, right: bytes) -> bytes:
 
 
 def datasketches() -> Any:
-    """The optional library that knows sketches. Raises `UnsupportedFeatureError` where it is not installed."""
+    """Import the optional library of sketches. Raises `UnsupportedFeatureError` if it is not installed."""
     return import_optional("datasketches", "A merge of sketches", "sketches")

@@ -1,4 +1,4 @@
-"""`listagg`: texts joined, blank ones left out."""
+"""`listagg`: joined texts, without blank ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow.columns import int64_array
 from paimon_core.lsm.functions.steps import ADD_OLDER, SET, Mask, Steps, replaced, take_steps
 
-# what Unicode and Java call white space alike; a no-break space is text
+# white space of both Unicode and Java; a no-break space is text
 _BLANK = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a"
     "\u2028\u2029\u205f\u3000"
@@ -20,7 +20,7 @@ _BLANK = (
 
 @dataclass(frozen=True, slots=True)
 class Listagg:
-    """Texts with a delimiter between them; `distinct` leaves out parts that are there already."""
+    """Joins texts with a delimiter between them; `distinct` leaves out repeated parts."""
 
     delimiter: str
     distinct: bool
@@ -28,7 +28,7 @@ class Listagg:
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         texts = steps.narrowed(_has_text(column)[steps.rows])
         several = steps.counts(texts) > 1
-        # a blank that replaced what was there stays while no text follows
+        # a blank that replaced the value before stays until a text follows
         blank = steps.last(steps.narrowed(steps.is_op(SET, ADD_OLDER)))
         single = np.where(steps.last(texts) >= 0, steps.last(texts), blank)
         single = np.where(steps.sizes == 1, steps.starts, single)
@@ -44,9 +44,7 @@ class Listagg:
         if steps.ops is not None:
             groups = np.repeat(np.arange(len(steps.starts)), steps.sizes)[positions]
             older = steps.is_op(ADD_OLDER)[positions]
-            positions = positions[
-                np.lexsort((np.where(older, -positions, positions), groups))
-            ]  # older texts go in front
+            positions = positions[np.lexsort((np.where(older, -positions, positions), groups))]  # older texts go first
         counts = steps.counts(joined)
         offsets = np.append(0, np.cumsum(counts[counts > 0])).astype(np.int32)
         values = column.take(int64_array(steps.rows[positions]))
@@ -54,7 +52,7 @@ class Listagg:
         return pc.binary_join(lists, self.delimiter)
 
     def _distinct(self, column: pa.Array, steps: Steps, joined: Mask) -> pa.Array:
-        """A loop over the groups of several texts."""
+        """Join distinct texts, in a loop over the groups of several texts."""
         found = []
         for _, part in steps.groups_of(joined):
             text = ""

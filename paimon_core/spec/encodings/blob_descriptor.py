@@ -44,7 +44,7 @@ class BlobDescriptor:
         start = 1
         if version > 1:
             if data[1:9] != _MAGIC:
-                raise _invalid("it does not begin as one")
+                raise _invalid("it does not begin with the magic bytes of a descriptor")
             start = 9
         if len(data) < start + 4:
             raise _invalid("it is too short")
@@ -67,7 +67,7 @@ class BlobDescriptor:
         """
         found = BlobDescriptor.decode(head + bytes(TAIL_SIZE))
         if not head.endswith(struct.pack("<i", len(found.uri.encode())) + found.uri.encode()):
-            raise _invalid("it goes on behind its parts")
+            raise _invalid("it has bytes after its last part")
         return found
 
     def text(self) -> str:
@@ -78,6 +78,6 @@ class BlobDescriptor:
 
 def _invalid(why: str) -> InvalidDataError:
     return InvalidDataError(
-        f"Invalid BlobDescriptor data: {why}. A descriptor is what sys.path_to_descriptor gives, or a BLOB of a table "
-        "that is read with 'blob-as-descriptor' = 'true'."
+        f"Invalid BlobDescriptor data: {why}. Pass a result of sys.path_to_descriptor, or a BLOB of a table read with "
+        "'blob-as-descriptor' = 'true'."
     )

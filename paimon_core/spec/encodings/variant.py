@@ -100,7 +100,7 @@ def read_objects(values: Values) -> Fields:
     data, starts, ends = _padded(values.data), values.starts, values.ends[1:]
     headers = data[starts].astype(np.int64)
     if (headers & 3 != _OBJECT).any() or (starts == ends).any():
-        raise ValueError("the rest of a VARIANT object is no object")
+        raise ValueError("the rest of a VARIANT object is not an object")
     offset_width, id_width = (headers >> 2 & 3) + 1, (headers >> 4 & 3) + 1
     count_width = np.where(headers >> 6 & 1, 4, 1)
     counts = _read(data, starts + 1, count_width)

@@ -19,7 +19,9 @@ def catalog_statement(cursor: Cursor) -> CatalogStatement | None:
     name = cursor.next_text()
     options = _options(cursor) if creates else None
     if not cursor.at_end():
-        raise PreprocessError.at(cursor.next(), f"{cursor.last.text!r} is no part of the statement on catalog {name}")
+        raise PreprocessError.at(
+            cursor.next(), f"{cursor.last.text!r} is not expected in a statement on catalog {name}"
+        )
     return CatalogStatement(name, options, lenient)
 
 

@@ -68,7 +68,7 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Any]:
     while not cursor.at_end():
         word = cursor.symbol()
         if word not in allowed or cursor.symbol(1) != "=":
-            raise _wrong(cursor, f"COPY INTO has no such clause here; there are {', '.join(allowed)}, each with =")
+            raise _wrong(cursor, f"COPY INTO does not have this clause here; use {', '.join(allowed)}, each with =")
         cursor.index += 2
         if word == "FILE_FORMAT":
             found["format"] = _options(cursor)
@@ -78,11 +78,11 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Any]:
             found["pattern"] = _string(cursor.next())
         elif word == "ON_ERROR":
             if not cursor.take_any(*_MODES):
-                raise _wrong(cursor, f"ON_ERROR cannot be this; it is one of {', '.join(_MODES)}")
+                raise _wrong(cursor, f"ON_ERROR cannot be this; use one of {', '.join(_MODES)}")
             found["on_error"] = cursor.last.text.upper()
         else:
             if not cursor.take_any("TRUE", "FALSE"):
-                raise _wrong(cursor, f"{word} is TRUE or FALSE")
+                raise _wrong(cursor, f"{word} must be TRUE or FALSE")
             found[word.lower()] = cursor.last.text.upper() == "TRUE"
     if "format" not in found:
         raise _wrong(cursor, "COPY INTO needs FILE_FORMAT = (TYPE = CSV), or JSON, or PARQUET")

@@ -23,8 +23,8 @@ from paimon_sql.preprocess.rules.table_like import refuse_columns, table_like
 
 PRIMARY_KEY_PROPERTY = "primary-key"
 _NO_CONNECTORS = (
-    "Flink's connectors are not available in this session: the table of a catalog is a Paimon table; for files and "
-    "other systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
+    "Flink's connectors are not available in this session: tables of a catalog are Paimon tables. For files and other "
+    "systems use CREATE TEMPORARY VIEW … USING … OPTIONS (…)"
 )
 
 
@@ -153,7 +153,7 @@ def _one_key(keys: Sequence[PrimaryKey]) -> PrimaryKey:
         )
     if keys[0].enforced:
         raise PreprocessError.at(
-            keys[0].token, "A primary key merges rows, it does not refuse them; write PRIMARY KEY NOT ENFORCED"
+            keys[0].token, "A primary key merges rows instead of refusing them; write PRIMARY KEY NOT ENFORCED"
         )
     return keys[0]
 

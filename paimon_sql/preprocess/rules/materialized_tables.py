@@ -54,7 +54,7 @@ def _create(cursor: Cursor, table: Name, *, lenient: bool) -> CreateMaterialized
             freshness = _interval(cursor)
         elif mode is None and cursor.take("REFRESH_MODE", "="):
             if not cursor.take_any("FULL", "CONTINUOUS"):
-                _wrong(cursor, "REFRESH_MODE is FULL or CONTINUOUS")
+                _wrong(cursor, "REFRESH_MODE must be FULL or CONTINUOUS")
             mode = cursor.last.text.upper()
         else:
             _wrong(
@@ -100,25 +100,25 @@ def _names(cursor: Cursor) -> tuple[str, ...]:
 def _options(cursor: Cursor) -> dict[str, str]:
     found: dict[str, str] = {}
     if not cursor.take("("):
-        _wrong(cursor, "Options are in parentheses, as 'key' = 'value'")
+        _wrong(cursor, "Options must be in parentheses, as 'key' = 'value'")
     while not cursor.take(")"):
         if not (cursor.at_string() and cursor.symbol(1) == "=" and cursor.at_string(2)):
-            _wrong(cursor, "Options are 'key' = 'value', with commas between them")
+            _wrong(cursor, "Options must be 'key' = 'value', with commas between them")
         key, _ = cursor.next_text(), cursor.next()
         found[key] = cursor.take_text() or ""
         if not cursor.take(",") and cursor.symbol() != ")":
-            _wrong(cursor, "Options are 'key' = 'value', with commas between them")
+            _wrong(cursor, "Options must be 'key' = 'value', with commas between them")
     return found
 
 
 def _interval(cursor: Cursor) -> tuple[str, str]:
     """`INTERVAL '30' MINUTE`: a number and a unit."""
     if not cursor.take("INTERVAL"):
-        _wrong(cursor, "FRESHNESS is an interval: INTERVAL '30' MINUTE")
+        _wrong(cursor, "FRESHNESS must be an interval: INTERVAL '30' MINUTE")
     amount = cursor.next_text() if cursor.at_string() or cursor.at_number() else ""
     unit = cursor.symbol().removesuffix("S")
     if not amount.isdigit() or not int(amount) or unit not in UNITS:
-        _wrong(cursor, f"FRESHNESS is a whole number and one of {', '.join(UNITS)}: INTERVAL '30' MINUTE")
+        _wrong(cursor, f"FRESHNESS must be a whole number and one of {', '.join(UNITS)}: INTERVAL '30' MINUTE")
     cursor.index += 1
     return amount, unit
 

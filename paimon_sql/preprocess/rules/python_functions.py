@@ -51,9 +51,9 @@ def python_function(text: str) -> CreatePythonFunction | None:
     returns = _type(head, cursor)
     said = _clauses(cursor)
     if not said.is_python or said.body is None:
-        raise PreprocessError.at(cursor.last, "A function in Python needs LANGUAGE PYTHON, and AS $$ … $$ in the end")
+        raise PreprocessError.at(cursor.last, "A function in Python needs LANGUAGE PYTHON, and AS $$ … $$ at the end")
     if replaces and lenient:
-        raise PreprocessError.at(cursor.last, "CREATE FUNCTION has OR REPLACE or IF NOT EXISTS, not both")
+        raise PreprocessError.at(cursor.last, "CREATE FUNCTION can have OR REPLACE or IF NOT EXISTS, not both")
     body = said.body if found is None else found["body"][2:-2]
     return CreatePythonFunction(name, parameters, returns, body, replaces, lenient, said.comment, said.deterministic)
 
@@ -90,6 +90,6 @@ def _clauses(cursor: Cursor) -> _Clauses:
             said = replace(said, body=cursor.take_text())
         else:
             raise PreprocessError.at(
-                cursor.peek() or cursor.last, "What follows is no part of CREATE FUNCTION … LANGUAGE PYTHON"
+                cursor.peek() or cursor.last, "This clause does not belong to CREATE FUNCTION … LANGUAGE PYTHON"
             )
     return said

@@ -67,7 +67,7 @@ def _string_key(cursor: Cursor) -> list[Edit]:
         value = cursor.next()
         if (key.text, value.text.lower()) == ("execution.runtime-mode", "streaming"):
             raise PreprocessError.at(
-                value, "This session reads tables as they are and stops: it has the runtime mode 'batch' only"
+                value, "This session supports only the runtime mode 'batch': a query reads the current rows and ends"
             )
         edits.append(Edit.replace(value, value, quoted_name(value.text)))
         return edits if cursor.at_end() else []

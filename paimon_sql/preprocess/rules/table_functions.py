@@ -46,11 +46,12 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
     if not cursor.take(")"):
         raise PreprocessError.at(
             cursor.peek() or cursor.last,
-            f"{tokens.text(index)} takes a table's name and {count} more arguments as literals, not as expressions",
+            f"{tokens.text(index)} needs a table's name and {count} more arguments, all literals",
         )
     if len(arguments) != count + 1:
         raise PreprocessError.at(
-            tokens[index], f"{tokens.text(index)} takes a table and {count} more, not {len(arguments)} arguments"
+            tokens[index],
+            f"{tokens.text(index)} needs a table's name and {count} more arguments, not {len(arguments)} arguments",
         )
     table, *values = arguments
     text = f"{_table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"

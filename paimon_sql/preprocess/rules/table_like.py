@@ -82,7 +82,7 @@ def refuse_columns(cursor: Cursor) -> None:
     token = cursor.peek()
     if token is not None and cursor.symbol() == "LIKE":
         raise PreprocessError.at(
-            token, "CREATE TABLE … LIKE has the columns of the other table: leave the list out, then ALTER TABLE … ADD"
+            token, "CREATE TABLE … LIKE copies the columns: leave the column list out, then use ALTER TABLE … ADD"
         )
 
 
@@ -111,7 +111,7 @@ def _take_excluded(cursor: Cursor) -> list[str]:
         else:
             raise PreprocessError.at(
                 cursor.peek() or cursor.last,
-                "CREATE TABLE … LIKE t (…) takes INCLUDING or EXCLUDING with ALL, OPTIONS, CONSTRAINTS or PARTITIONS",
+                "CREATE TABLE … LIKE t (…) allows INCLUDING or EXCLUDING with ALL, OPTIONS, CONSTRAINTS or PARTITIONS",
             )
         excluded = excluded | parts if excludes else excluded - parts
         cursor.take(",")

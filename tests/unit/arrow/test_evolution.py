@@ -125,7 +125,7 @@ def test_sources(
 
 def test_names_in_another_case(tmp_path: Path) -> None:
     fields = [numbered("Ab", pa.int32()), numbered("aB", pa.int32())]
-    with pytest.raises(AmbiguousNameError, match="its columns 'Ab' and 'aB' may both be 'ab'"):
+    with pytest.raises(AmbiguousNameError, match="its columns 'Ab' and 'aB' both match 'ab'"):
         sources_of(fields, [("ab", None)])
     assert sources_of(fields, [("ab", None), ("aB", None)], exact=True) == [None, "aB"]
     stored = [DataField(id=5, name="ab", type=INT)]

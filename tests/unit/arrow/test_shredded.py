@@ -113,8 +113,8 @@ def test_more_fields_and_elements_than_a_byte_counts() -> None:
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ({}, "neither a value nor a typed one"),
-        ({"value": encode(5, []), "typed_value": {"a": {}}}, "is no object"),
+        ({}, "neither a value nor a typed value"),
+        ({"value": encode(5, []), "typed_value": {"a": {}}}, "is not an object"),
         ({"value": encode({"a": 1}, ["a"]), "typed_value": {"a": {"typed_value": 1}}}, "twice"),
         ({"typed_value": {"b": {"typed_value": "x"}}}, "does not know"),
         ({"value": encode({"b": 1}, ["a", "b"]), "typed_value": {"a": {}}}, "does not know"),

@@ -45,5 +45,5 @@ def test_exactly_the_rows_chosen(request_of_file: ReadRequest, chosen: set[int])
 
 def test_a_row_that_is_not_there(request_of_file: ReadRequest) -> None:
     if request_of_file.path.endswith("parquet"):
-        with pytest.raises(CorruptFileError, match="row 40, it has 40 rows"):
+        with pytest.raises(CorruptFileError, match="row 40, but it has 40 rows"):
             list(read_rows(FORMATS["parquet"], LocalFileIO(), request_of_file, np.array([3, 40])))

@@ -100,25 +100,25 @@ def test_damage_is_named() -> None:
     data = encode_vector(np.array([5]), bitmap64=False)
     assert decode_vector("p", data, META, 6).tolist() == [5]
     for broken, meta, rows, problem in [
-        (data, META, 5, "deletes row 5, the data file has 5 rows"),
-        (data, replace(META, cardinality=2), 6, "has 1 positions, metadata says 2"),
-        (data, replace(META, length=23), 6, "says it has 22 bytes, metadata 23"),
-        (data[:-1], META, 6, "says it has 22 bytes"),
-        (b"", META, 6, "says it has 0 bytes"),
-        (data[:-5] + b"\1" + data[-4:], META, 6, "has another checksum"),
+        (data, META, 5, "deletes row 5, but the data file has 5 rows"),
+        (data, replace(META, cardinality=2), 6, "has 1 positions, but metadata lists 2"),
+        (data, replace(META, length=23), 6, "claims 22 bytes, but metadata lists 23"),
+        (data[:-1], META, 6, "claims 22 bytes"),
+        (b"", META, 6, "claims 0 bytes"),
+        (data[:-5] + b"\1" + data[-4:], META, 6, "does not match its checksum"),
     ]:
         with pytest.raises(CorruptFileError, match=f"^File p is corrupt: .*data-1.parquet at byte 1 {problem}"):
             decode_vector("p", broken, meta, rows)
     for body, error, problem in [
-        (b"\0" * 22, UnfamiliarFormError, "is whole, and begins with 00000000"),
-        (data[4:8] + b"\xff" * 18, CorruptFileError, "holds no bitmap"),
+        (b"\0" * 22, UnfamiliarFormError, "is whole, but begins with unknown bytes: 00000000"),
+        (data[4:8] + b"\xff" * 18, CorruptFileError, "does not contain a bitmap"),
     ]:
         checked = (22).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
         with pytest.raises(error, match=problem):
             decode_vector("p", checked, META, 6)
     with pytest.raises(UnsupportedVersionError, match="version 02"):
         decode_vectors("p", b"\2" + data, [META])
-    with pytest.raises(CorruptFileError, match="22 bytes by metadata"):
+    with pytest.raises(CorruptFileError, match="22 bytes in metadata"):
         decode_vectors("p", b"\1" + data, [replace(META, offset=-3)])
 
 
@@ -146,7 +146,7 @@ def test_bitmaps_that_contradict_themselves(bitmap64: bool) -> None:
             refused += 1
         else:
             assert (np.diff(found) > 0).all()
-            with pytest.raises(CorruptFileError, match="metadata says"):
+            with pytest.raises(CorruptFileError, match="metadata lists"):
                 decode_vector("f", data, replace(meta, cardinality=len(found) + 1))
     assert refused > 300
 

@@ -97,7 +97,7 @@ def test_a_storage_that_drops_the_condition_is_refused(bucket: str) -> None:
 
 def test_a_lost_answer_is_an_unknown_outcome(bucket: str) -> None:
     io = FsspecFileIO("s3", {"fault": "answer lost"})
-    with pytest.raises(StorageError, match="these very bytes"):
+    with pytest.raises(StorageError, match="the file has the same bytes"):
         io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1")
     assert io.read_bytes(f"{bucket}/snapshot/snapshot-1") == b"1"
     assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"2") is False

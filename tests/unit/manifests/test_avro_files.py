@@ -216,11 +216,11 @@ def test_columns_of_another_type_are_refused(column: str, avro: Any) -> None:
 
 def test_a_nested_column_of_another_type_is_named() -> None:
     inner = {"type": "record", "name": "i", "fields": [field("_N", "string")]}
-    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*column _N is of type string, and long is needed"):
+    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*column _N is of type string, and must be long"):
         decode(raw_file(schema_of(_INNER=inner)))
-    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*type string, and a record is needed"):
+    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*type string, and must be a record"):
         decode(raw_file("string"))
-    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*column _TEXT is there twice"):
+    with pytest.raises(UnfamiliarFormError, match=f"{PATH}.*column _TEXT exists twice"):
         decode(raw_file(schema_of(field("_TEXT", "string"))))
 
 

@@ -39,14 +39,14 @@ def refused(features: Iterable[Feature], *, keyed: bool = False, **options: str)
 )
 def test_values_of_another_type_are_refused(key: str, value: str, meant: str) -> None:
     check_option_types(TableOptions({}))
-    with pytest.raises(InvalidOptionError, match=f"^Option '{key}' cannot be '{value}': it is {meant}"):
+    with pytest.raises(InvalidOptionError, match=f"^Option '{key}' cannot be '{value}': it must be {meant}"):
         check_option_types(TableOptions({"unknown": "?", key: value}))
 
 
 def test_options_of_other_engines_have_types_only() -> None:
     others = [o for o in OPTIONS.values() if not o.supported]
     assert len(others) > 80 and not {o.key for o in others} & {o.key for o in TABLE_OPTIONS}
-    with pytest.raises(InvalidOptionError, match="it is true or false\\.$"):
+    with pytest.raises(InvalidOptionError, match="it must be true or false\\.$"):
         TableOptions({"auto-create": "?"})[OPTIONS["auto-create"]]
 
 

@@ -92,7 +92,7 @@ BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
     options.file_prefix: (
         ("/", "../x-", "a/b", "a\\b", "a\0", "a\nb", "\x1b[2J", "\ud800"),
-        "the beginning of a file's",
+        "the beginning of a file name",
     ),
 }
 
@@ -117,7 +117,7 @@ def test_every_option_parses_or_is_named(option: Option[Any]) -> None:
     for text in texts:
         with pytest.raises(InvalidOptionError) as caught:
             TableOptions({option.key: text})[option]
-        assert str(caught.value).startswith(f"Option '{option.key}' cannot be {text!r}: it is {meant}")
+        assert str(caught.value).startswith(f"Option '{option.key}' cannot be {text!r}: it must be {meant}")
         assert option.doc in str(caught.value)
         assert f"Default: {option.default!r}." in str(caught.value)
 

@@ -124,7 +124,7 @@ def test_spark_reports_what_is_not_understood(written, expected):
         ("ALTER TABLE t MODIFY (b AS a)", "Column 'b' cannot be computed"),
         ("ALTER TABLE t MODIFY (a INT, b", "MODIFY needs a column and its type"),
         ("ALTER TABLE t MODIFY PRIMARY KEY (a) NOT ENFORCED", "MODIFY needs a column and its type"),
-        ("SET 'execution.runtime-mode' = 'streaming'", "runtime mode 'batch' only"),
+        ("SET 'execution.runtime-mode' = 'streaming'", "only the runtime mode 'batch'"),
     ],
 )
 def test_what_only_flink_does_is_refused_by_name(text, words):

@@ -110,7 +110,7 @@ def test_values_that_are_none_are_named(data_type: DataType, text: str) -> None:
     fields = (DataField(id=0, name="p", type=data_type),)
     with pytest.raises(InvalidOptionError) as caught:
         partition_specs(f"p={text}", fields, "none", UTC)
-    assert str(caught.value) == f"partitions has p={text}: that is no {data_type.sql()}."
+    assert str(caught.value) == f"partitions has p={text}: the value is not a valid {data_type.sql()}."
 
 
 @pytest.mark.parametrize("text", ["x=1", "dt", "=1", "dt=2024-01-01,", "dt=2024-01-01,hh", "DT=2024-01-01"])
@@ -121,7 +121,7 @@ def test_what_names_no_partition_column(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", ";", " ; ; "])
 def test_no_partition_at_all(text: str) -> None:
-    with pytest.raises(InvalidOptionError, match="names no partition: write it as"):
+    with pytest.raises(InvalidOptionError, match="partitions is empty: write it as"):
         partition_specs(text, FIELDS, "none", UTC)
 
 

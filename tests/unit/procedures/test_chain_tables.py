@@ -184,8 +184,11 @@ def test_what_is_refused(chain: Chain, warehouse: str) -> None:
         ({"partition": " "}, "Partition string cannot be empty"),
         ({"partition": "day=1;day=2"}, "only supports a single partition"),
         ({"partition": "nope=1"}, "the partition columns are region, day"),
-        ({"partition": "day=1", "table": "plain"}, "only supports chain table, and default.plain is none"),
-        ({"partition": "day=1", "table": "`t$branch_full`"}, "have to name its branches|is a system table"),
+        (
+            {"partition": "day=1", "table": "plain"},
+            "only supports chain tables, and default.plain is not a chain table",
+        ),
+        ({"partition": "day=1", "table": "`t$branch_full`"}, "to its branches|is a system table"),
     ):
         with pytest.raises((InvalidOptionError, ValueError), match=said):
             chain.fill(**arguments)

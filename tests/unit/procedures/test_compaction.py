@@ -207,7 +207,7 @@ def test_a_condition_chooses_partitions(warehouse: str) -> None:
 
 def test_a_condition_needs_partitions(warehouse: str) -> None:
     stored.create_table(warehouse)
-    with pytest.raises(InvalidOptionError, match="where is about partitions"):
+    with pytest.raises(InvalidOptionError, match="where filters partitions"):
         call(warehouse, where="k = 1")
 
 

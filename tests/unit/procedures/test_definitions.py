@@ -93,13 +93,13 @@ def test_functions_that_are_refused(calls: Calls, wrong: dict[str, str], says: s
 @pytest.mark.parametrize(
     ("change", "kind", "says"),
     [
-        ({}, InvalidOptionError, "'default.f' is not changed: '{}' is no change"),
+        ({}, InvalidOptionError, "'default.f' is not changed: '{}' is not a valid change"),
         (
             {"action": "rename"},
             UnsupportedFeatureError,
             "'rename' of the function default.f is not supported; there are setOption",
         ),
-        ({"action": "setOption", "key": "a"}, InvalidOptionError, "is no change .*value"),
+        ({"action": "setOption", "key": "a"}, InvalidOptionError, "is not a valid change .*value"),
         ({"action": "dropDefinition", "name": "x"}, FunctionNotFoundError, "no definition 'x'; it has none"),
         ({"action": "addDefinition", "name": "x", "definition": {"type": "y"}}, UnsupportedFeatureError, "'y'"),
     ],
@@ -110,7 +110,7 @@ def test_changes_that_are_refused(calls: Calls, change: dict[str, Any], kind: ty
     with pytest.raises(kind, match=says):
         calls.change(**change)
     for no_json in ("", "[]", "{", "\ud800"):
-        with pytest.raises(InvalidOptionError, match="is no change"):
+        with pytest.raises(InvalidOptionError, match="is not a valid change"):
             calls("alter_function", function="f", change=no_json)
     assert calls.catalog.load_function(F) == before
 
@@ -129,7 +129,7 @@ def test_dialects_of_a_view(calls: Calls) -> None:
         ({"action": "add", "query": "x"}, InvalidOptionError, "The view default.v has the dialect 'spark'"),
         ({"action": "add", "engine": "flink", "query": " "}, InvalidOptionError, "query is missing"),
         ({"action": "drop", "engine": "flink"}, ViewNotFoundError, "default.v has no dialect 'flink'; it has spark"),
-        ({"action": "what"}, InvalidOptionError, "action cannot be 'what': it is add, update, drop"),
+        ({"action": "what"}, InvalidOptionError, "action cannot be 'what': use one of add, update, drop"),
     ):
         with pytest.raises(kind, match=says):
             calls("alter_view_dialect", view="v", **arguments)
@@ -141,7 +141,9 @@ def test_a_catalog_without_functions_and_views() -> None:
         arguments = {
             p.name: "[]" if p.name.endswith("Params") else "it" for p in PROCEDURES[name].parameters if p.required
         }
-        with pytest.raises(UnsupportedFeatureError, match="'it' cannot be .*: its catalog keeps no (functions|views)"):
+        with pytest.raises(
+            UnsupportedFeatureError, match="'it' cannot be .*: its catalog does not support (functions|views)"
+        ):
             calls(name, **arguments)
 
 

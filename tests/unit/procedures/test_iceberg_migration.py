@@ -86,7 +86,7 @@ def test_where_the_metadata_is(migrate: Migrate, tmp_path: Path, warehouse: str)
     assert len(rows(migrate(tmp_path / "ice", delete_origin=False))) == 5
     load_catalog({"warehouse": warehouse}).drop_table(Identifier("default", "t"))
     assert len(rows(migrate(path))) == 5
-    with pytest.raises(PaimonError, match="is no Iceberg table"):
+    with pytest.raises(PaimonError, match="is not an Iceberg table"):
         migrate(tmp_path / "nowhere")
     with pytest.raises(PaimonError, match="no Iceberg metadata file"):
         migrate(tmp_path / "v7.metadata.json")
@@ -122,8 +122,8 @@ def test_an_empty_table(migrate: Migrate, tmp_path: Path) -> None:
     [
         (OLD, [BY_DAY[0] | {"transform": "day"}], {}, "partitioned by day of 'day'"),
         (OLD, BY_DAY, {"content": 1}, "delete files"),
-        (OLD, BY_DAY, {"partition_spec_id": 5}, "files of another partitioning"),
-        ([*OLD, column(9, "t", "time")], BY_DAY, {}, "'t' is of Iceberg's type time"),
+        (OLD, BY_DAY, {"partition_spec_id": 5}, "files have an older partitioning"),
+        ([*OLD, column(9, "t", "time")], BY_DAY, {}, "'t' has Iceberg's type time"),
         ([*OLD, column(9, "t", {"type": "odd"})], BY_DAY, {}, "type odd"),
         ([*OLD, column(9, "t", "int", **{"initial-default": 1})], BY_DAY, {}, "initial default"),
         ([OLD[0], OLD[1] | {"name": "other"}, OLD[2]], BY_DAY, {}, "no version of the table's schema"),

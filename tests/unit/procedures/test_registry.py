@@ -83,7 +83,7 @@ def test_the_procedures_of_every_module_are_registered() -> None:
     twin = ModuleType("twin")
     twin.tag = replace(PROCEDURES["create_tag"], body=lambda context: [])  # type: ignore[attr-defined]
     twin.tag.body.__module__ = "twin"  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="same name"):
         procedures_of(*modules, twin)
 
 
@@ -96,7 +96,7 @@ def test_a_type_that_sql_has_not_is_refused_when_the_procedure_is_made() -> None
 
 
 def test_what_a_call_has_to_say(catalog: Catalog) -> None:
-    with pytest.raises(InvalidOptionError, match="create_tag needs a value, not NULL, for table, tag"):
+    with pytest.raises(InvalidOptionError, match="create_tag needs a value for table, tag, not NULL"):
         PROCEDURES["create_tag"].call(context(catalog), {})
     for name in ("remove_orphan_files", "remove_unexisting_files"):
         with pytest.raises(InvalidOptionError, match="parallelism cannot be 0"):

@@ -93,10 +93,10 @@ def test_going_back(table: Table, call: Call) -> None:
 def test_a_history_with_a_gap_begins_behind_it(table: Table, call: Call) -> None:
     for k in (3, 4):
         stored.insert(stored.open_table(table.store.root.rpartition("/default.db")[0]), [(k, "x")])
-    with pytest.raises(InvalidOptionError, match="2 of table default.t follows no gap.*expire_snapshots"):
+    with pytest.raises(InvalidOptionError, match="2 of table default.t does not follow a gap.*expire_snapshots"):
         call("repair_earliest_snapshot", table="t", snapshot_id=2)
     Path(table.store.paths.snapshot(2)).unlink()
-    with pytest.raises(PaimonError, match="snapshot 2 behind it is missing. Take 3"):
+    with pytest.raises(PaimonError, match="the later snapshot 2 is missing. Take 3"):
         call("repair_earliest_snapshot", table="t", snapshot_id=1)
     with pytest.raises(PaimonError, match="no snapshot 9"):
         call("repair_earliest_snapshot", table="t", snapshot_id=9)
@@ -188,7 +188,7 @@ def test_age_is_by_the_clock_of_the_storage(
             patch.setattr(local, "_status", behind)
         assert call("remove_orphan_files", table="t", mode=mode) == (0, 0)
         day_before = datetime.fromtimestamp(time.time() - DAYS / 3, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        with pytest.raises(InvalidOptionError, match=r"not over yet by the clock of the storage of table default\.t"):
+        with pytest.raises(InvalidOptionError, match=r"clock of the storage of table default\.t, .* has not passed"):
             call("remove_orphan_files", table="t", mode=mode, older_than=day_before)
     assert set(Path(table.store.root).rglob("*")) == before
     os.utime(young, (1, 1))
@@ -314,7 +314,7 @@ def test_whole_databases_and_partitions(warehouse: str, call: Call) -> None:
             call("mark_partition_done", table="p", partitions=bad)
     assert call("trigger_tag_automatic_creation", table="p") is True
     catalog.create_table(Identifier("default", "whole"), new_table_schema(fields(k=INT)))
-    with pytest.raises(InvalidOptionError, match="default.whole has no partitions"):
+    with pytest.raises(InvalidOptionError, match="default.whole is not partitioned"):
         call("mark_partition_done", table="whole", partitions="dt=x")
 
 
@@ -331,7 +331,7 @@ def test_a_copy_is_a_table_of_its_own(warehouse: str, call: Call) -> None:
     assert (copied.schema.id, copied.schema.options["x"]) == (1, "y")
     with pytest.raises(InvalidOptionError, match="into itself"):
         call("copy", source_table="u", target_table="u")
-    with pytest.raises(InvalidOptionError, match="where is about partitions"):
+    with pytest.raises(InvalidOptionError, match="where filters partitions"):
         call("copy", source_table="u", target_table="w", where="k > 1")
     assert not catalog.table_exists(Identifier("default", "w"))
 
@@ -347,7 +347,7 @@ def test_a_copy_may_go_to_another_catalog(
     for name in ("nowhere.db.t", "other.db.u"):
         with pytest.raises(InvalidNameError, match=name.split(".")[0]):
             call("compact", table=name)
-    with pytest.raises(InvalidNameError, match="no Paimon catalog of this session"):
+    with pytest.raises(InvalidNameError, match="not a Paimon catalog of this session"):
         call("copy", source_table="t", target_table="nowhere.db.t")
 
 

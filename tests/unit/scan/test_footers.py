@@ -151,7 +151,7 @@ def test_metadata_of_other_rows_is_noticed(tmp_path: Path) -> None:
     split = write_file(store, ROWS)
     other = replace(split, files=(replace(split.files[0], row_count=3),))
     assert not alike(store, other)
-    with pytest.raises(CorruptFileError, match="it has 2 rows, metadata says 3"):
+    with pytest.raises(CorruptFileError, match="it has 2 rows, but metadata lists 3"):
         read_alone(store, other, ["k"])
 
 

@@ -112,4 +112,4 @@ def test_source_of_what_is_not_there_and_of_itself(tmp_path):
     script = tmp_path / "again.sql"
     script.write_text(f"source {script}")
     assert shell.run_script(f"source {script}") == 1
-    assert "20 scripts run one another" in shell.err.getvalue()
+    assert "more than 20 levels deep" in shell.err.getvalue()

@@ -152,8 +152,10 @@ def test_a_name_is_a_folder_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "a\0b", "a\nb", "\ud800"])
 def test_names_in_metadata_do_not_lead_out(name: str) -> None:
-    with pytest.raises(UnfamiliarFormError, match="metadata names this file, and it is no file name") as caught:
+    with pytest.raises(
+        UnfamiliarFormError, match="metadata lists this file, but its name is not a file name"
+    ) as caught:
         PATHS.manifest(name)
     assert caught.value.path.startswith("s3://b/w/db.db/t/manifest/")
-    with pytest.raises(UnfamiliarFormError, match="no file name"):
+    with pytest.raises(UnfamiliarFormError, match="not a file name"):
         data_file_path("/t/bucket-0", replace(BARE, file_name=name))

@@ -86,7 +86,7 @@ def test_no_table_is_made_or_altered_that_could_not_be_written(option: str, valu
 
 def test_iceberg_metadata_is_not_left_behind(tmp_path: Path) -> None:
     store = keyed(tmp_path, **{"metadata.iceberg.format-version": "3"})
-    with pytest.raises(UnsupportedFeatureError, match="readers of Iceberg see old rows.*'2'"):
+    with pytest.raises(UnsupportedFeatureError, match="readers of Iceberg would see old rows.*'2'"):
         check_writable(store)
     given_up = apply_changes(store.schema, [SetOption("metadata.iceberg.format-version", "2")], 0)
     check_writable(store.with_options(given_up.options))

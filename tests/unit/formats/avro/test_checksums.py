@@ -79,5 +79,5 @@ def test_a_file_that_ends_between_two_blocks_is_damaged(tmp_path: Path) -> None:
     whole = path.read_bytes()
     header = len(whole.split(whole[-16:], 1)[0]) + 16
     path.write_bytes(whole[:header])
-    with pytest.raises(CorruptFileError, match=r"data-.*avro is corrupt: .*it has 0 rows, metadata says 2"):
+    with pytest.raises(CorruptFileError, match=r"data-.*avro is corrupt: .*it has 0 rows, but metadata lists 2"):
         read(open_table(str(tmp_path)))

@@ -45,7 +45,7 @@ def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_large_value_is_refused(tmp_path: Path, kind: DataType, of: Any) -> None:
-    with pytest.raises(InvalidDataError, match=r"'v' has a value of more than 1 MB.*use Parquet"):
+    with pytest.raises(InvalidDataError, match=r"'v' has a value of more than 1 MB.*Use Parquet"):
         write(tmp_path, kind, of("x" * (MB + 1)))
     assert list(tmp_path.iterdir()) == []
     write(tmp_path, kind, of("x" * MB))

@@ -90,7 +90,7 @@ DEEP = [node(STRUCT, 1), *(node(LIST, i + 2) for i in range(200)), node(INTEGER)
     ids=["itself", "its element", "its parent", "twice", "not there", "in nothing", "deep"],
 )
 def test_columns_that_are_no_tree(types: list[Message]) -> None:
-    with pytest.raises(ValueError, match="its columns are no tree, or nested too deeply"):
+    with pytest.raises(ValueError, match="its columns do not form a tree, or are nested too deeply"):
         check(with_types(orc(), types))
 
 

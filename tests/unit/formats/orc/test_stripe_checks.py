@@ -45,7 +45,7 @@ def test_scales_that_no_decimal_has() -> None:
     scales = next(s for s in read_streams(source, tail, tail.stripes[0])[0] if s.kind == 5)
     run = b"\x10\xff\xff\xff"  # a short repeat of 3 bytes
     damaged = data[: scales.start] + run + data[scales.start + len(run) :]
-    with pytest.raises(ValueError, match="have scales that no decimal has"):
+    with pytest.raises(ValueError, match="have impossible scales"):
         check(damaged)
 
 
@@ -53,7 +53,7 @@ def test_rows_of_stripes_that_do_not_add_up() -> None:
     data = file()
     tail = check_tail(pa.BufferReader(data))
     at = data.index(bytes([0x28, _ROWS]), tail.footer_start)  # field 5 of the stripe
-    with pytest.raises(ValueError, match="other numbers of rows"):
+    with pytest.raises(ValueError, match="do not add up to its number of rows"):
         check(data[: at + 1] + bytes([_ROWS + 1]) + data[at + 2 :])
 
 
@@ -61,7 +61,7 @@ def test_decimals_of_too_many_digits() -> None:
     data = file()
     tail = check_tail(pa.BufferReader(data))
     at = data.index(bytes([0x28, 20, 0x30, 4]), tail.footer_start)  # precision and scale
-    with pytest.raises(ValueError, match="more digits"):
+    with pytest.raises(ValueError, match="impossible number of digits"):
         check(data[: at + 1] + bytes([99]) + data[at + 2 :])
 
 
@@ -76,7 +76,7 @@ def test_encodings_of_another_version() -> None:
         at = footer.rfind(old)
         if at >= 0:
             damaged = footer[: at + 1] + bytes([encoding - 2]) + footer[at + 2 :]
-            with pytest.raises(ValueError, match="encoded as versions of ORC before"):
+            with pytest.raises(ValueError, match="encoding that only older versions of ORC"):
                 check(data[: stripe.footer_start] + damaged + data[stripe.footer_start + len(footer) :])
             return
     raise AssertionError("the column has no encoding of version 2")
@@ -101,7 +101,7 @@ def with_kind(data: bytes, column: int, old: int, new: int) -> bytes:
 
 
 def test_a_stream_of_a_kind_that_there_is_not() -> None:
-    with pytest.raises(ValueError, match="of kind 11, which there is not"):
+    with pytest.raises(ValueError, match="of kind 11, which does not exist"):
         check(with_kind(file(pa.string()), 1, 1, 11))
 
 
@@ -109,7 +109,7 @@ def test_keys_of_maps_that_are_null() -> None:
     sink, column = io.BytesIO(), pa.array([[("key", 1)]] * _ROWS, pa.map_(pa.string(), pa.int64()))
     po.write_table(pa.table({"c": column}), sink, compression="uncompressed")
     check(sink.getvalue())
-    with pytest.raises(ValueError, match="keys of a map, column 2, are NULL"):
+    with pytest.raises(ValueError, match=r"keys of a map \(column 2\) are NULL"):
         check(with_kind(sink.getvalue(), 2, 6, 0))
 
 
@@ -123,7 +123,7 @@ def test_chunks_that_are_longer_than_their_stream(codec: str) -> None:
     tail = check_tail(source)
     stream = read_streams(source, tail, tail.stripes[0])[0][-1]
     damaged = data[: stream.start + 2] + b"\x7f" + data[stream.start + 3 :]
-    with pytest.raises(ValueError, match="a chunk ends behind its stream"):
+    with pytest.raises(ValueError, match="a chunk ends after its stream"):
         check(damaged)
     far = pa.BufferReader(damaged)
     check_stripe(far, check_tail(far), tail.stripes[0], near=False)  # each look would be a request

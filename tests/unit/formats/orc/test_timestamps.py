@@ -169,7 +169,7 @@ def test_a_time_zone_that_nobody_knows_is_named_where_times_are_read(tmp_path: P
     path.write_bytes(with_zone(path.read_bytes(), "Mars/Base"))
     found = list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), (FIELDS[0],))))
     assert pa.Table.from_batches(found).column(0).to_pylist() == [0, 1]
-    with pytest.raises(UnfamiliarFormError, match=r"f\.orc.*the time zone 'Mars/Base', whose rules are not known"):
+    with pytest.raises(UnfamiliarFormError, match=r"f\.orc.*the time zone 'Mars/Base', which this version"):
         list(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), tuple(FIELDS))))
 
 

@@ -78,7 +78,7 @@ def test_a_page_of_more_bytes_than_its_chunk(page: int, claimed: int) -> None:
     def claim(header: Fields) -> None:
         header[2] = I32, claimed
 
-    with pytest.raises(ValueError, match=rf"a page of its column a\.b claims {claimed} bytes, there are \d+"):
+    with pytest.raises(ValueError, match=rf"a page of its column a\.b claims {claimed} bytes, but only \d+ are left"):
         check(with_header(file(), page, claim))
 
 
@@ -110,5 +110,5 @@ def test_a_histogram_that_ends_the_process_when_somebody_looks_at_its_chunk() ->
     def lengthen(meta: Fields) -> None:
         meta[_CHUNK_SIZES][1][3] = LIST, Items((I64,), [1, 2, 3, 4])
 
-    with pytest.raises(ValueError, match=r"a histogram of its column a\.b has another length than its levels"):
+    with pytest.raises(ValueError, match=r"a histogram of column a\.b does not match the column's levels"):
         check(with_footer(file(), lengthen))

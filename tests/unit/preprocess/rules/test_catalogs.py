@@ -36,7 +36,7 @@ def test_others_are_none(text: str) -> None:
         ("CREATE CATALOG c WITH ('a')", "'key' = 'value'"),
         ("CREATE CATALOG c WITH ('a'='b' 'c'='d')", "commas"),
         ("CREATE CATALOG c WITH ('a'='b'", "commas"),
-        ("DROP CATALOG c CASCADE", "'CASCADE' is no part"),
+        ("DROP CATALOG c CASCADE", "'CASCADE' is not expected"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:

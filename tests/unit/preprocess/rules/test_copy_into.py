@@ -22,11 +22,14 @@ FORMAT = "FILE_FORMAT = (TYPE = CSV)"
         ("COPY INTO t FROM '/x' FILE_FORMAT = (TYPE = CSV, TYPE = CSV)", "Duplicate option TYPE"),
         ("COPY INTO t FROM '/x' FILE_FORMAT = (TYPE = )", "needs a word"),
         ("COPY INTO t FROM '/x' FILE_FORMAT = (TYPE = CSV", "with commas"),
-        (f"COPY INTO t FROM '/x' {FORMAT} OVERWRITE = TRUE", "no such clause here; there are FILE_FORMAT, PATTERN"),
-        (f"COPY INTO '/x' FROM t {FORMAT} FORCE = TRUE", "there are FILE_FORMAT, OVERWRITE"),
+        (
+            f"COPY INTO t FROM '/x' {FORMAT} OVERWRITE = TRUE",
+            "does not have this clause here; use FILE_FORMAT, PATTERN",
+        ),
+        (f"COPY INTO '/x' FROM t {FORMAT} FORCE = TRUE", "use FILE_FORMAT, OVERWRITE"),
         (f"COPY INTO t FROM '/x' {FORMAT} ON_ERROR = SKIP_FILE_3", "ABORT_STATEMENT, CONTINUE, SKIP_FILE"),
         (f"COPY INTO t FROM '/x' {FORMAT} PATTERN = x", "regular expression in quotes"),
-        (f"COPY INTO t FROM '/x' {FORMAT} FORCE = 1", "FORCE is TRUE or FALSE, not '1'"),
+        (f"COPY INTO t FROM '/x' {FORMAT} FORCE = 1", "FORCE must be TRUE or FALSE, not '1'"),
     ],
 )
 def test_what_is_wrong_is_named(statement: str, message: str) -> None:

@@ -195,5 +195,7 @@ def test_times_that_nanoseconds_do_not_reach_are_refused_by_name(tmp_path: Path)
     field = rows.schema.field("t").with_type(pa.timestamp("us"))
     far = pa.array([datetime(3000, 1, 1)], pa.timestamp("us"))
     pq.write_table(rows.set_column(rows.schema.get_field_index("t"), field, far), path)
-    with pytest.raises(UnsupportedFeatureError, match=f"'t' of file {path} has times of years.*1678 to 2261"):
+    with pytest.raises(
+        UnsupportedFeatureError, match=f"'t' of file {path} has times outside of the years 1678 to 2261"
+    ):
         compact_all(store, files_of(messages), True)
