@@ -21,8 +21,7 @@ def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArr
         sizes = np.where(lengths == -1, size - starts, lengths)
         wrong = np.flatnonzero((starts < 0) | (sizes < 0) | (starts > size) | (sizes > size - starts))
         if len(wrong):
-            size_of, start = sizes[wrong[0]], starts[wrong[0]]
-            raise EOFError(f"cannot read {size_of} bytes from byte {start} of {path}, which has {size} bytes")
+            raise EOFError(f"{sizes[wrong[0]]} bytes from {starts[wrong[0]]} on of {path}, which has {size} bytes")
         parts = list[pa.Array]()
         order = np.argsort(starts, kind="stable")
         for group in _neighbours(starts[order], sizes[order]):

@@ -40,7 +40,7 @@ def check_scan_mode(options: TableOptions) -> None:
             f"Option 'scan.mode' = {mode!r} cannot be combined with {', '.join(map(repr, others))}."
         )
     if wanted and not any(n in values for n in wanted):
-        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} also needs {' or '.join(map(repr, wanted))}.")
+        raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))}, too.")
 
 
 def check_one_version(options: TableOptions) -> None:

@@ -1,9 +1,9 @@
-"""The schema inside an Avro file, as a value in which each name is replaced by the type that it stands for.
+"""The schema inside an Avro file, as a value with each name replaced by its type.
 
-A file brings the schema it was written with, and that schema decodes it. It may also be hostile: a type that contains
-itself could exhaust the stack, an array of items that take no bytes the memory, and so could records that repeat others
-by name: 30 of them, each with the one before twice, make a billion values of no bytes. So recursive types are refused,
-and names may repeat no more than `_MOST_REPEATED` types. Source: Avro specification, "Schema Declaration", "Names".
+A file contains the schema it was written with, and this schema decodes it. It may be hostile. A type that contains
+itself could exhaust the stack, and an array of items without bytes the memory. So could records that repeat others by
+name: 30 records, each with the record before twice, make a billion values without bytes. So recursive types are
+refused, and names may repeat at most `_MOST_REPEATED` types. Source: Avro specification, "Schema Declaration", "Names".
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ _MOST_REPEATED = 2**16
 
 
 class UnfamiliarSchemaError(ValueError):
-    """An Avro schema that may be legal, and cannot be read as what is needed."""
+    """An Avro schema that may be legal, but does not resolve to the required type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AvroType:
-    """An Avro type. `parts` are the types of a record's fields (`names` are their names), the branches of a union, the
-    items of an array or the values of a map; `size` counts the bytes of a fixed, `digits` are those of a decimal: in
-    all, and behind the point."""
+    """An Avro type.
+
+    `parts` are the types of a record's fields (with their `names`), the branches of a union, the items of an array or
+    the values of a map. `size` is the number of bytes of a fixed. `digits` are a decimal's precision and scale."""
 
     kind: str
     logical: str = ""
@@ -39,7 +40,7 @@ class AvroType:
     types: int = 1  # how many it is made of
 
     def __str__(self) -> str:
-        """The type in a few words, without its parts' parts."""
+        """Return the type in a few words, without nested parts."""
         if self.kind == "union":
             return f"union of {', '.join(p.kind for p in self.parts[:9])}"
         if self.kind in ("array", "map"):
@@ -48,7 +49,7 @@ class AvroType:
 
     @property
     def branches(self) -> tuple[AvroType, ...]:
-        """The branches of a union; another type is its own only one."""
+        """Return the branches of a union; another type is its own only branch."""
         return self.parts if self.kind == "union" else (self,)
 
 
@@ -56,9 +57,9 @@ _PRIMITIVES = {kind: AvroType(kind, least=least) for kind, least in _LEAST_BYTES
 
 
 def parse_type(avro: Any) -> AvroType:
-    """The type of an Avro schema, which is JSON.
+    """Parse an Avro schema, which is JSON.
 
-    Raises `ValueError` for what is not a schema, `UnfamiliarSchemaError` where its values could be without bound."""
+    Raises `ValueError` for an invalid schema, `UnfamiliarSchemaError` if a few bytes could have unbounded values."""
     try:
         return _Parser().parse(avro, "")
     except RecursionError as e:
@@ -68,8 +69,10 @@ def parse_type(avro: Any) -> AvroType:
 
 
 def plain_schema(avro: AvroType, names: count[int] | None = None) -> Any:
-    """An Avro schema of the same bytes: fields are called `f0`, `f1`, … by index, maps are arrays of records (f0: key,
-    f1: value), and enums are numbers. `names` number the types that have to have a name."""
+    """Return an Avro schema that decodes the same bytes to plain values.
+
+    Fields have the names `f0`, `f1`, … by index, maps are arrays of records (f0: key, f1: value), and enums are
+    numbers. `names` numbers the types that must have a name."""
     names = count() if names is None else names
     match avro.kind:
         case "union":
@@ -89,7 +92,7 @@ def plain_schema(avro: AvroType, names: count[int] | None = None) -> Any:
 
 
 def plain_record(fields: Sequence[tuple[str, Any]], names: count[int]) -> dict[str, Any]:
-    """A record of plain fields, by a name that no other has."""
+    """Return a record of plain fields, with a unique name."""
     name = f"n{next(names)}"
     return {"type": "record", "name": name, "fields": [{"name": n, "type": t} for n, t in fields]}
 
@@ -147,12 +150,12 @@ class _Parser:
         full = _full_name(avro, namespace)
         if full is not None:
             same = self._definitions.setdefault(full, avro) == avro
-            self._named[full] = made if same else None  # a name of two types stands for neither
+            self._named[full] = made if same else None  # a name with two definitions is ambiguous
         return made
 
     def _reference(self, name: str, namespace: str) -> AvroType:
         full = name if "." in name or not namespace else f"{namespace}.{name}"
-        full = full if full in self._named else name  # Java also looks among names without a namespace
+        full = full if full in self._named else name  # Java also searches names without a namespace
         found = self._named.get(full)
         if found is None:
             problem = "contains itself, or has two definitions" if full in self._named else "is not defined"
@@ -168,7 +171,7 @@ def _composed(kind: str, parts: tuple[AvroType, ...], least: int) -> AvroType:
 
 
 def _full_name(avro: Any, namespace: str) -> str | None:
-    """The name of a definition with its namespace; None for a definition without a name, as some data files have."""
+    """Return the name of a definition with its namespace; None without a name, as in some data files."""
     name, own = avro.get("name"), avro.get("namespace")
     if not isinstance(name, str):
         return None

@@ -4,11 +4,11 @@ Layout (all little endian), source: specification, "Manifest", appendix BinaryRo
 
     | header: 1 byte row kind + null bits, in whole 8-byte words | 8 bytes per field | variable part, 8-byte aligned |
 
-Null bit of field i is bit i + 8. A field of up to 8 bytes stands in its slot. Strings and bytes of up to 7 bytes stand
-in the slot too: data in bytes 0 to 6, byte 7 = 0x80 | length. Longer ones hold `offset << 32 | length`, the offset from
-the row's start. A timestamp of precision > 3 holds `offset << 32 | nanoseconds of the millisecond` and 8 bytes of epoch
-milliseconds in the variable part; a DECIMAL of precision > 18 holds `offset << 32 | length` and 16 bytes of big-endian
-two's complement there (those 16 bytes are reserved even for NULL, as are the timestamp's 8).
+Null bit of field i is bit i + 8. A field of up to 8 bytes is stored in its slot. So are strings and bytes of up to 7
+bytes: data in bytes 0 to 6, byte 7 = 0x80 | length. The slot of longer ones is `offset << 32 | length`, the offset from
+the row's start. The slot of a timestamp of precision > 3 is `offset << 32 | nanoseconds of the millisecond`, with 8
+bytes of epoch milliseconds in the variable part. The slot of a DECIMAL of precision > 18 is `offset << 32 | length`,
+with 16 bytes of big-endian two's complement there. These 16 and 8 bytes are reserved even for NULL.
 
 pypaimon 1.3.2 has no variable part for either. The slot of a DECIMAL is the unscaled number. The slot of a timestamp is
 epoch milliseconds by the clock of the writer's machine, from which the value cannot be recovered. Such a row is shorter
@@ -43,7 +43,7 @@ _EPOCH = datetime(1970, 1, 1)
 _EPOCH_DAY = date(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXACT = Context(prec=80)
-_MAX_INLINE = 7  # bytes of a string that stands in its slot
+_MAX_INLINE = 7  # bytes of a string in its slot
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _NANOS_PER_MILLI = 1_000_000
 _DECIMAL_SIZE = 16
@@ -55,7 +55,7 @@ def header_size(arity: int) -> int:
 
 
 def is_stored_inline(data_type: DataType) -> bool:
-    """Whether values of the type always stand in their 8-byte slot."""
+    """Return whether values of the type are always stored in their 8-byte slot."""
     match data_type:
         case DecimalType(precision=precision):
             return precision <= DecimalType.MAX_COMPACT_PRECISION
@@ -86,10 +86,10 @@ def encode_body(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
 
 
 def decode_row(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
-    """The values of a row with leading field count, one per type; () for an empty one.
+    """Return the values of a row with leading field count, one per type; () for an empty row.
 
     Timestamps come as (epoch milliseconds, nanoseconds of the millisecond), DATE as epoch days, TIME as milliseconds.
-    Raises `ValueError` where the field count is another, or the bytes are no row of these types, and
+    Raises `ValueError` for another field count, or bytes that are not a row of these types, and
     `UnfamiliarFormError` for a timestamp of pypaimon 1.3.2.
     """
     if len(data) < 4:
@@ -112,7 +112,7 @@ def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
 
 
 def decode_hints(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
-    """As `decode_row`, for values that a reader can do without; None for each value that does not decode.
+    """Do as `decode_row` for values that a reader does not need; None for each value that does not decode.
 
     Other writers have forms of their own: pypaimon 1.3.2 puts 8 bytes of a wide DECIMAL into the slot. Such a slot may
     look like an offset, so an offset into the header or the slots does not decode either.
@@ -147,12 +147,12 @@ def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, 
 
 
 def unscaled_of(data_type: DecimalType, value: Any) -> int:
-    """The digits of a decimal, as many behind the point as its type has."""
+    """Return the unscaled value of a decimal, with the scale of its type."""
     return int(Decimal(value).scaleb(data_type.scale, _EXACT))
 
 
 def shortest_bytes(number: int) -> bytes:
-    """A number in as few bytes as hold it, big-endian, two's complement."""
+    """Return a number in the fewest bytes, big-endian, two's complement."""
     return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
 
 
@@ -231,7 +231,7 @@ def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
 
 
 def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:
-    """A value whose variable part, if it has one, begins at `start` or behind; None if it does not decode."""
+    """Return a value; None if it does not decode. Its variable part, if any, must not begin before `start`."""
     low, offset = struct.unpack_from("<ii", body, at)
     spills = not is_stored_inline(data_type) and not (data_type.kind in _BYTES and body[at + _MAX_INLINE] & 0x80)
     is_moment = data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)

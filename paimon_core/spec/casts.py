@@ -1,6 +1,6 @@
-"""Which types a column can change to. Source: Paimon's casting rules, and what its readers can convert.
+"""The types that a column can change to. Source: Paimon's casting rules, and the conversions of its readers.
 
-A change is implicit where every value has a counterpart, explicit where values are cut, rounded or may not parse.
+A change is implicit if every value has a counterpart, explicit if values are cut, rounded or may not parse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`consumer/consumer-ID`: how far a reader that comes back has read.
+"""`consumer/consumer-ID`: the progress of a repeated reader.
 
     {"nextSnapshot": N}   N is the first snapshot it has not read yet
 
@@ -19,7 +19,7 @@ def encode_consumer(next_snapshot: int) -> bytes:
 
 
 def decode_consumer(path: str, data: bytes) -> int:
-    """The next snapshot to read, 0 if the file does not say. Raises `CorruptFileError`, `UnfamiliarFormError`."""
+    """Return the next snapshot to read, 0 if it is missing. Raises `CorruptFileError`, `UnfamiliarFormError`."""
     node = decode_json_object(path, data)
     try:
         return as_integer("nextSnapshot", node.get("nextSnapshot")) or 0

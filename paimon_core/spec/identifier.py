@@ -1,4 +1,4 @@
-"""Identifier: the name of a table: `database.table`, with `$branch_NAME` and `$SYSTEM_TABLE` behind it.
+"""Identifier: the name of a table, `database.table`, followed by `$branch_NAME` and `$SYSTEM_TABLE`.
 
 Source: `Identifier` of `org.apache.paimon.catalog`.
 """
@@ -53,19 +53,19 @@ class Identifier:
         return replace(self, branch=None, system_table=None)
 
     def on_branch(self, name: str | None) -> Identifier:
-        """The same in a branch, unless it names one itself."""
+        """Return the identifier in a branch, unless it names a branch itself."""
         if self.branch is not None or name in (None, MAIN_BRANCH):
             return self
         return replace(self, branch=check_name("branch", str(name)))
 
     @property
     def database_name(self) -> str:
-        """What the database is called where names, not paths, are asked for."""
+        """Return the name of the database, for callers that need a name and not a path."""
         return self.database
 
     @property
     def name(self) -> str:
-        """What follows the database: the table, with branch and system table behind it."""
+        """Return the part after the database: the table, followed by branch and system table."""
         suffixes = ([f"{_BRANCH}{self.branch}"] if self.branch else []) + [self.system_table or ""]
         return "$".join([self.table, *filter(None, suffixes)])
 

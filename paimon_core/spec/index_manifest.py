@@ -29,9 +29,9 @@ DELETION_VECTORS_INDEX = "DELETION_VECTORS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionVectorMeta:
-    """Where the deletion vector of a data file lies in its index file.
+    """The location of a data file's deletion vector in its index file.
 
-    `offset` and `length` are bytes (see `indexes.deletion_vector` for what `length` counts), `cardinality` is the
+    `offset` and `length` are bytes (`indexes.deletion_vector` defines `length`), `cardinality` is the
     number of deleted rows, None for old writers.
     """
 
@@ -43,9 +43,9 @@ class DeletionVectorMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalIndexMeta:
-    """What a global index covers: rows by their ids, the last one included, and columns.
+    """The rows that a global index covers, by their ids, the last row included, and its columns.
 
-    `index_meta` depends on the type; `source_meta` is given where the index is one of a bucket with keys.
+    `index_meta` depends on the type; `source_meta` is given if the index belongs to a bucket with keys.
     """
 
     row_range_start: int
@@ -57,7 +57,7 @@ class GlobalIndexMeta:
 
     @property
     def field_ids(self) -> tuple[int, ...]:
-        """The columns, the one first that the index is named after."""
+        """Return the columns; the first column is the one in the index's name."""
         return (self.index_field_id, *(self.extra_field_ids or ()))
 
 
@@ -136,7 +136,7 @@ INDEX_FILE_META = Record(
 
 
 class _Entry(Record[IndexManifestEntry]):
-    """The columns of the index file stand beside those of the entry."""
+    """An entry has the columns of its index file beside its own columns."""
 
     __slots__ = ()
 

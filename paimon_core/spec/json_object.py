@@ -1,9 +1,9 @@
-"""JSON objects from files and between processes: their members are of the types that are expected.
+"""JSON objects from files and between processes, with checks of their members' types.
 
 Metadata files of tables are read as Paimon's Java reads them. It binds most files by Jackson (`as_…`): a number may be
 a text, a text may be a number, null is like a missing member, unknown members are ignored. Java walks through schemas
 itself (`node_…`): there null is 0, and a number in a text may have a fraction. Two things are stricter here than in
-Java: a text that is not a number is refused where Java takes 0 for it, and so is an object in place of a text.
+Java: a text that is not a number is refused (Java reads 0), and so is an object in place of a text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
     try:
         node = json.loads(data.decode(), parse_float=JsonFloat, parse_constant=_not_a_number)
         if b"\\u" in data:
-            json.dumps(node, ensure_ascii=False).encode()  # half of a surrogate pair is no character
+            json.dumps(node, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
     except (ValueError, RecursionError) as e:
         raise CorruptFileError(path, f"it is not valid JSON ({e})") from e
     if not isinstance(node, dict):
@@ -52,7 +52,7 @@ def _not_a_number(text: str) -> NoReturn:
 
 
 def encode_json_object(node: Mapping[str, Any]) -> bytes:
-    """A metadata file. Raises `InvalidDataError` for a text that none can hold, and that no reader would take back."""
+    """Return the bytes of a metadata file. Raises `InvalidDataError` for a text that is not valid Unicode."""
     try:
         return json.dumps(node, indent=2, ensure_ascii=False).encode()
     except UnicodeEncodeError as e:
@@ -63,8 +63,9 @@ def encode_json_object(node: Mapping[str, Any]) -> bytes:
 
 
 def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
-    """The value of a key, of a type or of one of several. Raises `TypeError`, also where there is neither the key nor
-    a default."""
+    """Return the value of a key, which must have one of the given types.
+
+    Raises `TypeError` for another type, and for a missing key without a default."""
     if not isinstance(node, dict) or (key not in node and not default):
         raise TypeError(f"there is no {key!r}")
     value = node.get(key, *default)
@@ -74,7 +75,7 @@ def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
 
 
 def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
-    """The integer that Jackson makes of a value; None for null and a blank text. Raises `TypeError` naming `key`."""
+    """Return the integer that Jackson reads; None for null and a blank text. Raises `TypeError` naming `key`."""
     if isinstance(value, str):
         text = value.strip()
         if text in ("", "null"):
@@ -84,7 +85,7 @@ def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
 
 
 def as_text(key: str, value: Any) -> str | None:
-    """The text that Jackson makes of a value: a number as the file spells it. Raises `TypeError` naming `key`."""
+    """Return the text that Jackson reads: of a number its spelling in the file. Raises `TypeError` naming `key`."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -95,7 +96,7 @@ def as_text(key: str, value: Any) -> str | None:
 
 
 def as_texts(key: str, value: Any) -> dict[str, str] | None:
-    """The texts that Jackson makes of an object's values, without null ones. Raises `TypeError` naming `key`."""
+    """Return the texts that Jackson reads from an object's values, without null. Raises `TypeError` naming `key`."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -105,7 +106,7 @@ def as_texts(key: str, value: Any) -> dict[str, str] | None:
 
 
 def as_choice(key: str, value: Any, names: Sequence[str]) -> str | None:
-    """The name that Jackson finds in an enumeration: by itself, or by its position. Raises `TypeError` naming `key`."""
+    """Return the name that Jackson finds in an enumeration, by name or position. Raises `TypeError` naming `key`."""
     text = value.strip() if isinstance(value, str) else value
     if text is None or text in names:
         return text
@@ -117,7 +118,7 @@ def as_choice(key: str, value: Any, names: Sequence[str]) -> str | None:
 
 
 def node_integer(node: Mapping[str, Any], key: str, bits: int = 32) -> int:
-    """The integer of a member as Java takes it from a schema: 0 for null. Raises `TypeError` naming `key`."""
+    """Return the integer of a member as Java reads it from a schema: 0 for null. Raises `TypeError` naming `key`."""
     value = _required(node, key)
     if isinstance(value, str):
         text = value.strip()
@@ -127,7 +128,7 @@ def node_integer(node: Mapping[str, Any], key: str, bits: int = 32) -> int:
 
 
 def node_text(node: Mapping[str, Any], key: str) -> str:
-    """The text of a member as Java takes it from a schema. Raises `TypeError` naming `key`."""
+    """Return the text of a member as Java reads it from a schema. Raises `TypeError` naming `key`."""
     value = _required(node, key)
     text = _double_text(value) if isinstance(value, float) else as_text(key, value)
     if text is None:
@@ -142,7 +143,7 @@ def _required(node: Mapping[str, Any], key: str) -> Any:
 
 
 def _whole(key: str, value: Any, bits: int) -> int:
-    """A number without its fraction, where it has so many bits."""
+    """Return a number without its fraction. Raises `TypeError` if it needs more than `bits` bits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _mistyped(key, value, "a number")
     if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):  # also for infinity

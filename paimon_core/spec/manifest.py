@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TO_BE_NUMBERED = 0  # sequence number of rows with row tracking that the commit gives the number of its snapshot
 BucketKey = tuple[bytes, int]  # a partition, and the number of a bucket in it
 FileIdentifier = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
-UNAWARE_BUCKET = 0  # files of append tables without buckets (`bucket = -1`) all say bucket 0
+UNAWARE_BUCKET = 0  # the bucket in metadata of append tables without buckets (`bucket = -1`)
 
 
 class FileKind(IntEnum):
@@ -47,8 +47,10 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileMeta:
-    """One data file. `min_key` and `max_key` are BinaryRows of the trimmed primary key (empty for append tables);
-    `creation_time` is a moment whose wall clock the writer took in its own zone; sizes in bytes."""
+    """One data file; sizes are in bytes.
+
+    `min_key` and `max_key` are BinaryRows of the trimmed primary key (empty for append tables). `creation_time` is the
+    wall clock of the writer in the writer's zone."""
 
     file_name: str
     file_size: int
@@ -89,7 +91,7 @@ class ManifestEntry:
 
     @property
     def identifier(self) -> FileIdentifier:
-        """What makes a file the same file in ADD and DELETE: one whose file index is rewritten is another."""
+        """Return the identity of a file in ADD and DELETE: a file with a rewritten file index is another file."""
         file = self.file
         named = self.partition, self.bucket, file.level, file.file_name
         return (*named, file.extra_files, file.embedded_file_index, file.external_path)
@@ -119,7 +121,7 @@ def moment(millis: int) -> datetime:
 
 
 def created_millis(file: DataFileMeta) -> int | None:
-    """Epoch milliseconds of when a file was made: the writer's wall clock, as if it were one of this process."""
+    """Return the epoch milliseconds of a file's creation, reading the writer's wall clock in this process's zone."""
     created = file.creation_time
     return None if created is None else wall_clock_millis(created.replace(tzinfo=None))
 
@@ -178,7 +180,7 @@ DATA_FILE_META = Record(
         Column("_FIRST_ROW_ID", "first_row_id", nullable("long")),
         Column("_WRITE_COLS", "write_cols", nullable(_STRINGS)),
     ),
-    unread=("_WRITE_COLS_SEQUENCES",),  # which of several values of a column is the newest, each by itself
+    unread=("_WRITE_COLS_SEQUENCES",),  # sequence numbers per column, which decide about the newest value
 )
 MANIFEST_ENTRY = Record(
     _NAME,
@@ -212,7 +214,7 @@ MANIFEST_FILE_META = Record(
 
 
 def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:
-    """What remains when each DELETE cancels its ADD; a DELETE whose ADD stands elsewhere stays."""
+    """Return the entries that remain after each DELETE cancels its ADD; a DELETE without its ADD stays."""
     live: dict[FileIdentifier, ManifestEntry] = {}
     for entry in entries:
         if entry.kind is FileKind.DELETE and entry.identifier in live:

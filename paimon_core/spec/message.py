@@ -1,6 +1,6 @@
-"""What tasks are given of a bucket, and what they hand to the commit. Both travel as JSON, never as code.
+"""The input of tasks about a bucket, and their output for the commit. Both travel as JSON, never as code.
 
-`BucketState` is a bucket as a version has it, `CommitMessage` what changes in one, `WriteResult` all that a task wrote.
+`BucketState` is a bucket in a version, `CommitMessage` the changes of a bucket, `WriteResult` all changes of a task.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BucketState:
         )
 
     def compacted_away(self) -> CommitMessage:
-        """The message of a compaction that deletes all its files: others have their rows."""
+        """Return the message of a compaction that deletes all of its files: other files have their rows."""
         return CommitMessage(
             partition=self.partition,
             bucket=self.bucket,
@@ -61,11 +61,12 @@ class BucketState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Changes of one bucket: files a write added or replaced, files a compaction replaced, the index files of both, and
-    the changelog of both, which says what changed.
+    """Changes of one bucket: files that a write added or replaced, files that a compaction replaced, and the index
+    files and changelogs of both.
 
-    `index_base` is the snapshot (0: none) whose hash indexes a writer gave buckets by: no other may follow it.
-    `rows_base` is the one in which a writer read the rows whose columns it wrote: nobody may have written these since.
+    `index_base` is the snapshot (0: none) with the hash indexes by which a writer assigned buckets: no other commit of
+    indexes may follow it. `rows_base` is the snapshot in which a writer read the rows that it changed: no other writer
+    may have changed the same columns since.
     """
 
     partition: bytes
@@ -92,7 +93,7 @@ class CommitMessage:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What one task wrote: a message for each bucket."""
+    """The result of one task: a message for each bucket."""
 
     messages: tuple[CommitMessage, ...] = ()
 
@@ -103,12 +104,12 @@ def written_messages(results: Iterable[WriteResult]) -> list[CommitMessage]:
 
 
 def index_base_of(messages: Iterable[CommitMessage]) -> int | None:
-    """The oldest snapshot that writers of the messages gave buckets by, None where none did."""
+    """Return the oldest snapshot by which writers of the messages assigned buckets, None if they assigned none."""
     return min((m.index_base for m in messages if m.index_base is not None), default=None)
 
 
 def rows_base_of(messages: Iterable[CommitMessage]) -> int | None:
-    """The oldest snapshot that writers of the messages read rows in whose columns they wrote, None where none did."""
+    """Return the oldest snapshot in which writers of the messages read rows to change, None if they read none."""
     return min((m.rows_base for m in messages if m.rows_base is not None), default=None)
 
 

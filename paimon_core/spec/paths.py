@@ -7,8 +7,8 @@
     TABLE/[KEY=VALUE/…]bucket-N/data-UUID-N.FORMAT
     TABLE/tag/tag-NAME, TABLE/consumer/consumer-ID, TABLE/changelog/{changelog-N,EARLIEST,LATEST}
     TABLE/statistics/stat-UUID-N
-    TABLE/upkeep/turn-N   whose turn it is to remove versions, where writers do not queue: ours, Java has none
-    TABLE/stream/stream-USER/commit-N   what is known of commit N of a stream of writes: ours, Java has none
+    TABLE/upkeep/turn-N   the turn to remove versions, if writers do not queue; only this library has it
+    TABLE/stream/stream-USER/commit-N   the state of commit N of a stream of writes; only this library has it
     TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog,stream}/…   manifests and data are the table's
 
 Source: specification, "Snapshot", "Schema", "Manifest", "DataFile".
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 
-UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # as the names of files have it
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # in names of files
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
@@ -37,7 +37,7 @@ MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a fil
 
 
 def check_name(kind: str, name: str) -> str:
-    """`name`, where it can be a folder's name; `kind` is what the error calls it. Raises `InvalidNameError`."""
+    """Return `name` if it can be a folder's name. Raises `InvalidNameError`, with `kind` in its text."""
     if not name or not name.strip():
         raise InvalidNameError(f"The {kind} name {name!r} is empty: choose a name.")
     problem = None
@@ -55,12 +55,12 @@ def check_name(kind: str, name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name that others made, in a file or in a statement, can be that of a file or folder."""
+    """Return whether a name from a file or a statement can be the name of a file or folder."""
     return bool(name) and name not in (".", "..") and not _FORBIDDEN_IN_NAMES.search(name)
 
 
 def escape_path_name(text: str) -> str:
-    """Percent-escape what cannot stand in a partition folder."""
+    """Percent-escape characters that a partition folder cannot have."""
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
 
 
@@ -71,8 +71,9 @@ def unescape_path_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TablePaths:
-    """The paths of the table at `root` (no trailing slash), or of one of its branches; `data_dir` is the folder below
-    it that holds the data."""
+    """The paths of the table at `root` (no trailing slash), or of one of its branches.
+
+    `data_dir` is the folder of the data, below `root`."""
 
     root: str
     data_dir: str = ""
@@ -80,8 +81,8 @@ class TablePaths:
 
     @property
     def version_root(self) -> str:
-        """The folder of what a branch has of its own: schemas, snapshots, tags, consumers, changelogs."""
-        # options can name a branch, and are no names that somebody has checked
+        """Return the folder of a branch's own schemas, snapshots, tags, consumers and changelogs."""
+        # the name of a branch may come from options, which are not checked
         return f"{self.branch_dir}/{BRANCH_PREFIX}{_inside(self.branch_dir, self.branch)}" if self.branch else self.root
 
     @property
@@ -114,7 +115,7 @@ class TablePaths:
 
     @property
     def turn_dir(self) -> str:
-        """Where turns of upkeep are, those of a table and its branches together."""
+        """Return the folder of the turns of upkeep, shared by a table and its branches."""
         return f"{self.root}/upkeep"
 
     @property
@@ -200,18 +201,18 @@ def bucket_folder(bucket: int) -> str:
 
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
-    """Where a data file is: in its bucket, unless it has an external path. Raises `CorruptFileError`."""
+    """Return the path of a data file: in its bucket, or its external path. Raises `UnfamiliarFormError`."""
     return resolved_path(bucket_dir, file.file_name, file.external_path)
 
 
 def plain_path(uri: str) -> str:
-    """A URI as storages take it: those of local files without a scheme."""
+    """Return a URI as storages expect it: for local files without a scheme."""
     match = _LOCAL_URI.fullmatch(uri)
     return match["path"] if match else uri
 
 
 def index_file_path(bucket_dir: str, name: str) -> str:
-    """Where an index file is that stands beside the data (`index-file-in-data-file-dir`)."""
+    """Return the path of an index file beside the data files (`index-file-in-data-file-dir`)."""
     return f"{bucket_dir}/{_inside(bucket_dir, name)}"
 
 
@@ -233,7 +234,7 @@ def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) ->
 
 
 def _inside(folder: str, name: str) -> str:
-    """A file's name as metadata gives it, where it is one: it must not lead out of its folder."""
+    """Return a file's name from metadata if it is valid: it must not lead out of its folder."""
     if not is_file_name(name):
         raise UnfamiliarFormError(f"{folder}/{name!r}", "metadata lists this file, but its name is not a file name")
     return name

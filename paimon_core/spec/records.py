@@ -1,8 +1,9 @@
 """Frozen values as Avro records and as JSON, and back: a table of columns per record drives all ways.
 
 Manifests and manifest lists are files of Avro records (`manifests.record_files`), each of which starts with `_VERSION`.
-Readers take columns by name and give `None` for nullable ones that an older writer lacks; a record without one of the
-others is refused, as Java refuses it (`FieldReaderFactory.RowReader` gives NULL, which the serializers do not take).
+Readers find columns by name, and return `None` for a nullable column that an older writer did not have. A record
+without another column is refused, as in Java (`FieldReaderFactory.RowReader` returns NULL, which the serializers
+refuse).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _JSON_TYPES = {"string": str, "boolean": bool}  # int for others
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its Avro name and type, the attribute of the value, and the nested record where it is one.
+    """One column: its Avro name and type, the attribute of the value, and the nested record if it has one.
 
-    A nested record can be `optional` (None where it is missing), or `repeated`: a tuple of records, None where missing.
+    A nested record can be `optional` (None if it is missing), or `repeated`: a tuple of records, None if missing.
     """
 
     name: str
@@ -37,13 +38,13 @@ class Column:
 
     @property
     def required(self) -> bool:
-        """Whether no record lacks it."""
+        """Return whether every record must have it."""
         return not isinstance(self.avro, list) and not self.optional and not self.repeated
 
     def to_avro(self, value: Any) -> Any:
         if self.record is not None:
             return self._nested(self.record.to_avro, value)
-        # fastavro takes a tuple in a union for (branch name, value)
+        # fastavro reads a tuple in a union as (branch name, value)
         return list(value) if isinstance(value, tuple) else value
 
     def from_avro(self, node: Any) -> Any:
@@ -67,7 +68,7 @@ class Column:
 class Record(Generic[T]):
     """A record type: `build` makes the value from attributes given by name.
 
-    `unread` are columns of later versions that change what the others mean: a record with a value there is refused.
+    `unread` are columns of later versions that change the meaning of others: a record with a value there is refused.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Record(Generic[T]):
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
     def check_unread(self, found: Iterable[str]) -> None:
-        """Raises `UnsupportedFeatureError` for columns with values that change what the others mean."""
+        """Raises `UnsupportedFeatureError` for columns with values that change the meaning of other columns."""
         for name in found:
             raise UnsupportedFeatureError(
                 f"Metadata has a value in {name}, which a later version of Paimon wrote and this version cannot read."
@@ -93,12 +94,12 @@ class Record(Generic[T]):
         return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
     def to_json(self, value: T) -> dict[str, Any]:
-        """The value as JSON takes it, missing fields left out: bytes in base64, moments in epoch milliseconds."""
+        """Return the value for JSON, without missing fields: bytes in base64, moments in epoch milliseconds."""
         given = ((c, getattr(value, c.attribute)) for c in self.columns)
         return {c.name: c.to_json(v) for c, v in given if v is not None}
 
     def from_json(self, node: Any) -> T:
-        """The reverse of `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` on what is no such record."""
+        """Reverse `to_json`. Raises `ValueError`, `TypeError` or `OverflowError` for a node that is not a record."""
         if not isinstance(node, dict):
             raise TypeError(f"{shortened(node)} is not an object")
         for c in self.columns:

@@ -1,8 +1,8 @@
 """Row ranges: with data evolution several files hold columns of the same rows.
 
-A file of n rows with `_FIRST_ROW_ID` f holds rows f to f + n - 1. Files of the same rows are a range: each has the
-columns in its `_WRITE_COLS`, and of a column that several have the one of the newest file counts. Deleted rows are
-marked at the oldest file, the anchor. A `.blob` file holds one column, of rows within a range.
+A file of n rows with `_FIRST_ROW_ID` f has rows f to f + n - 1. Files of the same rows are a range: each has the
+columns in its `_WRITE_COLS`, and if several files have a column, the newest file counts. Deleted rows are marked at the
+oldest file, the anchor. A `.blob` file has one column, of rows within a range.
 Source: documentation, "Data Evolution".
 """
 
@@ -19,7 +19,7 @@ _BLOB = ".blob"
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Rows `first` to `first + count - 1`. `files` have them all, the newest first; `parts` some, one column each."""
+    """Rows `first` to `first + count - 1`: `files` have all rows, newest first; `parts` some, one column each."""
 
     first: int
     count: int
@@ -37,7 +37,7 @@ class RowRange:
 
     @property
     def is_plain(self) -> bool:
-        """Whether one file has all there is of the rows."""
+        """Return whether one file has all columns of the rows."""
         return len(self.files) == 1 and not self.parts
 
 
@@ -56,7 +56,7 @@ def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
 
 
 def first_row(file: DataFileMeta) -> int:
-    """The id of a file's first row. Raises `CorruptFileError` where metadata does not say."""
+    """Return the id of a file's first row. Raises `UnfamiliarFormError` if metadata does not have it."""
     if file.first_row_id is None:
         raise UnfamiliarFormError(file.file_name, "its metadata has no first row id, which data evolution needs")
     return file.first_row_id

@@ -30,8 +30,9 @@ SYSTEM_FIELD_ID_START = 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class TableSchema:
-    """One version of a table's schema: columns with their ids, keys, options. `time_millis` is epoch milliseconds, 0
-    where a server writes the version and its time is not known here."""
+    """One version of a table's schema: columns with their ids, keys, options.
+
+    `time_millis` is epoch milliseconds, 0 if a server writes the version and this client does not know its time."""
 
     id: int = 0
     fields: tuple[DataField, ...]
@@ -44,7 +45,7 @@ class TableSchema:
     version: int = CURRENT_VERSION
 
     def __repr__(self) -> str:
-        """Without the secrets that other engines may have put into options."""
+        """Return a text without the secrets that other engines may have put into options."""
         shown = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         values = (f"{name}={redacted(value) if name == 'options' else value!r}" for name, value in shown)
         return f"{type(self).__name__}({', '.join(values)})"
@@ -59,15 +60,16 @@ class TableSchema:
 
     @cached_property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
-        """The primary key without partition columns, by which files are sorted; the whole key where none remains."""
+        """Return the primary key without partition columns, the sort order of files; the whole key if none remains."""
         rest = tuple(k for k in self.primary_keys if k not in self.partition_keys)
         return rest or self.primary_keys
 
     @cached_property
     def cross_partition_update(self) -> bool:
-        """Whether a key can be in any partition, and its row moves when its partition columns change.
+        """Return whether a key can be in any partition, so that its row moves if its partition columns change.
 
-        Where buckets are not dynamic nothing says where a key is: there a key has a row in each partition it is put in.
+        Only dynamic buckets keep track of a key's partition. In other tables a key has a row in each partition that it
+        was written to.
         """
         moves = bool(self.primary_keys) and not set(self.partition_keys) <= set(self.primary_keys)
         return moves and self.options.get("bucket", "-1").strip() == "-1"
@@ -112,7 +114,7 @@ class TableSchema:
         return RowType(nullable=False, fields=self.fields)
 
     def is_version(self, written: TableSchema) -> bool:
-        """Whether it is the version that was written."""
+        """Return whether this schema is the version that was written."""
         return self == (written if self.time_millis else replace(written, time_millis=0))
 
     def select(self, names: tuple[str, ...]) -> tuple[DataField, ...]:
@@ -188,12 +190,12 @@ def _build(node: dict[str, Any]) -> TableSchema:
 
 
 def _version(node: dict[str, Any]) -> int:
-    """Java takes null for 0, which has the defaults of version 1."""
+    """Return the version; Java reads null as 0, which has the defaults of version 1."""
     return 1 if node.get("version") is None else node_integer(node, "version")
 
 
 def _options(node: dict[str, Any]) -> dict[str, str]:
-    """Texts, as Java takes them: null is the text null, an object or an array is an empty text."""
+    """Return options as Java reads them: null is the text null, an object or an array is an empty text."""
     values = member(node, "options", dict | None) or {}
     known = {k: "null" if v is None else "" if isinstance(v, dict | list) else v for k, v in values.items()}
     return {k: node_text(known, k) for k in known}
@@ -206,7 +208,7 @@ def _names(node: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _begin_small(text: str) -> str:
-    """A sentence as the rest of another one."""
+    """Return a sentence in the form of a second part of another sentence."""
     return text[:1].lower() + text[1:].rstrip(".")
 
 

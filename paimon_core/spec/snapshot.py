@@ -7,9 +7,9 @@
      "totalRecordCount": rows, "deltaRecordCount": rows, "changelogRecordCount": rows,
      "watermark": epoch ms, "statistics": file name, "properties": {text: text}, "nextRowId", "operation"}
 
-What does not apply is left out. Java needs none of these: what is missing or null is 0 or null there. Here a snapshot
-needs its id and its two manifest lists. A newer version than 3 is refused. Source: specification, "Snapshot"; what
-Java makes of each member was asked of it.
+Members that do not apply are left out. Java requires none of the members: missing members are 0 or null there. Here a
+snapshot needs its id and its two manifest lists. A newer version than 3 is refused. Source: specification, "Snapshot";
+experiments with Java for each member.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CommitKind(StrEnum):
 
 
 class Operation(StrEnum):
-    """What a snapshot was committed for. Other engines cannot read a table with a snapshot that names another."""
+    """The reason of a snapshot's commit. Other engines cannot read a table with a snapshot of an unknown operation."""
 
     WRITE = "WRITE"
     OVERWRITE = "OVERWRITE"
@@ -96,7 +96,7 @@ def _commit_kind(key: str, value: Any) -> CommitKind | None:
 
 
 def _operation(key: str, value: Any) -> str | None:
-    """Its name; a name that is not known here is shown as it is, as nothing depends on it."""
+    """Return the name of an operation; an unknown name is kept, because no code depends on it."""
     return value if isinstance(value, str) and value.isidentifier() else as_choice(key, value, list(Operation))
 
 
@@ -127,7 +127,7 @@ _FIELDS: tuple[tuple[str, str, Callable[[str, Any], Any]], ...] = (
     ("next_row_id", "nextRowId", as_integer),
     ("operation", "operation", _operation),
 )
-_DEFAULTS: Mapping[str, Any] = {  # what is missing in files of older versions, and of other writers
+_DEFAULTS: Mapping[str, Any] = {  # of members that older versions and other writers leave out
     "version": 1,
     "schema_id": 0,
     "commit_user": "",
@@ -154,7 +154,7 @@ def decode_snapshot(path: str, data: bytes) -> Snapshot:
 
 
 def snapshot_of(path: str, node: Mapping[str, Any]) -> Snapshot:
-    """The snapshot that a JSON object is. Raises `UnsupportedVersionError`, `UnfamiliarFormError`, naming `path`."""
+    """Convert a JSON object to a snapshot. Raises `UnsupportedVersionError`, `UnfamiliarFormError`, naming `path`."""
     values: dict[str, Any] = {}
     for name, key, read in _FIELDS:
         try:
@@ -171,6 +171,6 @@ def snapshot_of(path: str, node: Mapping[str, Any]) -> Snapshot:
 
 
 def writer_of(node: Mapping[str, Any]) -> str:
-    """The software that wrote a snapshot, as far as its JSON says so; empty if it does not."""
+    """Return the software that wrote a snapshot, "" if its JSON does not contain it."""
     parts = (("writerVersion", node.get("writerVersion")), ("commit user", node.get("commitUser")))
     return ", ".join(f"{name} {shortened(value)}" for name, value in parts if value is not None)

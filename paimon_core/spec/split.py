@@ -1,4 +1,4 @@
-"""What a reader gets: files of one bucket that are read together. Travels as JSON, never as code."""
+"""Splits: files of one bucket that a task reads together. A split travels as JSON, never as code."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class DeletionFile:
 
 
 class SplitKind(StrEnum):
-    """What the rows of a split's files are: rows of a version, changes each, one of two versions to compare, rows of a
-    partition with newer ones of the postponed bucket, or rows of several partitions that are merged into one."""
+    """The kind of rows in a split's files: rows of a version, changes, two versions to compare, rows of a partition
+    with newer rows of the postponed bucket, or rows of several partitions to merge into one."""
 
     ROWS = "rows"
     CHANGES = "changes"
@@ -32,15 +32,15 @@ class SplitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
-    """Files of one bucket; `needs_merge` where their rows must be merged by key (or, with data evolution, their columns
-    put side by side), else they are read as they are.
+    """Files of one bucket; with `needs_merge`, their rows must be merged by key (or, with data evolution, their columns
+    joined), else the files are read unchanged.
 
-    `deletions` are the deletion vectors of those files that have one. `before` are the files of an earlier version,
-    with their deletion vectors, whose rows those of `files` are compared to, for `DIFFERENCE`; for `POSTPONED`
-    those of rows without a bucket, oldest first. `branch` names the branch they are of, "": the table's own. Of rows
-    with ids only those in `row_ids` (a Roaring bitmap of 64 bits) are of interest, b"": all. `total_buckets` is how
-    many buckets there were when the files were written, 0 where that is not known. Of changes one by one `snapshot_id`
-    and `commit_millis` are their snapshot and when it was committed, epoch milliseconds; 0: not told.
+    `deletions` are the deletion vectors of the files. For `DIFFERENCE`, `before` are the files of an earlier version,
+    with their deletion vectors, to compare with `files`; for `POSTPONED`, the files of rows without a bucket, oldest
+    first. `branch` is the files' branch, "": the table itself. With row ids, only rows in `row_ids` (a 64-bit Roaring
+    bitmap) are read, b"": all. `total_buckets` is the number of buckets when the files were written, 0 if unknown. For
+    single changes, `snapshot_id` and `commit_millis` are their snapshot and its commit time in epoch milliseconds, 0 if
+    unknown.
     """
 
     partition: bytes
@@ -65,7 +65,7 @@ class DataSplit:
 
     @property
     def result_count(self) -> int | None:
-        """Rows of the result, where metadata says."""
+        """Return the number of rows of the result, None if metadata does not contain it."""
         deleted = [d.vector.cardinality for d in self.deletions]
         known = [n for n in deleted if n is not None]
         return None if self.needs_merge or len(known) < len(deleted) else self.row_count - sum(known)

@@ -1,9 +1,9 @@
-"""`statistics/stat-UUID-0`: what ANALYZE TABLE found out about a snapshot.
+"""`statistics/stat-UUID-0`: the results of ANALYZE TABLE for a snapshot.
 
     {"snapshotId": N, "schemaId": N, "mergedRecordCount": rows, "mergedRecordSize": bytes, "colStats": {column: {
         "colId": field id, "distinctCount", "min", "max" (texts), "nullCount", "avgLen", "maxLen"}}}
 
-The texts of bounds are those of `value_texts.bound_text`. Source: analyze page; a file that Java wrote.
+Bounds are texts of `value_texts.bound_text`. Source: analyze page; a file that Java wrote.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COLUMN: Mapping[str, Callable[[str, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableStatistics:
-    """Rows and bytes of a version after merging, and per column what is known, by the keys of the file."""
+    """Rows and bytes of a version after merging, and the known statistics per column, by the keys of the file."""
 
     snapshot_id: int
     schema_id: int
@@ -71,7 +71,7 @@ def decode_statistics(path: str, data: bytes) -> TableStatistics:
 
 
 def _column(key: str, node: Any) -> dict[str, Any]:
-    """The members of a column's statistics that are known here, those that are there."""
+    """Return the known members of a column's statistics, without missing members."""
     if not isinstance(node, dict):
         raise TypeError(f"{key!r} is {shortened(node)}, not an object")
     values = {name: read(f"{key}.{name}", node.get(name)) for name, read in _COLUMN.items()}

@@ -1,7 +1,7 @@
-"""SimpleStats: minimum, maximum and NULL count per column, as manifests keep them. Source: specification, "Manifest".
+"""SimpleStats: minimum, maximum and NULL count per column, as in manifests. Source: specification, "Manifest".
 
 `min_values` and `max_values` are BinaryRows with leading field count; `null_counts` has one entry per column, None
-where it is not known. Which columns they cover is said beside them (`_VALUE_STATS_COLS`, else all of the schema's).
+if it is unknown. `_VALUE_STATS_COLS` beside them lists the columns they cover, by default all columns of the schema.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SimpleStats:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStats:
-    """What is known of one column of a file: bounds are inclusive, None where unknown."""
+    """Statistics of one column of a file: bounds are inclusive, None if unknown."""
 
     minimum: Any = None
     maximum: Any = None
@@ -45,7 +45,7 @@ _NULL = _Null()
 
 
 def bound_order(value: Any) -> Any:
-    """What orders values of one type as bounds and keys are ordered: NULL first, -0.0 before 0.0, NaN last."""
+    """Return a sort key of a value, in the order of bounds and keys: NULL first, -0.0 before 0.0, NaN last."""
     if not isinstance(value, float):
         return _NULL if value is None else value
     return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))

@@ -1,9 +1,9 @@
-"""`tag/tag-NAME`: the JSON of a snapshot under a name, and where its life is limited when it was made and for how long.
+"""`tag/tag-NAME`: the JSON of a snapshot under a name, and, for a tag that expires, its creation time and lifetime.
 
     {…the fields of a snapshot…, "tagCreateTime": [y, m, d, hour, minute(, second(, nano))], "tagTimeRetained": seconds}
 
-Java also reads the time as a text (2024-05-01T12:00:00.123), and the duration as one (PT36H). Source: specification,
-"Snapshot"; manage-tags page; Java was asked what it makes of each spelling.
+Java also reads the time as a text (2024-05-01T12:00:00.123), and the duration as a text (PT36H). Source: specification,
+"Snapshot"; manage-tags page; experiments with Java for each spelling.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.json_object import as_integer, decode_json_object, encode_json_object
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot, snapshot_of, writer_of
 
-# what names files, and the version, as a later one may name them otherwise
+# the members that name files, and the version: a later version may name files differently
 _OF_FILES = ("version", "baseManifestList", "deltaManifestList", "changelogManifestList", "indexManifest", "statistics")
 _LOCAL_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?Z?", re.ASCII)
 _DURATION = re.compile(
@@ -31,7 +31,7 @@ _DURATION = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """A named snapshot. `created` is the wall clock of who made it; `retained` how long it is kept, None: for ever."""
+    """A named snapshot. `created` is the wall clock of its creator; `retained` is its lifetime, None: for ever."""
 
     name: str
     snapshot: Snapshot
@@ -66,9 +66,10 @@ def decode_tag(path: str, data: bytes, name: str) -> Tag:
 
 
 def decode_kept_snapshot(path: str, data: bytes) -> Snapshot:
-    """The snapshot whose files a tag keeps, by what the tag says of files alone: its other members may be of any form.
+    """Return the snapshot with the files that a tag keeps, using only the tag's members about files.
 
-    Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if that is not certain.
+    Other members may have any form. Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if the
+    files are not certain.
     """
     node = decode_json_object(path, data)
     return snapshot_of(path, {"id": 0} | {key: node[key] for key in _OF_FILES if key in node} | _whole_id(node))
@@ -82,7 +83,7 @@ def _whole_id(node: dict[str, Any]) -> dict[str, int]:
 
 
 def _time(key: str, value: Any) -> datetime | None:
-    """The wall clock that Jackson makes of a value. Raises `TypeError` naming `key`."""
+    """Return the wall clock that Jackson reads from a value. Raises `TypeError` naming `key`."""
     try:
         if isinstance(value, str):
             return _time_of_text(value.strip()) if value.strip() else None
@@ -105,7 +106,7 @@ def _time_of_parts(parts: list[Any]) -> datetime:
 
 
 def _time_of_text(text: str) -> datetime:
-    """A wall clock in ISO 8601; Jackson drops a Z behind it."""
+    """Return a wall clock in ISO 8601; Jackson drops a Z at its end."""
     match = _LOCAL_TIME.fullmatch(text)
     if match is None:
         raise ValueError("YYYY-MM-DDTHH:MM:SS is expected")
@@ -115,7 +116,7 @@ def _time_of_text(text: str) -> datetime:
 
 
 def _retained(key: str, value: Any) -> timedelta | None:
-    """The duration that Jackson makes of a value: seconds, or ISO 8601. Raises `TypeError` naming `key`."""
+    """Return the duration that Jackson reads from a value: seconds, or ISO 8601. Raises `TypeError` naming `key`."""
     try:
         if isinstance(value, str):
             return _duration_of_text(value.strip()) if value.strip() else None

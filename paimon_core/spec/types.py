@@ -18,8 +18,8 @@ from paimon_core.spec.json_object import node_integer, node_text
 
 MAX_LENGTH = 2**31 - 1
 MAX_NESTING = 64
-# in data files, elements of a column have ids of their own: from here upwards, those of map keys downwards, so many
-# for each column
+# in data files, elements of a column have their own ids: from here upwards, for map keys downwards, with a fixed number
+# of ids for each column
 ELEMENT_ID_START, ELEMENT_IDS_PER_FIELD = 2**29 - 1, 1024
 
 
@@ -50,7 +50,7 @@ class Kind(Enum):
     ROW = "ROW"
 
 
-NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))  # which order no rows
+NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))  # they cannot order rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class TimeType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class StoredTimeType(TimeType):
-    """A time of more than 6 digits that is passed on as Parquet's INT96 has it: any year, and nothing to compute with.
+    """A time of more than 6 digits that is passed on as Parquet's INT96: of any year, but unfit for computations.
 
     Schemas do not have it; see `paimon_core.store.data.time_units`."""
 
@@ -201,7 +201,7 @@ class RowType(DataType):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataField:
-    """A column, or a field of a ROW: `id` never changes and is what files are read by."""
+    """A column, or a field of a ROW: `id` never changes, and readers of files find columns by it."""
 
     id: int
     name: str
@@ -240,10 +240,10 @@ _TIMES = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP_LTZ,
 }
 _NESTED = ("ARRAY", "MAP", "MULTISET", "ROW", "VECTOR")
-# pypaimon 2 writes a MAP's key and value in its name, too; their own members say what they are
+# pypaimon 2 also writes a MAP's key and value into its name; only the members `key` and `value` count
 _NESTED_SPELLING = re.compile(rf"(?P<name>{'|'.join(_NESTED)}) ?(?:<.*>)? ?(?P<null>NOT NULL|NULL)?")
 _KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
-# of a text in capitals with single blanks
+# for a text in capitals with single blanks
 _SPELLING = re.compile(
     r"(?P<name>[A-Z_]++(?: PRECISION)?) ?(?:\( ?(?P<p>[0-9]{1,10}) ?(?:, ?(?P<s>[0-9]{1,10}) ?)?\))?"
     r" ?(?P<zone>WITH LOCAL TIME ZONE|WITHOUT TIME ZONE)? ?(?P<null>NOT NULL|NULL)?"
@@ -251,7 +251,7 @@ _SPELLING = re.compile(
 
 
 def parse_type(node: Any, depth: int = 0) -> DataType:
-    """The type that a JSON node of a schema file spells. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    """Parse the type in a JSON node of a schema file. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
     if depth > MAX_NESTING:
         raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep.")
     if isinstance(node, str):
@@ -282,7 +282,7 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
 
 
 def parse_field(node: Any, depth: int = 0) -> DataField:
-    """The field that a JSON object of a schema file spells. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    """Parse the field in a JSON object of a schema file. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
     if not isinstance(node, dict):
         raise InvalidSchemaError(f"{shortened(node)} is not a field: it needs an id, a name and a type.")
     try:
@@ -328,7 +328,7 @@ def _not_a_type(text: str) -> PaimonError:
 
 
 def nested_fields(data_type: DataType) -> Iterator[DataField]:
-    """Every field below a type, depth first: what takes part in the numbering of field ids."""
+    """Yield every field below a type, depth first: these fields get numbered field ids."""
     match data_type:
         case RowType(fields=fields):
             for field in fields:
@@ -356,5 +356,5 @@ def nested_types(data_type: DataType) -> Iterator[DataType]:
 
 
 def has_vector(data_type: DataType) -> bool:
-    """Whether a type is a VECTOR, or has one in it."""
+    """Return whether a type is a VECTOR, or contains one."""
     return any(isinstance(t, VectorType) for t in nested_types(data_type))

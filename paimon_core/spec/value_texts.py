@@ -16,7 +16,7 @@ epoch milliseconds and the nanoseconds of the millisecond. Java has two texts fo
     TIMESTAMP        2024-01-31T12:00, seconds and digits       2024-01-31 12:00:00.000000, digits of the precision
                      in threes where they are not zero
 
-Where each is used:
+Uses of each text:
 
 - folders of partitions: `internal_text` (`partition.legacy-name`, the default), else `cast_text`
 - `$files`: keys and bounds by `internal_text`; partitions, there and in all system tables, by `cast_text`
@@ -27,9 +27,9 @@ Where each is used:
 - texts that become values: folders of partitions and default values by columns (`arrow.casts`), `partitions` of
   procedures by `value_of_text`
 
-Texts of TIMESTAMP WITH LOCAL TIME ZONE that people read and write are in a zone: partitions in system tables and in
-arguments of procedures are in the session's zone, as in SQL. Texts in storage are in UTC, so that all of them mean the
-same to every reader: folders, keys, bounds, CSV and JSON files. TIMESTAMP has no zone: its texts are alike everywhere.
+Texts of TIMESTAMP WITH LOCAL TIME ZONE for people are in a zone: partitions in system tables and in arguments of
+procedures are in the session's zone, as in SQL. Texts in storage are in UTC, so that they mean the same to every
+reader: folders, keys, bounds, CSV and JSON files. TIMESTAMP has no zone: its texts are the same everywhere.
 Source: Paimon's `InternalRowPartitionComputer` and `casting` rules, files and answers of Java.
 """
 
@@ -118,7 +118,7 @@ def internal_text(data_type: DataType, value: Any) -> str:
 
 
 def cast_text(data_type: DataType, value: Any, zone: tzinfo | None = UTC) -> str:
-    """A value as CAST to STRING gives it, in a zone (None: this process's)."""
+    """Return a value as CAST to STRING does, in a zone (None: this process's zone)."""
     if data_type.kind is Kind.DATE:
         return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
     if isinstance(value, bytes):
@@ -143,7 +143,7 @@ def _time_text(millis: int, precision: int) -> str:
 
 
 def iso_timestamp(millis: int, nanos: int) -> str:
-    """Epoch milliseconds and the nanoseconds of the millisecond, with seconds where they are not zero."""
+    """Return epoch milliseconds and nanoseconds of the millisecond as ISO 8601, without seconds if they are zero."""
     days, millis = divmod(millis, _MILLIS_PER_DAY)
     year, month, day = _civil(days)
     seconds, millis = divmod(millis, 1000)
@@ -158,7 +158,7 @@ def iso_timestamp(millis: int, nanos: int) -> str:
 
 
 def float_text(number: np.floating[Any]) -> str:
-    """The shortest digits, two at least, that no other value has; with an exponent below 1e-3 and from 1e7."""
+    """Return the shortest unique digits, at least two; with an exponent below 1e-3 and from 1e7."""
     if not np.isfinite(number):
         return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if number == 0 or 1e-3 <= abs(number) < 1e7:
@@ -182,7 +182,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
-    """The value that a text means: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
+    """Parse a text to a value: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
 
     A TIME may be its milliseconds as well. A moment is in `zone` unless the text names one (None: this process's).
     Raises `ValueError`."""
@@ -243,12 +243,12 @@ def _finite(text: str) -> Decimal:
 
 
 def bound_text(kind: Kind, sql_text: str) -> str:
-    """The text of a bound in a file of statistics, from the text that SQL has for the value."""
+    """Return the text of a bound in a file of statistics, from SQL's text of the value."""
     return str((date.fromisoformat(sql_text) - _EPOCH_DAY).days) if kind is Kind.DATE else sql_text
 
 
 def sql_bound(kind: Kind, text: object) -> str | None:
-    """The reverse of `bound_text`, moments with six digits; None for what is no value of that kind."""
+    """Reverse `bound_text`, with six digits for moments; None for a text that is not a value of that kind."""
     if not isinstance(text, str):
         return None
     if kind is Kind.DATE:

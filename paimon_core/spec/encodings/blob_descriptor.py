@@ -1,4 +1,4 @@
-"""Blob descriptors: where the bytes of a value are. Layout, little endian:
+"""Blob descriptors: the location of a value's bytes. Layout, little endian:
 
     version (1)   magic (8), since version 2   length of the URI (4), the URI   offset (8)   length (8); -1: to the end
 
@@ -21,7 +21,7 @@ TAIL_SIZE = 16  # bytes of the offset and the length, which end a descriptor
 
 @dataclass(frozen=True, slots=True)
 class BlobDescriptor:
-    """`length` bytes from `offset` on of what a URI names."""
+    """The location of `length` bytes from `offset` in the file of a URI."""
 
     uri: str
     offset: int = 0
@@ -61,7 +61,7 @@ class BlobDescriptor:
 
     @staticmethod
     def of_head(head: bytes) -> BlobDescriptor:
-        """A descriptor without its last `TAIL_SIZE` bytes, for all those that differ in these only.
+        """Decode a descriptor without its last `TAIL_SIZE` bytes, for all descriptors that differ only in these bytes.
 
         Raises `InvalidDataError`.
         """
@@ -71,7 +71,7 @@ class BlobDescriptor:
         return found
 
     def text(self) -> str:
-        """As `sys.descriptor_to_string` shows it."""
+        """Return the text of `sys.descriptor_to_string`."""
         span = f"uri='{self.uri}', offset={self.offset}, length={self.length}"
         return f"BlobDescriptor{{version={self.version}, {span}}}"
 

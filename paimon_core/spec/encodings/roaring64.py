@@ -1,6 +1,6 @@
-"""Sets of 64-bit numbers as `rbm64` columns hold them: a radix tree of the high 48 bits, whose leaves name containers.
+"""Sets of 64-bit numbers as in `rbm64` columns: a radix tree of the high 48 bits, with leaves that name containers.
 
-    empty: 1 byte, 0; else 1, the tree, the containers                        (little endian, but for keys and prefixes)
+    empty: 1 byte, 0; else 1, the tree, the containers                      (little endian, except keys and prefixes)
     tree: leaves: int64 | nodes in pre-order, children by ascending byte
     branch: kind: 1 byte, 0 to 3 | children: int16 | prefix length: 1 byte | prefix | body
         kind 0, up to 4 children: their bytes, reversed | 1, up to 16: reversed by 8
@@ -38,7 +38,7 @@ from pyroaring import BitMap64
 
 _RUNS, _BITS, _NUMBERS, _LEAF = 0, 1, 2, 4
 _BODIES = (4, 16, 256, 32)  # bytes of the body of a branch
-_SMALL = 4096  # numbers that a container without runs holds as such
+_SMALL = 4096  # most numbers that a container without runs stores as a list
 _BITS_BYTES = 8192
 _COOKIE, _RUN_COOKIE, _WITHOUT_OFFSETS = 12346, 12347, 4
 
@@ -58,7 +58,7 @@ class _Container:
 
 
 class _Source:
-    """Bytes that are read one after the other. Raises `ValueError` where there are no more."""
+    """Bytes that are read one after the other. Raises `ValueError` at their end."""
 
     def __init__(self, data: bytes):
         self._data, self._offset = data, 0
@@ -195,7 +195,9 @@ def _from_portable(high: int, source: _Source) -> list[_Container]:
 
 
 def _branch(keys: Sequence[bytes], first: int, depth: int) -> bytes:
-    """The node of ascending keys that agree up to `depth`, and all below; `first` is the index of its first key."""
+    """Return the node of ascending keys that agree up to `depth`, and all nodes below it.
+
+    `first` is the index of its first key."""
     if len(keys) == 1:
         return struct.pack("<bhb", _LEAF, 0, 0) + keys[0] + struct.pack("<q", first)
     low, high = keys[0], keys[-1]
@@ -210,7 +212,7 @@ def _branch(keys: Sequence[bytes], first: int, depth: int) -> bytes:
 
 
 def _body(found: Sequence[int]) -> tuple[int, bytes]:
-    """The smallest kind of branch that has room for children of these bytes, and its body."""
+    """Return the smallest kind of branch that has room for children of these bytes, and its body."""
     count = len(found)
     if count <= 4:
         return 0, bytes(found).ljust(4, b"\0")[::-1]

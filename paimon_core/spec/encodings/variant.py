@@ -8,17 +8,17 @@
             | fields: 1 byte, 4 if large | ids of keys by the order of keys | offsets, one more than fields | values
         kind 3, array: offset width - 1: 2 bits, large: 1 bit | elements: 1 byte, 4 if large | offsets | values
 
-A VARIANT is two byte strings for each row, the keys (metadata) and the value, and both are full of counts, ids and
-offsets of one to four bytes, whose width each value chooses for itself. `Values` is a column of such byte strings: all
-bytes in one array, and where each ends. To read column by column nevertheless, a number is read for all rows in one
-call, each at its own offset and of its own width (`_read`), and members of all rows (keys, fields, elements) stand in
-one flat array beside the `counts` of each row; `_spread` says of each member which row it is of, and its index there.
+A VARIANT is two byte strings for each row, the keys (metadata) and the value. Both are full of counts, ids and offsets
+of one to four bytes, and each value chooses its own width. `Values` is a column of such byte strings: all bytes in one
+array, and the end of each string. To read column by column nevertheless, one call reads a number for all rows, each at
+its own offset and of its own width (`_read`). Members of all rows (keys, fields, elements) are in one flat array beside
+the `counts` of each row; `_spread` returns the row of each member, and its index in the row.
 
-- Reading never fails half way: zeros are padded behind the end, an offset beyond it reads the last of them, and
-  `_check` refuses the whole column when the offsets that were found do not fit.
-- Writing gives heads only (`heads`, `text_heads`, …): what stands before the values of an object, or before the bytes
-  of a text. The caller joins heads and bodies as Arrow columns, so that values are copied once, by Arrow.
-- Each value takes the narrowest widths and the smallest kind of number that hold it (`integers`, `decimals`, `_width`).
+- Reading never fails half way: zeros are padded after the end, an offset beyond the end reads the last zero, and
+  `_check` refuses the whole column if the offsets do not fit.
+- Writing returns heads only (`heads`, `text_heads`, …): the bytes before the values of an object, or before the bytes
+  of a text. The caller joins heads and bodies as Arrow columns, so that Arrow copies values only once.
+- Each value gets the narrowest widths and the smallest kind of number (`integers`, `decimals`, `_width`).
 
 Source: parquet-format, "Variant Binary Encoding".
 """
@@ -44,7 +44,7 @@ _MOST_OF_ONE_BYTE = 255
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Bytes and, one more than values, where in them each begins."""
+    """Bytes of all values, and the offsets of the values, with the end of the last one."""
 
     data: Bytes
     ends: Numbers
@@ -59,7 +59,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys that metadata knows: `counts` of each, then of all where their text begins and ends."""
+    """The keys in metadata: `counts` per metadata, then the beginnings and ends of all texts."""
 
     counts: Numbers
     starts: Numbers
@@ -68,7 +68,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What objects are made of: `counts` of each, then of all the key's id and the value's offset in the body."""
+    """The fields of objects: `counts` per object, then the key's id and the value's offset in the body of all."""
 
     counts: Numbers
     ids: Numbers
@@ -78,7 +78,7 @@ class Fields:
 
 
 def read_keys(metadata: Values) -> Keys:
-    """The keys that each metadata knows. Raises `ValueError` for another version, and where one ends too early."""
+    """Read the keys of each metadata. Raises `ValueError` for another version, and for metadata that ends too early."""
     data, starts, ends = _padded(metadata.data), metadata.starts, metadata.ends[1:]
     headers = data[starts]
     if (headers & 15 != _VERSION).any() or (starts == ends).any():
@@ -96,7 +96,7 @@ def read_keys(metadata: Values) -> Keys:
 
 
 def read_objects(values: Values) -> Fields:
-    """The fields of objects, one value a row. Raises `ValueError` where one is no object, or ends too early."""
+    """Read the fields of objects, one value a row. Raises `ValueError` for a value of another kind, or cut short."""
     data, starts, ends = _padded(values.data), values.starts, values.ends[1:]
     headers = data[starts].astype(np.int64)
     if (headers & 3 != _OBJECT).any() or (starts == ends).any():
@@ -121,8 +121,9 @@ def read_objects(values: Values) -> Fields:
 
 
 def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None = None) -> Values:
-    """What objects, or without `ids` arrays, have before the bytes of their values: `counts` and `sizes` of each body,
-    and of all their values, one object after the other, the offsets and the ids."""
+    """Return the bytes before the values of objects, or, without `ids`, of arrays.
+
+    `counts` and `sizes` are per object; `offsets` and `ids` are of all values, one object after the other."""
     owner, index = _spread(counts)
     large, offset_width = counts > _MOST_OF_ONE_BYTE, _width(sizes)
     count_width, id_width = np.where(large, 4, 1), np.zeros(len(counts), dtype=np.int64)
@@ -132,7 +133,7 @@ def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None
         np.maximum.at(largest, owner, ids)
         id_width = _width(largest)
         headers = _OBJECT | (offset_width - 1) << 2 | (id_width - 1) << 4 | large << 6
-    first = 1 + count_width + counts * id_width  # of the offsets, behind the start
+    first = 1 + count_width + counts * id_width  # of the offsets, from the start
     ends = _ends(first + (counts + 1) * offset_width)
     starts, data = ends[:-1], np.zeros(int(ends[-1]), dtype=np.uint8)
     data[starts] = headers
@@ -145,7 +146,7 @@ def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None
 
 
 def primitives(types: NDArray[np.uint8], body: Bytes, widths: Numbers) -> Values:
-    """Values of these types: of each row of `body` (rows, bytes) the first `widths`."""
+    """Return values of these types, with the first `widths` bytes of each row of `body` (rows, bytes)."""
     rows = np.concatenate([(types << np.uint8(2))[:, None], body], axis=1)
     return Values(rows[np.arange(rows.shape[1]) <= widths[:, None]], _ends(widths + 1))
 
@@ -158,7 +159,7 @@ def integers(values: Numbers) -> Values:
 
 
 def text_heads(lengths: Numbers) -> Values:
-    """What texts have before their bytes."""
+    """Return the bytes before the bytes of texts."""
     short = lengths <= LONGEST_SHORT_TEXT
     rows = np.concatenate([np.zeros((len(lengths), 1), np.uint8), little_endian(lengths)[:, :4]], axis=1)
     rows[:, 0] = np.where(short, lengths << 2 | 1, STRING << 2)
@@ -167,7 +168,7 @@ def text_heads(lengths: Numbers) -> Values:
 
 
 def binary_heads(lengths: Numbers) -> Values:
-    """What bytes have before themselves."""
+    """Return the bytes before the content of binary values."""
     return primitives(np.full(len(lengths), BINARY, np.uint8), little_endian(lengths), np.full(len(lengths), 4))
 
 
@@ -188,7 +189,7 @@ def little_endian(values: NDArray[np.int64]) -> Bytes:
 
 
 def _spread(counts: Numbers) -> tuple[Numbers, Numbers]:
-    """Of all members of groups the group, and the index in it."""
+    """Return the group of each member, and the member's index in its group."""
     owner = np.repeat(np.arange(len(counts)), counts)
     return owner, np.arange(len(owner)) - _ends(counts)[owner]
 
@@ -203,7 +204,7 @@ def _width(largest: Numbers) -> Numbers:
 
 
 def _padded(data: Bytes) -> Bytes:
-    """Reading a number behind the end finds zeros, so that counts can be checked afterwards."""
+    """Add zeros: reading a number after the end then returns 0, and counts can be checked afterwards."""
     return np.concatenate([data, np.zeros(16, dtype=np.uint8)])
 
 

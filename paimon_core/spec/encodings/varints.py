@@ -1,6 +1,6 @@
 """Varints: numbers of seven bits per byte, the lowest first; all but the last byte have their high bit set.
 
-A number of 64 bits takes one to ten bytes. Where a format says so, signed numbers are zigzag-coded before: 0, -1, 1, -2
+A number of 64 bits takes one to ten bytes. Some formats first code signed numbers as zigzag: 0, -1, 1, -2
 become 0, 1, 2, 3, so that numbers near zero are short. Avro, ORC, Thrift (Parquet), snappy and global indexes use them.
 Single numbers come first; then arrays of numbers below 2**63, end to end or each at an offset of its own.
 """
@@ -30,9 +30,9 @@ def encode_varint(number: int) -> bytes:
 
 
 def varint_at(data: bytes, offset: int, most_bytes: int = MOST_BYTES) -> tuple[int, int]:
-    """The number at an offset, and the offset behind it.
+    """Return the number at an offset, and the offset after it.
 
-    Raises `ValueError` where the data ends before the number does, or it is longer than `most_bytes`."""
+    Raises `ValueError` if the data ends before the number does, or the number is longer than `most_bytes`."""
     number = shift = 0
     for at in range(offset, min(offset + most_bytes, len(data))):
         byte = data[at]
@@ -49,7 +49,7 @@ def zigzag(number: int) -> int:
 
 
 def unzigzag(code: int) -> int:
-    """The signed number that a code stands for."""
+    """Return the signed number of a code."""
     return (code >> 1) ^ -(code & 1)
 
 
@@ -68,7 +68,7 @@ def put_varints(target: Bytes, offsets: Numbers, numbers: Numbers) -> None:
 
 
 def decode_varints(data: Bytes) -> Numbers:
-    """The numbers that fill `data`. Raises `ValueError` where the last one does not end with it, or one is too long."""
+    """Return the numbers that fill `data`. Raises `ValueError` if the last number is cut off, or one is too long."""
     if not len(data):
         return np.zeros(0, dtype=np.int64)
     ends = np.flatnonzero(data < 0x80)
@@ -84,8 +84,9 @@ def decode_varints(data: Bytes) -> Numbers:
 
 
 def varints_at(data: Bytes, offsets: Numbers) -> tuple[Numbers, Numbers]:
-    """The number at each offset, and the offsets behind them. Raises `ValueError` as `decode_varints`, and for offsets
-    outside of `data`."""
+    """Return the number at each offset, and the offsets after them.
+
+    Raises `ValueError` as `decode_varints`, and for offsets outside of `data`."""
     numbers, ends = np.zeros(len(offsets), dtype=np.int64), np.array(offsets, dtype=np.int64)
     unfinished = np.arange(len(offsets))
     for i in range(POSITIVE_BYTES):

@@ -1,8 +1,8 @@
 """The bucket functions beside the default (`spec.hashing.murmur`), by `bucket-function.type`.
 
 mod    the bucket key is one INT or BIGINT column: its remainder, never negative
-hive   `h = 31 * h + hash(column)` over the columns, then the remainder of its low 31 bits. A number's hash is the
-       number itself (BIGINT: both halves XORed), that of bytes `h = 31 * h + byte`, that of NULL 0
+hive   `h = 31 * h + hash(column)` over the columns, then the remainder of its low 31 bits. The hash of a number is the
+       number itself (BIGINT: both halves XORed), the hash of bytes `h = 31 * h + byte`, the hash of NULL 0
 Source: Paimon's and Hive's bucketing.
 """
 
@@ -34,7 +34,7 @@ _HIVE_KINDS = frozenset(
 
 
 def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:
-    """Raises `InvalidOptionError` where a function of that kind does not take the columns."""
+    """Raises `InvalidOptionError` if a function of that kind does not accept the columns."""
     if kind == "mod" and (len(fields) != 1 or fields[0].type.kind not in _MOD_KINDS):
         raise InvalidOptionError(f"'{BUCKET_FUNCTION.key}' = 'mod' needs one bucket key column, of INT or BIGINT.")
     unusable = [f for f in fields if f.type.kind not in _HIVE_KINDS] if kind == "hive" else []
@@ -70,7 +70,7 @@ def hive_long(values: NDArray[np.int64]) -> Words:
 
 
 def hive_bytes(padded: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Words:
-    """Hashes of byte strings: `padded` has shape (rows, width), of which `lengths` bytes are used."""
+    """Return hashes of byte strings: `padded` has shape (rows, width), and `lengths` bytes of each row are used."""
     result = np.zeros(len(lengths), dtype=np.uint32)
     for i in range(padded.shape[1]):
         step = result * _31 + padded[:, i].view(np.int8).astype(np.int32).view(np.uint32)
@@ -79,9 +79,10 @@ def hive_bytes(padded: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Words:
 
 
 def hive_decimal(low: NDArray[np.uint64], high: NDArray[np.int64], scale: int) -> Words:
-    """Hashes of decimals of one scale, given as the halves of 128-bit numbers: `31 * hash(number) + scale`, where
-    trailing zeros of the fraction do not count. A number's hash is `h = 31 * h + word` over its 32-bit words, negated
-    for a negative one."""
+    """Return hashes of decimals of one scale, given as the halves of 128-bit numbers.
+
+    The hash is `31 * hash(number) + scale` without trailing zeros of the fraction. A number's hash is
+    `h = 31 * h + word` over its 32-bit words, negated for a negative number."""
     limbs, negative = _magnitude(low, high), high < 0
     scales = np.where(np.any(limbs, axis=0), np.uint32(scale), np.uint32(0))
     for _ in range(scale):

@@ -116,7 +116,7 @@ def damaged(good: bytes, path: str) -> dict[str, bytes]:
         "bytes from 4": BlobDescriptor(path, 4, -2).encode(),
         "too short": good[:12],
         "ends before": good[:-1],
-        "behind its parts": good + bytes(16),
+        "after its last part": good + bytes(16),
     }
 
 
