@@ -42,10 +42,12 @@ def test_a_file_is_loaded_once(spark: Any, source: Path) -> None:
 
 def test_rows_that_do_not_fit(spark: Any, source: Path) -> None:
     copy = f"COPY INTO t FROM '{source}' FILE_FORMAT = (TYPE = CSV)"
-    with pytest.raises(PySparkException, match=r"default\.t: file .*b\.csv: Column 'age': 'x' is no int.*ON_ERROR"):
+    with pytest.raises(
+        PySparkException, match=r"default\.t: file .*b\.csv: Column 'age': 'x' is not a valid int.*ON_ERROR"
+    ):
         spark.sql(copy)
     assert rows(spark, "SELECT count(*) FROM t") == [(0,)]
-    problem = "Column 'age': 'x' is no int"
+    problem = "Column 'age': 'x' is not a valid int"
     skipped = [("a.csv", "LOADED", 2, 2, 0, None), ("b.csv", "LOAD_FAILED", 0, 3, 2, problem)]
     assert rows(spark, f"{copy} ON_ERROR = SKIP_FILE") == skipped
     continued = [("b.csv", "PARTIALLY_LOADED", 1, 3, 2, problem), ("a.csv", "SKIPPED", 0, 0, 0, None)]

@@ -61,7 +61,8 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
 
 
 def _table(reader: Any, tableName: str) -> Any:
-    """The log of changes, or with options that decide about columns, of which an older Spark tells nobody."""
+    """Read a table's log of changes, or a table with options that decide its columns: an older Spark does not hand
+    these options to the catalog."""
     given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
     if given and is_in_catalog_of_ours(reader._spark, tableName):
         rest, changelog = without_changelog(given)

@@ -129,8 +129,8 @@ def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
     """Raises `UnsupportedFeatureError` for a table that the stream cannot be written to."""
     if is_format_table(table.schema.options):
         raise UnsupportedFeatureError(
-            f"Table {table.name} is a format table, a folder of files without snapshots: an epoch that comes again "
-            "could not be told from a new one. Write the stream to a Paimon table, or its batches by foreachBatch."
+            f"Table {table.name} is a format table, a folder of files without snapshots: a repeated epoch would look "
+            "like a new one. Write the stream to a Paimon table, or its batches by foreachBatch."
         )
     table.check_writable()
     if table.store.options[UPSERT_KEY]:
@@ -140,8 +140,8 @@ def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
         )
     if mode == "Update" and not table.schema.primary_keys:
         raise UnsupportedFeatureError(
-            f"Table {table.name}: the output mode 'update' needs a primary key, by which rows that come again replace "
-            "those that are there. Use a table with one, the output mode 'complete', or MERGE INTO in foreachBatch."
+            f"Table {table.name}: the output mode 'update' needs a primary key, by which a new row replaces the old "
+            "one. Use a table with a primary key, the output mode 'complete', or MERGE INTO in foreachBatch."
         )
 
 

@@ -54,8 +54,8 @@ def install_writers() -> None:
 
 
 def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
-    """Put `ours` in front of a method, with the catalogs of the writer's session: it does all there is to do, or
-    answers False."""
+    """Put `ours` in front of a method, with the catalogs of the writer's session: it does all of the work, or returns
+    False."""
 
     def first(writer: Any, *args: Any, **named: Any) -> Any:
         registry = registry_of(writer._spark)
@@ -128,8 +128,8 @@ def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, ta
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
-    """What `saveAsTable` replaces in Spark's eyes, it overwrites in Paimon's if the columns are the same: rows by name,
-    the definition stays."""
+    """Overwrite the rows, by name, and keep the table's definition. Spark's `saveAsTable` would replace the table;
+    Paimon's overwrites it if the columns are the same."""
     rows = writer._df.writeTo(name)
     frame_io.copy_options(writer, rows)
     if dynamic:
@@ -172,9 +172,11 @@ def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
 def _written(
     registry: CatalogRegistry, writer: Any, make: Callable[[], JavaObject | None], *, dynamic: bool | None = None
 ) -> bool:
-    """Run a command that writes to a table of ours, where its values have to be cast or it may bring columns. False
-    where nothing was run, and PySpark runs it as ever. `dynamic` is what the method that is called says itself of the
-    partitions that it overwrites: raises `InvalidOptionError` for options that contradict it."""
+    """Run a command that writes to a Paimon table, if its values need casts or it may bring columns.
+
+    Returns False if nothing was run: PySpark then runs the command as usual. `dynamic` is whether the called method
+    overwrites only the partitions of its rows. Raises `InvalidOptionError` for options that contradict it.
+    """
     made = make()
     head = None if made is None else read_head(made)
     found = registry.find(head.table) if head is not None and head.kind is FrameWrite else None

@@ -1,7 +1,7 @@
 """Buckets as Spark's partitions, so that tables of equal buckets are joined without a shuffle.
 
-Spark asks input partitions for their key (`HasPartitionKey`). Those of its own scans, which ours are, have none: the
-classes of `jvm/java/BucketPartitions.java` add one.
+Spark asks input partitions for their key (`HasPartitionKey`). Our scans use Spark's own file partitions, which have no
+key: the classes of `jvm/java/BucketPartitions.java` add one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[s
 
 
 def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:
-    """What a scan reports: `bucket(n, column)`, or nothing."""
+    """Return the partitioning that a scan reports: `bucket(n, column)`, or unknown."""
     if key is None:
         return connector.unknown_partitioning(jvm)
     column, buckets = key

@@ -37,9 +37,9 @@ _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 def translate_all(
     jvm: Jvm, filters: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
 ) -> list[tuple[Any, Predicate | None]]:
-    """The Catalyst expressions of a Scala Seq with their core predicates, None for those without a translation.
+    """The Catalyst expressions of a Scala Seq with their core predicates: None for an expression without a translation.
 
-    `values` are those of keys in MAPs that predicates may name, see `indexed_values`.
+    `values` are the values of keys in MAPs that predicates may name, see `indexed_values`.
     """
     pairs: list[tuple[Any, Predicate | None]] = []
     for expression in items(filters):
@@ -87,7 +87,7 @@ def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) 
 
 
 def from_connector(term: Term, fields: Mapping[str, DataField]) -> Predicate | None:
-    """The core's predicate for a connector predicate, None where there is none. `fields` are the table's by name."""
+    """The core's predicate for a connector predicate; None without a translation. `fields` are the table's, by name."""
     if not isinstance(term, Call):
         return None
     name, terms = term.name, term.terms
@@ -130,7 +130,7 @@ def _column(term: Term, fields: Mapping[str, DataField]) -> DataField | None:
 
 
 def _value(term: Term, field: DataField) -> Any:
-    """The value of a literal, see `core_value`; None for what is no literal."""
+    """The value of a literal, see `core_value`; None for any other term."""
     return core_value(term.value, field) if isinstance(term, LiteralValue) else None
 
 

@@ -1,4 +1,4 @@
-"""What Spark pushes down beside filters, as values of the core: aggregates, and the order of a top-N."""
+"""Aggregates, and the order of a top-N, that Spark pushes down: as values of the core."""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ class PushedRequest:
 
 
 class PaimonScan(WithoutMetrics):
-    """What scans answer alike. Equal when they read the same rows: Spark then reads once where a query asks twice."""
+    """The common base of scans. Two scans are equal if they read the same rows: Spark then reads these rows once for a
+    query that needs them twice."""
 
     CACHED = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
 
@@ -173,7 +174,7 @@ class MergeScan(PaimonScan):
 
 
 class ReducingScan(MergeScan):
-    """A `MergeScan` whose workers aggregate what they merged; Spark puts their parts together."""
+    """A `MergeScan` that lets workers aggregate the rows they merged; Spark combines the workers' results."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, reduction: Reduction
@@ -237,7 +238,7 @@ class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
 
 
 class LookupScan(LocalScan):
-    """A few keys whose rows are merged: the driver reads them itself, when Spark asks for the rows."""
+    """The merged rows of a few keys: the driver reads them itself, when Spark asks for the rows."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         empty = arrow_schema(request.required).empty_table()

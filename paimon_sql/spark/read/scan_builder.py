@@ -56,7 +56,7 @@ from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 
-IS_STREAM = "read.stream"  # set by our own readers, so that the columns are those of the latest version
+IS_STREAM = "read.stream"  # set by our own stream readers, so that the table has the columns of its latest version
 
 
 class PaimonScanBuilder(Proxy):
@@ -75,7 +75,7 @@ class PaimonScanBuilder(Proxy):
         self.fields = derived_fields(table.store, derived)
         self.required = string_types(to_struct(self.fields))
         self.pruning: tuple[Predicate, ...] = ()
-        self.of_rows: list[tuple[Any, Predicate]] = []  # those of them that Spark evaluates, too
+        self.of_rows: list[tuple[Any, Predicate]] = []  # the predicates that Spark evaluates, too
         self.filters_rows = False  # whether Spark takes rows away after the scan
         self.reduction: Reduction | None = None
         self._asked: tuple[Any, Reduction | None] = None, None
@@ -103,12 +103,12 @@ class PaimonScanBuilder(Proxy):
 
     @cached_property
     def version(self) -> Snapshot | Increment | None:
-        """What is read, looked up once it matters: a stream reads none."""
+        """The snapshot or increment to read. It is looked up on first use, as a stream needs none."""
         return self._find_version()
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:
-        """The columns whose values files hold as the derived table shows them."""
+        """The columns with equal values in the files and in the derived table, so that filters can use the files."""
         held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
         if self._is_version and self.table.store.options[DATA_EVOLUTION]:
             held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
@@ -201,7 +201,7 @@ class PaimonScanBuilder(Proxy):
         return not self.derived.is_log and not isinstance(self.version, Increment)
 
     def _reduction_of(self, aggregation: Any) -> Reduction | None:
-        """What of an aggregation can be done here, all of it or none."""
+        """The reduction that computes the whole aggregation here; None if a part of it cannot be computed."""
         if self.filters_rows or not self._is_version:
             return None
         asked, found = self._asked
@@ -218,7 +218,7 @@ class PaimonScanBuilder(Proxy):
         return is_possible and self._execution(plan) is Execution.MERGE
 
     def _answer(self, reduction: Reduction) -> pa.Table | None:
-        """What metadata says, kept: Spark asks whether there is an answer, and asks again, before it takes it."""
+        """Return the result from metadata alone; None if the files are needed. Cached, as Spark asks repeatedly."""
         if reduction not in self._answers:
             self._answers[reduction] = aggregate(self.table.store, self._plan, reduction.groups, reduction.aggregates)
         return self._answers[reduction]

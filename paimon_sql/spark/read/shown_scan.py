@@ -1,8 +1,8 @@
-"""Queries of a table of which the catalog shows its user a part: some of the rows, and columns masked.
+"""Queries of a table that the user may see only in part: the catalog hides some of the rows, and masks columns.
 
-Workers read what is stored and hand on what is shown. Spark judges these rows alone: nothing is aggregated, sorted or
-cut off here, and the filters of a query choose files only by columns that are shown as they are stored. Spark is told
-no sizes and bounds, which are those of all rows.
+Workers read the stored rows and return the visible ones. Spark sees only these: nothing is aggregated, sorted or
+limited here, and the filters of a query choose files only by unmasked columns. Spark gets no sizes and bounds, because
+these would describe all rows, hidden ones included.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from paimon_sql.spark.workers.worker import shown_function
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a catalog shows of a table with these columns."""
+    """The part of a table that a catalog shows, and the columns of the table."""
 
     shown: Shown
     fields: tuple[DataField, ...]
@@ -83,7 +83,7 @@ class ShownScanBuilder(PaimonScanBuilder):
 
 
 class ShownScan(MergeScan):
-    """A `MergeScan` whose workers show a part of what they read."""
+    """A `MergeScan` that lets workers return only the visible part of the rows they read."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, shown: Shown) -> None:
         super().__init__(jvm, session, replace(request, by_bucket=False), plan)  # masked values are in other buckets

@@ -1,4 +1,4 @@
-"""What a scan says to Spark's optimizer: bytes and rows, and of columns what ANALYZE TABLE found."""
+"""Statistics of a scan for Spark's optimizer: bytes, rows, and the column statistics of ANALYZE TABLE."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TEXT_WIDTH = 20
 def scan_statistics(jvm: Jvm, table: Table, plan: Plan, read: StructType) -> Any:
     """Spark's `Statistics` of a plan, before merging: its rows, and the bytes of the columns read.
 
-    Bytes are those of the files, or, where the table was analyzed, of rows of the average lengths found.
+    The bytes come from the sizes of the files or, if the table was analyzed, from the average lengths of its columns.
     """
     rows, known = sum(s.row_count for s in plan.splits), _analyzed(table, plan)
     if known is None or not known.columns:
@@ -67,7 +67,7 @@ def _analyzed(table: Table, plan: Plan) -> TableStatistics | None:
 
 
 def _columns(table: Table, known: TableStatistics, read: StructType) -> dict[str, dict[str, str]]:
-    """What is known of the columns read, as the texts that Spark stores."""
+    """Return the known statistics of the columns read, as the texts that Spark stores."""
     found: dict[str, dict[str, str]] = {}
     for name in read.fieldNames():
         entry, field = known.columns.get(name), table.schema.field_by_name.get(name)

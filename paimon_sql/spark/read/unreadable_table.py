@@ -19,7 +19,7 @@ _HEADING = "# error"  # as Spark heads what DESCRIBE shows behind the columns
 
 
 class UnreadableTable(TableProxy):
-    """A table of which only the name is known, and what is wrong with it. It can be neither read nor written."""
+    """A table with only a name, and the error that its metadata causes. It can be neither read nor written."""
 
     def __init__(self, jvm: Jvm, name: str, error: PaimonError) -> None:
         super().__init__(jvm)

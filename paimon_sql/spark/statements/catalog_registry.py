@@ -56,11 +56,11 @@ _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 
 
 class LoadedCatalogs:
-    """What sessions share that are made from one another: the catalog of equal options, and so its connections.
+    """Catalogs that related sessions share: one catalog, with its connections, for equal options.
 
-    A session of Java's, and what it refers to, is there until the JVM collects its garbage, which may take hours:
-    clients of a server that come and go would each leave connections to a metastore behind. Whether the warehouse has
-    users is looked at for each session.
+    A Java session, and all it refers to, exists until the JVM collects its garbage, which may take hours. Without
+    sharing, each client of a server would leave connections to a metastore behind. Each session checks for itself
+    whether the warehouse has users.
     """
 
     def __init__(self) -> None:
@@ -88,8 +88,10 @@ class CatalogRegistry:
         return self.bridge.session
 
     def register(self, statement: str = "") -> None:
-        """Make every configured catalog that is new or configured anew, and that of paths where a statement names it.
-        One crossing where there is none."""
+        """Make every catalog with a new or changed configuration, and the catalog of paths if a statement names it.
+
+        Costs one crossing if there is nothing to make.
+        """
         text = self.bridge.settings_text()
         configured = _SETTING.findall(text)
         if configured != self._configured:
@@ -154,7 +156,7 @@ class CatalogRegistry:
             )
 
     def table_of(self, found: Located | None) -> Table | None:
-        """The table that rows are written to; None where there is none, of which Spark says what is wrong."""
+        """The table that rows are written to; None if it does not exist or cannot be read: Spark then reports why."""
         if found is None or found[1].system_table is not None:
             return None
         try:
@@ -185,12 +187,14 @@ class CatalogRegistry:
         if catalog is None:
             return None
         if len(names) > 2:
-            raise InvalidNameError(f"{'.'.join(parts)!r} is no table name: write it as table, or as database.table.")
+            raise InvalidNameError(
+                f"{'.'.join(parts)!r} is not a valid table name: write it as table, or as database.table."
+            )
         return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
 
     def find_database(self, parts: Sequence[str]) -> tuple[SparkCatalog, str] | None:
-        """The catalog of ours that the parts of a database's name lead to, none for the current database, and its name
-        there."""
+        """The Paimon catalog that the parts of a database's name lead to, and the database's name there. No parts mean
+        the current database."""
         is_named = bool(parts) and (len(parts) > 1 or parts[0] in self.catalogs)
         catalog = self.catalogs.get(parts[0] if is_named else current_catalog(self.session))
         rest = parts[1:] if is_named else parts

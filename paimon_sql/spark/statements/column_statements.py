@@ -21,7 +21,7 @@ from paimon_sql.preprocess.statements import ColumnChange
 
 
 def schema_changes_of(changes: Sequence[ColumnChange], fields: Fields) -> list[SchemaChange]:
-    """The changes of a statement as those of a schema with these fields. Raises `InvalidSchemaError`."""
+    """The changes of a statement as changes of a schema with these fields. Raises `InvalidSchemaError`."""
     return [made for change in changes for made in _changes(change, fields)]
 
 
@@ -45,7 +45,7 @@ def _changes(change: ColumnChange, fields: Fields) -> Iterator[SchemaChange]:
 
 
 def _retyped(path: Path, old: DataType, new: DataType) -> Iterator[SchemaChange]:
-    """What makes one type of another: in a ROW, field by field."""
+    """Yield the changes that turn one type into another: in a ROW, field by field."""
     match old, new:
         case RowType(), RowType():
             yield from _other_fields(path, old.fields, new.fields)

@@ -24,7 +24,7 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 
 
 class Command(Proxy):
-    """What Spark calls once; subclasses say in `_execute` what happens then."""
+    """A command that Spark calls once; subclasses implement it in `_execute`."""
 
     ANALYZING = frozenset(("createNamespace",))
 

@@ -1,4 +1,4 @@
-"""FILE_FORMAT of COPY INTO: its options, and those of Spark that do the same."""
+"""FILE_FORMAT of COPY INTO: its options, and the options of Spark that do the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_core.errors import InvalidOptionError
 Names = Mapping[str, str]
 
 _OPTIONS: Mapping[str, tuple[Names, Names]] = MappingProxyType(
-    # what each type takes when files are read, and when they are written; "" where it is no option of Spark's
+    # by type: the options for reading files and for writing them; "" if Spark has no such option
     {
         "CSV": (
             {

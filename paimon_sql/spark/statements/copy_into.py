@@ -44,7 +44,7 @@ _HIDDEN = ("_", ".")  # files that hold no rows for Spark, such as _SUCCESS
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What is loaded: a table, the columns that the files hold, and their format."""
+    """One load of files: the table, the columns that the files hold, and their format."""
 
     spark: SparkSession
     table: Table
@@ -58,7 +58,7 @@ class _Load:
 
 @dataclass(frozen=True, slots=True)
 class _FileReport:
-    """What was found in a file."""
+    """The numbers of rows and errors found in a file."""
 
     parsed: int = 0
     errors: int = 0
@@ -172,7 +172,7 @@ def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: s
 
 
 def _read(load: _Load, paths: list[str]) -> DataFrame:
-    """The raw rows: the columns as texts (Parquet: as they are), the file's name, and the text that is no row."""
+    """The raw rows: the columns as texts (Parquet: as stored), the file's name, and the text of a malformed row."""
     reader = load.spark.read.options(**load.format.spark_options)
     if load.format.type == "parquet":
         frame = reader.parquet(*paths).withColumn(_MALFORMED, F.lit(None).cast("string"))
@@ -197,7 +197,9 @@ def _checked(load: _Load, raw: DataFrame) -> DataFrame:
             text = F.when(~text.isin(list(load.format.nulls)), text)
         value = text.try_cast(load.types[name])
         wrong = F.concat(
-            F.lit(f"Column '{name}': '"), text.cast("string"), F.lit(f"' is no {load.types[name].simpleString()}")
+            F.lit(f"Column '{name}': '"),
+            text.cast("string"),
+            F.lit(f"' is not a valid {load.types[name].simpleString()}"),
         )
         errors.append(F.when(text.isNotNull() & value.isNull(), wrong))
         values[name] = value

@@ -24,7 +24,7 @@ class DropPartitionsStatement(TableCommand):
     plan: DropPartitions
 
     def applies(self) -> bool:
-        """Whether some partition column has no value; Spark drops single partitions, and those of format tables."""
+        """Whether a partition column has no value. Spark drops single partitions and partitions of format tables."""
         schema = self.catalog.catalog.load_table(self.identifier).schema
         return not is_format_table(schema.options) and min(map(len, self.plan.specs)) < len(schema.partition_keys)
 

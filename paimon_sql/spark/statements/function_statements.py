@@ -69,15 +69,15 @@ _CALL = re.compile(r"[\w`]\s*\(")
 
 
 class FunctionStatements:
-    """What statements that name functions become in one session."""
+    """Rewrites the statements of one session that name functions."""
 
     def __init__(self, registry: CatalogRegistry) -> None:
         self.registry, self.jvm = registry, registry.jvm
         self.calls = FunctionCalls(registry.bridge, self._catalog_of)
 
     def planned(self, plan: JavaObject, text: str) -> JavaObject:
-        """A parsed statement: as it is, where it neither is about a function of ours nor calls one that Spark does not
-        ask us for."""
+        """Return a parsed statement rewritten if it is about a function of a Paimon catalog, or calls one that Spark
+        does not look up in catalogs; otherwise unchanged."""
         if _STATEMENT.search(text):
             statement = function_statement(plan)
             if statement is not None:
@@ -88,7 +88,8 @@ class FunctionStatements:
         return plan
 
     def create_python(self, statement: CreatePythonFunction) -> JavaObject:
-        """What runs CREATE FUNCTION … LANGUAGE PYTHON. Raises `UnsupportedFeatureError` for another catalog."""
+        """Return the plan that runs CREATE FUNCTION … LANGUAGE PYTHON. Raises `UnsupportedFeatureError` for another
+        catalog."""
         found = self.registry.find_table(statement.name)
         if found is None:
             raise UnsupportedFeatureError(
@@ -126,7 +127,8 @@ class FunctionStatements:
         return self._describe(plan, catalog, identifier, statement)
 
     def _find(self, statement: FunctionStatement) -> Located | None:
-        """Where the function is, or is to be; None for one of Spark's, of `sys`, and of other catalogs."""
+        """Find the catalog and the name of a function, also of a new one. None for a function of Spark's, of `sys`, or
+        of another catalog."""
         parts = statement.parts
         if statement.kind == "describe" and is_session_function(self.registry.session, parts):
             return None
@@ -195,7 +197,8 @@ class FunctionStatements:
         self._keep(catalog, identifier, kept, statement)
 
     def _is_there(self, catalog: SparkCatalog, identifier: Identifier, *, lenient: bool, replaces: bool) -> bool:
-        """Whether a statement leaves a function as it is. Raises where there is one that should not be."""
+        """Whether the function exists, so that a lenient statement keeps it. Raises `FunctionExistsError` if the
+        statement is neither lenient nor replaces functions."""
         if replaces or not _functions(catalog).function_exists(identifier):
             return False
         if not lenient:

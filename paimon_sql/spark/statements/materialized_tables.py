@@ -1,4 +1,4 @@
-"""Materialized tables: their definitions, and rows that are replaced as a whole by those of their queries."""
+"""Materialized tables: their definitions, and refreshes, which replace all rows by the current result of a query."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAME_COLUMNS = (("namespace", "string"), ("tableName", "string"))
 
 
 class MaterializedTables:
-    """Those of one catalog in a session."""
+    """The materialized tables of one catalog in a session."""
 
     def __init__(self, session: SessionBridge, catalog: SparkCatalog) -> None:
         self.bridge, self.catalog = session, catalog
@@ -49,7 +49,7 @@ class MaterializedTables:
         return self.bridge.python_session
 
     def create(self, identifier: Identifier, statement: CreateMaterialized) -> bool:
-        """Create a table with the rows that its query has now: one commit. Whether it was not there yet."""
+        """Create a table with the rows that its query has now, in one commit. Returns whether the table is new."""
         if statement.lenient and self.catalog.catalog.table_exists(identifier):
             return False
         place = self.spark.sql("SELECT current_catalog() AS c, current_database() AS d").first()
@@ -61,7 +61,7 @@ class MaterializedTables:
         return True
 
     def refresh(self, identifier: Identifier, statement: RefreshMaterialized) -> None:
-        """Replace all rows, or those of a partition, by what the query has now: one commit."""
+        """Replace all rows, or the rows of a partition, by the query's current result, in one commit."""
         table, definition = self._defined(identifier)
         with self._place(identifier, definition):
             if statement.query is not None:
@@ -74,7 +74,7 @@ class MaterializedTables:
             frame.writeTo(self._name(identifier)).overwrite(condition)
 
     def set_suspended(self, identifier: Identifier, statement: SuspendMaterialized) -> None:
-        """Say whether who refreshes tables in the background is to refresh this one."""
+        """Suspend or resume the refresh of this table in the background."""
         self._defined(identifier)
         status = SUSPENDED if statement.suspended else ACTIVATED
         self.catalog.catalog.alter_table(identifier, [SetOption(STATUS, status)])
@@ -96,7 +96,8 @@ class MaterializedTables:
         catalog.drop_table(identifier, ignore_if_not_exists=statement.lenient)
 
     def names(self, database: str, pattern: str | None) -> list[tuple[str, str]]:
-        """Those of a database, sorted; `pattern` as LIKE of SHOW TABLES takes it. What cannot be read is left out."""
+        """The materialized tables of a database, sorted; `pattern` is a LIKE pattern of SHOW TABLES. Tables that cannot
+        be read are left out."""
         found = []
         for name in with_databases(self.catalog.catalog).list_tables(database):
             try:
@@ -153,7 +154,7 @@ class MaterializedTables:
 
     @contextmanager
     def _place(self, identifier: Identifier, definition: Definition) -> Iterator[None]:
-        """The catalog and the database of the definition as the current ones; those of the table where it has none."""
+        """Make the definition's catalog and database the current ones; the table's, if the definition names none."""
         before = self.spark.sql("SELECT current_catalog() AS c, current_database() AS d").first()
         assert before is not None
         here = definition.catalog or self.catalog.catalog_name, definition.database or identifier.database

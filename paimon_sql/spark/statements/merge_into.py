@@ -1,7 +1,7 @@
-"""`MERGE INTO target USING source ON …`: one join, in whose rows the first action that applies decides.
+"""`MERGE INTO target USING source ON …`: one join; for each of its rows, the first action that applies is taken.
 
-Each expression is resolved where the statement may see it: those of WHEN MATCHED over both sides, those of NOT MATCHED
-over the source only, those of NOT MATCHED BY SOURCE over the target only.
+An expression sees only the sides that its clause allows: WHEN MATCHED sees both sides, NOT MATCHED only the source, and
+NOT MATCHED BY SOURCE only the target.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def brings_columns(table: Table, plan: Merge) -> bool:
 
 
 def new_columns(target: Target, plan: Merge) -> list[SchemaChange]:
-    """What has to change in the target's schema before a merge that evolves it: columns of the source that `*` stands
-    for, or that are assigned and not there."""
+    """The changes that the target's schema needs before a merge that evolves it: it gets the source's columns that `*`
+    stands for, and assigned columns that it lacks."""
     actions = [*plan.matched, *plan.not_matched]
     source, known_as = _source(target, plan).schema.toNullable(), target.session.known_as
     if not any(a.is_star for a in actions):

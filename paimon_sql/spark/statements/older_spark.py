@@ -1,6 +1,6 @@
-"""Parsed statements, with what newer versions of Spark do with them themselves: done here for older ones.
+"""Rewrites of parsed statements for older versions of Spark; newer versions do the same themselves.
 
-Which of it is to be done, the hooks say; for the newest Spark it is nothing.
+The hooks decide which rewrites a version needs; the newest Spark needs none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p 
 
 
 class OlderSpark:
-    """What is done to the statements of one session."""
+    """Rewrites the statements of one session as newer versions of Spark do."""
 
     def __init__(self, registry: CatalogRegistry) -> None:
         self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
@@ -63,7 +63,8 @@ class OlderSpark:
         return plan
 
     def create_like(self, text: str) -> JavaObject | None:
-        """What runs `CREATE TABLE … LIKE` of a new table in a catalog of ours; None for another statement."""
+        """Return the plan that runs `CREATE TABLE … LIKE` of a new table in a Paimon catalog; None for another
+        statement."""
         statement = create_like(text)
         found = None if statement is None else self.registry.find_table(statement.table)
         if statement is None or found is None:

@@ -190,7 +190,7 @@ class StatementCall(Proxy):
 def planned(
     jvm: Jvm, registry: CatalogRegistry, parse: Callable[[str], JavaObject], statement: Runnable, explain: str
 ) -> JavaObject:
-    """The plan of a statement, or of its EXPLAIN where there is one; `parse` is Spark's parser."""
+    """The plan of a statement, or of its EXPLAIN if `explain` has one; `parse` is Spark's parser."""
     runner = PaimonStatementRunner(registry)
     run = partial(runner.run, statement)
     call = StatementCall(registry.bridge, type(statement).__name__, runner.columns(statement), run)

@@ -87,7 +87,7 @@ class PaimonParser(Proxy):
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
     def _prepare(self, text: str) -> None:
-        """What has to be there before a statement runs: its catalogs, and in a new session our rules."""
+        """Register the catalogs that a statement needs, and in a new session our rules."""
         self.registry.register(text)
         if self.is_new:
             self.is_new = False
@@ -123,7 +123,7 @@ class PaimonParser(Proxy):
         return self._finished(plan, text, self.rewriter.deferred)
 
     def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
-        """What Spark goes on with instead of a parsed statement; `text` is what was written."""
+        """Return the plan that Spark continues with instead of a parsed statement; `text` is the statement's text."""
         plan = self.functions.planned(plan, text)
         plan = self.older.planned(plan, text)
         if EXTENDED.search(text):
@@ -162,7 +162,7 @@ class PaimonParser(Proxy):
             raise Py4JJavaError(reason, contradiction(self.jvm, PreprocessError(reason, 1, 1), text))
 
     def _is_elsewhere(self, name: Name) -> bool:
-        """Whether a name is that of something in a catalog that is not ours."""
+        """Whether a name leads to a catalog that is not a Paimon catalog."""
         try:
             return bool(name) and self.registry.find_table(name) is None
         except InvalidNameError:
@@ -263,6 +263,6 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
 
 
 def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:
-    """A statement whose parameters have their values now, as what Spark goes on with."""
+    """Rewrite a statement once its parameters have values: Spark continues with the result."""
     registry = registry_in(session)
     return plan if registry is None else StatementRewriter(registry).rewritten(plan)

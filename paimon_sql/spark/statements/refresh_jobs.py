@@ -1,10 +1,11 @@
-"""Jobs that keep materialized tables up to date: those whose refresh mode is CONTINUOUS.
+"""Jobs that keep materialized tables with the refresh mode CONTINUOUS up to date.
 
-A job is a streaming query of the session that asked for it, so Spark shows it, stops it, and ends it with the session.
-Its batches have no rows that matter. With each, once per FRESHNESS, the job looks at the table's options: they name the
-job that is to refresh it, and another name, SUSPENDED, or no such table end this one, whichever process has changed it.
-Then it looks whether the tables that the query reads have changed since the rows were computed, and if so runs the
-query and replaces the rows, in one commit. What fails is logged, and tried again with the next batch.
+A job is a streaming query of the session that started it, so Spark shows it, stops it, and ends it with the session.
+The rows of its batches do not matter. With each batch, once per FRESHNESS, the job reads the table's options, which any
+process may have changed. They name the job that refreshes the table: the job ends if they name another job, if the
+table is SUSPENDED, or if the table is gone. Then the job checks whether the tables of the query have changed since the
+rows were computed. If they have, it runs the query and replaces the rows, in one commit. A failure is logged, and the
+next batch tries again.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ def stop_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Ident
 
 
 def job_name(catalog: SparkCatalog, identifier: Identifier) -> str:
-    """That of its streaming query."""
+    """Return the name of the streaming query that refreshes a table."""
     return f"refresh of {catalog.catalog_name}.{identifier}"
 
 
 class _Job:
-    """What a streaming query does with its batches. `query` is set once it runs."""
+    """Handles the batches of a streaming query. `query` is set once it runs."""
 
     def __init__(self, registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier, handler: str) -> None:
         self.registry, self.catalog, self.identifier, self.handler = registry, catalog, identifier, handler
@@ -80,7 +81,7 @@ class _Job:
             if not self._is_current():
                 self._end()
                 return
-            # the query's own session: its current database changes, and that of the user's stays
+            # use the query's own session: a refresh changes the current database, and the user's must not change
             session = SessionBridge(self.registry.jvm, java_session(batch.sparkSession))
             tables = MaterializedTables(session, self.catalog)
             versions = self._versions(tables.query(self.identifier))
@@ -103,7 +104,7 @@ class _Job:
             threading.Thread(target=self.query.stop, name=f"end of {self.identifier}", daemon=True).start()
 
     def _versions(self, query: DataFrame) -> _Versions | None:
-        """Those of all tables that a query reads; None where its rows may change without them."""
+        """The versions of all tables that a query reads; None if its rows may change while the tables do not."""
         references = tables_read(self.registry.jvm, query)
         if references is None:
             return None
@@ -111,7 +112,8 @@ class _Job:
         return frozenset(v for v in found if v is not None) if None not in found else None
 
     def _version(self, reference: TableReference) -> tuple[Hashable, ...] | None:
-        """That of a table of ours whose rows are those of its snapshots; None for another, and with options."""
+        """The version of a Paimon table that holds just the rows of its snapshots; None for another table, and for a
+        reference with options."""
         place = self.registry.find(reference)
         table = self.registry.table_of(place)
         if place is None or table is None or reads_branches(table.store) or reference.options():

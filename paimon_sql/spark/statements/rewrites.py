@@ -91,7 +91,7 @@ class StatementRewriter:
         return create_namespace(self.jvm, command, head.name)
 
     def command(self, plan: JavaObject) -> TableCommand | None:
-        """What runs a parsed statement on a table of ours, None for others."""
+        """Return the command that runs a parsed statement on a Paimon table, None for other statements."""
         done = self._rewritten(read_head(plan))
         return done if isinstance(done, TableCommand) else None
 
@@ -128,7 +128,8 @@ class StatementRewriter:
         return with_target(self.jvm, write, target, analyzed(query))
 
     def _head(self, plan: JavaObject) -> StatementHead | None:
-        """Which of the statements that may become ours a plan is; of one behind WITH, its queries have the WITH."""
+        """Return the head of a statement that we may run, None for others. If the statement stands behind WITH, its
+        queries get the WITH."""
         head = read_head(plan)
         if head is not None or (found := behind_with(plan)) is None:
             return head
@@ -154,8 +155,10 @@ class StatementRewriter:
         return done.node if isinstance(done, ParsedStatement) else plan
 
     def _rewritten(self, head: StatementHead | None) -> TableCommand | ParsedStatement | None:
-        """A statement on a table of ours as the command that runs it, or as the statement that Spark goes on with;
-        None for others, whose members are not read."""
+        """Return the command that runs a statement on a Paimon table, or the statement that Spark continues with.
+
+        Returns None for other statements, without reading their members.
+        """
         if head is None or (head.kind not in (Insert, FrameWrite) and head.kind not in _COMMANDS):
             return None
         if head.kind is FrameWrite and head.table is None:
@@ -174,8 +177,8 @@ class StatementRewriter:
             return parsed
         if identifier.system_table is not None and type(parsed) is plans.Merge:
             raise UnsupportedFeatureError(
-                f"MERGE INTO {catalog.catalog_name}.{identifier} cannot run: it is a system table, whose rows are read "
-                "only. Name the table itself."
+                f"MERGE INTO {catalog.catalog_name}.{identifier} cannot run: it is a system table, which is read-only. "
+                "Name the table itself."
             )
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
             return parsed  # Spark says what is wrong
@@ -204,8 +207,8 @@ class StatementRewriter:
         return with_casts(self.jvm, catalog.session, table, options, insert)
 
     def _overwriting(self, insert: Insert, settings: Mapping[str, str]) -> Insert:
-        """INSERT OVERWRITE, whose options or else the session's say which partitions it replaces, has that as options:
-        Spark goes by a setting of its own."""
+        """Give an INSERT OVERWRITE the options that decide which partitions it replaces, from its own options or else
+        from the session's. Spark would use only a setting of its own."""
         if insert.table is None or not insert.overwrites or insert.has_condition:
             return insert
         asked = overwrites_partitions(insert.table.options())

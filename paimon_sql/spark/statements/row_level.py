@@ -125,7 +125,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a statement changes: rows as `Target.changes` makes them, and what they are committed as."""
+    """The changes of a statement: rows as `Target.changes` makes them, and the rules of their commit."""
 
     frame: DataFrame
     rules: ChangeRules

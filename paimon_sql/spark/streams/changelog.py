@@ -46,7 +46,7 @@ class PaimonChangelog(Proxy):
         return False
 
     def containsIntermediateChanges(self) -> bool:
-        return bool(self.table.schema.primary_keys)  # of tables without keys no one can tell
+        return bool(self.table.schema.primary_keys)  # rows without keys have no identity
 
     def representsUpdateAsDeleteAndInsert(self) -> bool:
         return False

@@ -28,7 +28,7 @@ def is_waited_for(store: TableStore) -> bool:
 
 
 def most_waiting(store: TableStore) -> int:
-    """How many epochs may wait for the compaction of those before them."""
+    """Return the number of epochs that may wait for the compaction of earlier epochs."""
     trigger, stop = store.options[NUM_SORTED_RUN_TRIGGER], store.options[NUM_SORTED_RUN_STOP]
     return _DEFAULT_ROOM if stop is None else max(stop - trigger, 1)
 

@@ -1,4 +1,4 @@
-"""A table as Spark's `MicroBatchStream`: what is read next is the core's, how files are read is that of batch scans."""
+"""A table as Spark's `MicroBatchStream`: the core decides what to read next, and batch scans read the files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _log = logging.getLogger("paimon_sql.streams")
 
 @dataclass(frozen=True)
 class _Planned:
-    """What one batch reads, from a position to another: Spark asks for it twice, and each time has a file index made
-    and its configuration sent to executors."""
+    """The input of one batch, from one position to another. It is kept because Spark asks for it twice, and making it
+    builds a file index and sends its configuration to executors."""
 
     start: Position
     end: Position
@@ -84,7 +84,7 @@ class PaimonMicroBatchStream(Proxy):
     def latestOffset(self, start: Any = None, limit: Any = None) -> Any:
         """(start, limit); Spark calls it without arguments for sources without admission control only."""
         position = self.stream.initial() if start is None else _position(start)
-        # without a bound Spark cannot tell our wait for rows from Trigger.Once, which does not wait either
+        # without a bound, the default limit is Spark's "all available", which Trigger.Once sends, too
         is_once = limit is None or (self.limits.has_bound and sources.is_all_available(self.jvm, limit))
         return self._offset(self.stream.latest(position, ReadLimits() if is_once else self.limits))
 
@@ -126,7 +126,7 @@ class PaimonMicroBatchStream(Proxy):
         return self._name
 
     def describe(self) -> str:
-        """What is read, for EXPLAIN and the progress of queries."""
+        """Return the name of the table read, for EXPLAIN and the progress of queries."""
         derived = self.request.derived.value
         return f"PaimonStream[{self.table.name}{f'${derived}' if derived else ''}]"
 

@@ -68,8 +68,10 @@ class StreamScan(_StreamScan):
         self._narrow: tuple[object, NarrowStreamScan] | None = None  # what was asked for last, and its answer
 
     def apply(self, names: Any, filters: Any) -> Any:
-        """A scan of some columns, by their names, and for some of the rows only. What is asked for again has the same
-        answer, whose batch is planned: Spark 4.0 optimizes each batch twice."""
+        """Return a scan of some columns, by their names, and for some of the rows only.
+
+        An equal request gets the same scan, with its batch already planned: Spark 4.0 optimizes each batch twice.
+        """
         wanted = frozenset(text_list(self.jvm, names))
         asked = wanted, str(filters.toString())
         if self._narrow is None or self._narrow[0] != asked:
@@ -86,7 +88,7 @@ class StreamScan(_StreamScan):
 
 
 class NarrowStreamScan(_StreamScan):
-    """What one batch needs of a stream."""
+    """The part of a stream that one batch needs."""
 
     class Java:
         implements = [classes.SUPPORTS_REPORT_STATISTICS]

@@ -208,7 +208,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             raise no_such_table(self.jvm, e) from e
 
     def loadRelation(self, identifier: Any) -> Any:
-        """A table, or a view where there is no table."""
+        """Return a table, or else the view of that name."""
         try:
             return self._loaded(identifier, ())
         except _NOT_THERE as e:
@@ -393,7 +393,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     ) -> TableSchema:
         """The schema of a statement's table, with `more` options."""
         properties = dict(new.properties) | dict(more or {})
-        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a source that is no table of ours
+        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a LIKE source that is not a Paimon table
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             with_constants(self.session, apply_declared_types(from_struct(read_struct(new.schema_json)), declared)),

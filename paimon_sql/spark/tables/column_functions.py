@@ -1,6 +1,6 @@
 """The functions of `sys` that are of columns: `path_to_descriptor`, `descriptor_to_string`, `bucket` and its kin.
 
-Spark asks for the expression that stands for a call: it is that of a Python function over Arrow columns.
+Spark asks for the expression that replaces a call: we return the call of a Python function over Arrow columns.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def describe_paths(paths: pa.Array) -> pa.Array:
 
 
 def show_descriptors(descriptors: pa.Array) -> pa.Array:
-    """Descriptors as texts. Raises `InvalidDataError` for what is none."""
+    """Descriptors as texts. Raises `InvalidDataError` for a value that is not a descriptor."""
     found = [None if data is None else BlobDescriptor.decode(data).text() for data in descriptors.to_pylist()]
     return pa.array(found, pa.string())
 
@@ -90,7 +90,7 @@ COLUMN_FUNCTIONS = {
 
 
 class _Call(Proxy):
-    """Makes the expression of a call from those of its arguments: a Scala function."""
+    """A Scala function that makes the expression of a call from the expressions of its arguments."""
 
     def __init__(self, jvm: Jvm, name: str) -> None:
         super().__init__(jvm)
@@ -124,5 +124,5 @@ def column_function_makers(jvm: Jvm) -> dict[str, Any]:
 
 
 def column_function(jvm: Jvm, name: str) -> Any:
-    """What Spark's analyzer takes for the function."""
+    """Return the function in the form that Spark's analyzer takes."""
     return expression_function(jvm, name, _Call(jvm, name))

@@ -29,7 +29,7 @@ _SPARK_PRECISION = 6  # of timestamps
 def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) -> tuple[DataField, ...]:
     """The columns with the types that `declared` gives by path: JSON `[[["r", "a"], "TIMESTAMP(3)"], …]`.
 
-    Raises `InvalidOptionError` where it is none, `InvalidSchemaError` for a type that is none.
+    Raises `InvalidOptionError` if the JSON does not have this form, `InvalidSchemaError` for an invalid type.
     """
     if declared is None:
         return fields
@@ -43,7 +43,8 @@ def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) ->
 
 
 def declared_types(fields: Sequence[DataField]) -> str | None:
-    """What `apply_declared_types` needs to give the columns of Spark's types these types again; None for nothing."""
+    """Return the JSON from which `apply_declared_types` restores these types, as Spark's types lose some of them; None
+    if Spark's types lose nothing."""
     found = [entry for f in fields for entry in _declared(f.type, (f.name,))]
     return json.dumps(found, ensure_ascii=False) if found else None
 

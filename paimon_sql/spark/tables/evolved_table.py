@@ -1,6 +1,6 @@
-"""A table with the columns that the rows of a statement bring: nobody else sees them before the rows are committed.
+"""A table with the columns that the rows of a statement bring: other readers see them once the rows are committed.
 
-Spark itself alters a table while it analyzes the statement, which leaves the columns behind where that fails.
+Spark itself alters a table while it analyzes the statement: if the statement then fails, the columns stay behind.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class EvolvedTable(SparkTable):
 def latest_table(
     catalog: SparkCatalog, name: Identifier, table: Table, more: Mapping[str, str] | None = None
 ) -> SparkTable:
-    """A table whose rows a statement changes: as it is now, under the other settings of the session, and more."""
+    """The latest version of a table that a statement changes, under the session's other settings and `more` options."""
     return SparkTable(catalog.jvm, catalog.session, catalog.catalog_name, table, _options(catalog, name, more))
 
 
 def evolved_table(
     catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange], more: Mapping[str, str] | None = None
 ) -> EvolvedTable:
-    """The table of a statement that brings changes of its schema, with `more` options than those of the session."""
+    """The table of a statement that changes the schema, with `more` options beside the session's."""
     return EvolvedTable(catalog, catalog.catalog.stage_alter(name, changes), _options(catalog, name, more))
 
 
@@ -54,8 +54,8 @@ def _options(catalog: SparkCatalog, name: Identifier, more: Mapping[str, str] | 
 def named_relation(
     catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str], *, positions: bool
 ) -> Any:
-    """The relation of a table to be read, columns to be qualified by its full name; with `positions`, metadata columns
-    are behind those of the table."""
+    """The relation of a table to read, with columns that its full name can qualify. With `positions`, metadata columns
+    follow the table's columns."""
     full = (catalog.catalog_name, name.database, name.name)
     found = relation(catalog, name, table, options)
     return commands.qualified(catalog.jvm, commands.with_metadata_columns(found) if positions else found, full)

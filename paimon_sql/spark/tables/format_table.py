@@ -116,8 +116,8 @@ class FormatSparkTable(PartitionManagement, TableProxy):
 
 
 class StagedFormatTable(FormatSparkTable):
-    """The table of CREATE TABLE AS SELECT, or REPLACE TABLE: its schema is published before the files of the query are
-    moved, and those of the table that it replaces are deleted behind them."""
+    """The table of CREATE TABLE AS SELECT, or REPLACE TABLE. Publish its schema first, then move the files of the query
+    into place, and last delete the files of the replaced table."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, catalog: str, staged: StagedTable, replaced: FormatTable | None

@@ -45,7 +45,7 @@ def check_function(name: str) -> str:
 
 
 def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
-    """What Spark's analyzer takes for a function of `sys`. Raises as `check_function` does."""
+    """Return a function of `sys` in the form that Spark's analyzer takes. Raises as `check_function` does."""
     known = check_function(name)
     return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
 
@@ -96,7 +96,7 @@ class MaxPartition(Proxy):
         if len(parts) == 3 and parts[0] == self.catalog_name:
             parts = parts[1:]
         if len(parts) > 2:
-            raise UnsupportedFeatureError(f"{MAX_PT}: {text} is no table of catalog {self.catalog_name}.")
+            raise UnsupportedFeatureError(f"{MAX_PT}: {text} is not a table of catalog {self.catalog_name}.")
         return Identifier.of(parts[0] if len(parts) == 2 else self.session.current_database(), parts[-1])
 
     class Java:

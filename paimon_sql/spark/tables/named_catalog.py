@@ -36,7 +36,7 @@ class NamedCatalog(Proxy):
 
     @staticmethod
     def named(namespace: Sequence[str], name: str) -> Identifier:
-        """What a name means. Raises `InvalidNameError`."""
+        """Return the identifier of a name. Raises `InvalidNameError`."""
         return Identifier.of(single(namespace), name)
 
     def _identifier(self, identifier: Any) -> Identifier:
@@ -71,8 +71,8 @@ class NamedCatalog(Proxy):
 
 
 def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) -> Identifier:
-    """What a table or a view of a catalog is called in the end: `target` is its name, perhaps with a database, and a
-    catalog before that. Raises `UnsupportedFeatureError` for another catalog."""
+    """Return the full new name of a table or a view. `target` is the new name, perhaps with a database, and with a
+    catalog before the database. Raises `UnsupportedFeatureError` for another catalog."""
     *catalogs, database, name = target if len(target) > 1 else (source.database, *target)
     if catalogs not in ([], [catalog]):
         raise UnsupportedFeatureError(

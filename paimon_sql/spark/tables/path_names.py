@@ -19,8 +19,8 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
     """
     if kept := sorted(filter(is_storage_option, options)):
         raise InvalidOptionError(
-            f"{', '.join(kept)}: options of a storage are settings of the session, as "
-            f"spark.sql.catalog.{PATHS}.{kept[0]}; those of a reader or a writer may end up in the table's definition."
+            f"{', '.join(kept)}: options of a reader or a writer may end up in the table's definition. Set options of "
+            f"a storage as settings of the session: spark.sql.catalog.{PATHS}.{kept[0]}."
         )
     locators = {k.lower(): v for k, v in options.items() if k.lower() in LOCATORS}
     given = [p for p in (*(path if isinstance(path, list) else [path]), locators.get("path")) if p is not None]

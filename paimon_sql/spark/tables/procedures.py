@@ -79,7 +79,7 @@ class SparkProcedure(Proxy):
         return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
 
     def _named(self, table: str) -> list[str]:
-        """The parts of a name that a procedure was given; one that is no name of SQL's is the table's as it stands."""
+        """The parts of a name that a procedure was given; a name that SQL cannot parse is split at its dots."""
         try:
             return self.session.name_parts(table)
         except (CapturedException, Py4JJavaError):
@@ -103,7 +103,7 @@ class SparkProcedure(Proxy):
 
 
 class UnknownProcedure(Proxy):
-    """A name that is no procedure. Spark hides why loading one fails, and shows why binding fails."""
+    """A name without a procedure. It fails when Spark binds it: Spark shows why binding fails, not why loading does."""
 
     def __init__(self, jvm: Jvm, spelled: str) -> None:
         super().__init__(jvm)

@@ -29,13 +29,13 @@ def takes_change(store: TableStore, change: Any) -> bool:
 def schema_changes(
     store: TableStore, source: StructType, known_as: Callable[[str], str] = str.lower
 ) -> list[SchemaChange]:
-    """What a table's schema needs to hold rows of a Spark schema by name: columns, nested fields, wider types."""
+    """The changes that let a table hold rows of a Spark schema by name: columns, nested fields, wider types."""
     found = _changes(store.schema.fields, from_struct(_typed(source)), (), known_as)
     return [change for change in found if _takes(store, change)]
 
 
 def _typed(data_type: Any) -> Any:
-    """A Spark type without the fields that are NULL and nothing else: those ask for no type."""
+    """A Spark type without the fields of type NULL: these need no column."""
     match data_type:
         case StructType():
             typed = [f for f in data_type.fields if not isinstance(f.dataType, NullType)]

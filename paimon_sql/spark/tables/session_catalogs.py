@@ -20,7 +20,7 @@ def path_catalog(session: SessionBridge) -> PathCatalog:
 
 
 def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
-    """The catalog of ours of that name, None where there is none."""
+    """Return the Paimon catalog of that name, None if the session has none."""
     if name == PATHS:
         return path_catalog(session)
     options = session.catalog_options(name)

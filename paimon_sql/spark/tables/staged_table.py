@@ -25,9 +25,9 @@ _OF_WRITES = "write."  # options only of a write; `write-only` is the table's
 class StagedSparkTable(SparkTable):
     """Spark writes the rows of the query, if there is one, then commits or aborts.
 
-    `stage` makes the table with more options in its definition. `replaced` is the table whose rows go, None where a new
-    one is made; `operation` is what rows are committed as. A query that reads the table it replaces reads it as it was:
-    nothing changes before its rows are written.
+    `stage` makes the table with more options in its definition. `replaced` is the table that loses its rows, None if
+    the statement makes a new one. The rows are committed as `operation`. A query may read the table that it replaces:
+    the table does not change before the rows are written.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class StagedSparkTable(SparkTable):
         self.replaced, self.is_published = replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
-        """Options of the write define the table, as those of `df.write.option("primary-key", "k").saveAsTable("t")`."""
+        """Let options of the write define the table: `df.write.option("primary-key", "k").saveAsTable("t")`."""
         options = without_own_name(option_map(self.jvm, info.options()), path=self.table.store.root)
         if self.replaced is not None:
             check_replaces_all(self.name(), options)

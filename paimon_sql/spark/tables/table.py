@@ -54,10 +54,10 @@ SCAN_VERSION = "scan.version"
 
 
 def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
-    """What a statement says about the version to read, as table options: `VERSION AS OF`, `TIMESTAMP AS OF`, `WITH`.
+    """The table options of a statement, for `VERSION AS OF`, `TIMESTAMP AS OF` and `WITH`.
 
-    `context` is what Spark hands to `loadTable` behind the name: nothing, a version, a moment in microseconds, write
-    privileges, or a `TableContext` and options.
+    `context` holds the arguments of Spark's `loadTable` after the name: nothing, a version, a time in microseconds,
+    write privileges, or a `TableContext` and options.
     """
     if not context:
         return {}
@@ -104,8 +104,8 @@ class _BridgedTable(TableProxy):
         return self._snapshot(table)
 
     def _at(self, must_exist: bool = True) -> Table:
-        """The table with the columns of the version its options ask for. Where there is none that need not exist until
-        it is read, those of now."""
+        """The table with the columns of the version that its options select. A missing version raises
+        `SnapshotNotFoundError`; without `must_exist`, the table keeps its current columns."""
         if not is_time_travel(self.table.store) or IS_STREAM in self.options:
             return self.table
         try:
@@ -302,7 +302,7 @@ class MetadataColumn(Proxy):
 
 
 class _ReadOnlyTable(TableProxy):
-    """A table that is no data table; `spark_schema` are its columns."""
+    """A table without data files of its own, such as a system table; `spark_schema` are its columns."""
 
     spark_schema: StructType
 

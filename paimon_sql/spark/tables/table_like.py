@@ -1,4 +1,4 @@
-"""What CREATE TABLE … LIKE takes from a table of ours, of any catalog."""
+"""CREATE TABLE … LIKE: the parts of the definition that it copies from a Paimon table of any catalog."""
 
 from __future__ import annotations
 

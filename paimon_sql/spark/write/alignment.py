@@ -1,4 +1,4 @@
-"""Values for columns whose nested fields go by name, as UPDATE and MERGE INTO assign them."""
+"""Alignment of the nested fields of values with a column's fields by name, as UPDATE and MERGE INTO assign them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from paimon_core.errors import InvalidDataError
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """How the values of one column are aligned: `fills` says whether fields that a value lacks are what they were,
-    or NULL; they are refused without it."""
+    """The rules of aligning the values of one column. With `fills`, a field that a value lacks keeps its old value, or
+    is NULL; without, such a value is an error."""
 
     table: str
     column: str

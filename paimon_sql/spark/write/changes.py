@@ -1,7 +1,7 @@
-"""Where the row-level changes of DELETE, UPDATE and MERGE INTO go: a table that Spark appends them to.
+"""The table that Spark appends the row-level changes of DELETE, UPDATE and MERGE INTO to.
 
-Its columns are the row kind, for tables without a primary key file and position of the row replaced (with row tracking
-its id too), then the table's own.
+Its columns are the row kind, then the table's own. For a table without a primary key, the file and the position of the
+replaced row stand between them, and with row tracking the row's id.
 """
 
 from __future__ import annotations

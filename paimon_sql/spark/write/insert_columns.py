@@ -1,4 +1,4 @@
-"""Which columns of a table the columns of a parsed INSERT's query go to."""
+"""The table's columns that the query of a parsed INSERT writes to."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) 
 
 
 def fills_rows(insert: Insert) -> bool:
-    """Whether the columns of the query go to those of the table in their order, no list or partition saying else."""
+    """Whether the columns of the query go to the table's columns in order: without a column list or a partition."""
     return not (insert.columns or insert.static_partition or insert.dynamic_partition)
 
 
 def by_position(schema: TableSchema, given: StructType) -> StructType:
-    """A query's columns by the names of those that they go to; those behind them bring their own."""
+    """A query's columns under the names of the table's columns they go to; further columns keep their own names."""
     names = [f.name for f in schema.fields]
     renamed = [StructField(name, f.dataType, f.nullable, f.metadata) for name, f in zip(names, given, strict=False)]
     return StructType([*renamed, *given.fields[len(names) :]])
 
 
 def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Insert, names: Sequence[str]) -> Insert:
-    """A parsed `INSERT … PARTITION (dt, hr)` with its columns listed as Hive has them, those of partitions last, if its
-    query has these names in it.
+    """A parsed `INSERT … PARTITION (dt, hr)` with its columns listed in Hive's order, partition columns last, if the
+    query's columns have these names.
 
-    With the option, a query of other names is in Hive's order too, but for one that has the table's.
+    With the option, a query with other names is in Hive's order, too, unless its names are in the table's order.
     """
     dynamic = {k.lower() for k in insert.dynamic_partition}
     if not dynamic or insert.by_name or insert.columns:

@@ -19,7 +19,7 @@ from paimon_sql.spark.jvm.scans.statistics import estimated_size
 from paimon_sql.spark.jvm.sessions import add_last_optimization
 from paimon_sql.spark.proxy import Proxy
 
-_LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: where there is less, a shuffle makes fewer
+_LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: for less data, a shuffle makes fewer files
 
 
 class SourceTasks(Proxy):

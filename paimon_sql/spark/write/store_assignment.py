@@ -1,7 +1,7 @@
 """Values as a table's columns take them: by CAST, where Spark's assignment of values refuses what CAST can do.
 
-Spark stores no STRING in an INT column; Paimon casts it, and a text that is no number is an error then. What Spark
-assigns itself stays its own, and so is everything where `spark.sql.storeAssignmentPolicy` asks for another policy.
+Spark does not store a STRING in an INT column. Paimon casts it, and a text that is not a number is then an error. Spark
+still assigns all values that it accepts, and every value if `spark.sql.storeAssignmentPolicy` sets another policy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _POLICY = "spark.sql.storeAssignmentPolicy"
 def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOptions, insert: Insert) -> Insert:
     """A parsed INSERT INTO a table, with the options of the statement, its query casting what Spark would refuse.
 
-    The query is analyzed to know its types, and stays so: files whose schema Spark infers are opened once.
+    The query is analyzed for its types, and stays analyzed: Spark infers the schema of its files only once.
     """
     try:
         query = frame(jvm, session.session, insert.query)
@@ -50,9 +50,11 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
 def whole_rows(
     session: SessionBridge, table: Table, rows: DataFrame, columns: Sequence[str], static: Collection[str] = ()
 ) -> DataFrame | None:
-    """Rows, whose columns go to `columns` of a table, with all of its columns in their order, but for those of a
-    `static` partition: what is left out is its default, or NULL, as Spark has it from 4.1 on. None where nothing is
-    left out, and where Spark says what is wrong."""
+    """Complete rows for `columns` of a table to all columns in the table's order, without a `static` partition.
+
+    A column that is left out gets its default, or NULL, as in Spark since 4.1. Returns None if no column is left out,
+    or if Spark must report an error.
+    """
     known_as = session.known_as
     given = {known_as(c): f"c{i}" for i, c in enumerate(columns)}
     fields = [f for f in table.schema.fields if known_as(f.name) not in {known_as(c) for c in static}]
@@ -71,9 +73,9 @@ def whole_rows(
 def as_stored(
     jvm: Jvm, session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str], *, by_name: bool
 ) -> DataFrame:
-    """A query with the values that a table stores; each of its columns goes to one of `columns`, there or not.
+    """A query with the values that a table stores. Each of its columns goes to one of `columns`, which may be new.
 
-    The very same where there is nothing to cast, and where their numbers differ: Spark says what is wrong.
+    Returns the query itself if it needs no cast, or if the numbers of columns differ: Spark then reports the error.
     """
     known_as, fields = session.known_as, string_types(to_struct(table.schema.fields)).fields
     types = {known_as(f.name): f.dataType for f in fields} | {f.name: f.dataType for f in fields}
@@ -99,8 +101,8 @@ def _by_name(
 
 
 def with_null_fields(session: SessionBridge, table: Table, query: DataFrame) -> DataFrame:
-    """A query whose columns go to those of a table by name; fields that nested ones lack are NULL. The very same where
-    they lack none."""
+    """A query with NULL in nested fields that it lacks; its columns go to the table's columns by name. Returns the
+    query itself if it lacks no field."""
     known_as = session.known_as
     types = {known_as(f.name): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
     fields = query.schema.fields
@@ -128,7 +130,7 @@ def _aligned(table: Table, frame: DataFrame, targets: Sequence[DataType | None],
 
 
 def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
-    """The frame, each column that Spark would not store as its target cast to it; the very same where there is none."""
+    """The frame with a cast of each column that Spark would not store as its target; the frame itself without any."""
     wanted = [
         target if target is not None and needs_cast(jvm, session, field.dataType, target) else None
         for field, target in zip(frame.schema.fields, targets, strict=True)

@@ -39,8 +39,11 @@ _MESSAGE = StructType([StructField("message", BinaryType())])
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """What a write is besides its rows: what it replaces, the operation that it is committed as (None: what it is to a
-    table that stays), and what makes the schema of its rows visible."""
+    """The rules of a write.
+
+    `overwritten` is what it replaces. It is committed as `operation`; None means WRITE or OVERWRITE. `before_commit`
+    makes the schema of its rows visible.
+    """
 
     overwritten: Overwrite | None = None
     operation: Operation | None = None
@@ -48,8 +51,8 @@ class WriteRules:
 
 
 class OverwritingBuilder(Proxy, Generic[_Table]):
-    """Appends by default; Spark calls one of the others for INSERT OVERWRITE. Of these it chooses by its session's
-    setting alone: options of the write, `given`, win."""
+    """Appends by default; for INSERT OVERWRITE, Spark calls another method. Spark chooses the method by the session's
+    setting alone, so the options of the write, `given`, win over its choice."""
 
     session: SessionBridge
     table: _Table
@@ -87,7 +90,7 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
 
 
 class DistributedWrite(WithoutMetrics):
-    """A write whose rows Spark shuffles and sorts before tasks get them; any distribution, unless a subclass asks."""
+    """A write that lets Spark shuffle and sort rows before tasks get them. Subclasses may require a distribution."""
 
     def requiredDistribution(self) -> Any:
         return connector.clustered(self.jvm, [])
@@ -122,7 +125,7 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
         return PaimonWrite(self)
 
     def _check(self) -> None:
-        """Raises `UnsupportedFeatureError` for a write that is none of rows."""
+        """Raises `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`."""
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "
@@ -144,7 +147,7 @@ class PaimonWrite(DistributedWrite):
         return f"PaimonWrite {self.table.name}"
 
     def getAsInt(self) -> int:
-        """How many files a task writes that may have any rows; 0 where tasks may not. See `source_tasks`."""
+        """Return how many files a task writes if tasks may get any rows; 0 if they may not. See `source_tasks`."""
         return self.table.store.options[BUCKET] if may_spread(self.table.store) else 0
 
     def toString(self) -> str:
@@ -198,14 +201,14 @@ class WorkerBatchWrite(Proxy, ABC):
             self._abort([m for m in messages if m is not None])
 
     def _factory(self, info: Any, make: Callable[[Jvm, Any, StructType, Any], Any]) -> Any:
-        """What makes the writers of tasks."""
+        """Return the factory that makes the writers of tasks."""
         task = self._task(info)
         self.builder.session.bound_batches_by_rows()
         return make(self.jvm, task, _MESSAGE, self.builder.schema)
 
     @abstractmethod
     def _task(self, info: Any) -> Any:
-        """What a task runs."""
+        """Return the function that a task runs."""
 
     @abstractmethod
     def _commit(self, messages: Any) -> None:
@@ -234,7 +237,8 @@ class PaimonBatchWrite(WorkerBatchWrite):
         return self._function(store, self.table.max_sequence_number() + 1, base)
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
-        """What a task runs; its rows get sequence numbers from `sequence_start` on, and dynamic buckets by `base`."""
+        """Return the function that a task runs. It numbers rows from `sequence_start` on, and picks dynamic buckets by
+        `base`."""
         return write_function(store, sequence_start, base)
 
     def _commit(self, messages: Any) -> None:
@@ -249,5 +253,5 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
 
 def decode_messages(messages: Any) -> list[CommitMessage]:
-    """What the tasks of a write wrote."""
+    """Decode the messages of the tasks of a write: they list the files written."""
     return written_messages(WRITE_RESULT.decode(message_bytes(m)) for m in messages)

@@ -29,7 +29,7 @@ _MERGING = (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING
 OF_FLINK = "dynamic-partition-overwrite"
 _MODES = ("partitionoverwritemode", "overwrite-mode")  # of Spark's and Delta's writers, and of Iceberg's
 _SAYING = (OF_FLINK, *_MODES)
-# the static partition of an INSERT OVERWRITE, whose values Spark forgets if its session is dynamic
+# the static partition of an INSERT OVERWRITE: Spark drops its values if the session overwrites dynamically
 STATIC_PARTITION = "paimon-sql.static-partition"
 
 
@@ -71,7 +71,7 @@ _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FO
 
 
 def merge_options(given: Mapping[str, str]) -> dict[str, str]:
-    """Those of some options by which rows bring columns, or widen types."""
+    """Return the given options that let rows bring columns, or widen types."""
     return {o.key: given[o.key] for o in _MERGING if given.get(o.key)}
 
 
@@ -87,7 +87,7 @@ def check_foreign(table: str, given: Mapping[str, str]) -> None:
 
 
 def check_replaces_all(table: str, given: Mapping[str, str]) -> None:
-    """Raises `UnsupportedFeatureError` for an option that keeps rows of a table that is to be replaced as a whole."""
+    """Raises `UnsupportedFeatureError` for an option that keeps rows, as the statement must replace the whole table."""
     check_foreign(table, {key: value for key, value in given.items() if key.lower() == "replacewhere"})
 
 
@@ -103,18 +103,19 @@ def overwrites_partitions(given: Mapping[str, str]) -> bool | None:
 
 
 def of_overwrite(dynamic: bool, values: Mapping[str, str | None]) -> dict[str, str]:
-    """What an INSERT OVERWRITE replaces as options of its table: only the partitions of its rows, or all that has the
-    values of its static partition."""
+    """Return the table options that define what an INSERT OVERWRITE replaces: only the partitions of its rows, or all
+    rows with the values of its static partition."""
     return {OF_FLINK: str(dynamic).lower(), STATIC_PARTITION: json.dumps(dict(values))}
 
 
 def is_insert(given: Mapping[str, str]) -> bool:
-    """Whether options are those of `of_overwrite`; of a method that is called with a condition they are not."""
+    """Whether `of_overwrite` made the options of an INSERT; a method that takes a condition has other options."""
     return STATIC_PARTITION in given
 
 
 def static_partition(schema: TableSchema, given: Mapping[str, str], zone: tzinfo | None) -> Predicate | None:
-    """Which partitions the statement names that has the options `given`; None for all. Moments are in `zone`.
+    """The predicate of the partitions that the options `given` of a statement select; None for all partitions.
+    Timestamps are in `zone`.
 
     Raises `InvalidOptionError` for a value that its column cannot have.
     """

@@ -50,7 +50,7 @@ def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
 
 
 def _information(catalog: SparkCatalog, identifier: Identifier) -> str:
-    """What there is to say of a view; for one that cannot be read, why."""
+    """Describe a view; if it cannot be read, give the error."""
     name = (catalog.catalog_name, identifier.database, identifier.table)
     views = catalog.catalog
     try:

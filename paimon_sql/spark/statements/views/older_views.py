@@ -51,13 +51,13 @@ _NAMES = {
 
 
 class OlderViews:
-    """What statements about views of one session's catalogs become."""
+    """Rewrites statements about views of one session's catalogs."""
 
     def __init__(self, registry: CatalogRegistry) -> None:
         self.registry, self.jvm = registry, registry.jvm
 
     def planned(self, plan: JavaObject, statement: ViewStatement) -> JavaObject:
-        """A parsed statement: as it is, where it is not about a view of ours."""
+        """Return a parsed statement rewritten if it is about a view of a Paimon catalog; otherwise unchanged."""
         if statement.kind == "show":
             return self._show(plan, statement)
         try:
@@ -82,8 +82,8 @@ class OlderViews:
         return self._command(statement, partial(self._run, catalog, identifier, statement))
 
     def _find(self, statement: ViewStatement) -> Located | None:
-        """Where the view is, or is to be; None for a temporary one, of another catalog, or no view. Raises
-        `InvalidNameError`, where only a view can be meant."""
+        """Find the catalog and the name of a view, also of a new one. None for a temporary view, a view of another
+        catalog, or a system table or branch. Raises `InvalidNameError` if the statement requires a view."""
         parts = statement.parts
         if not statement.of_view:
             found = self.registry.find_name(".".join(map(quoted_name, parts)))
@@ -186,7 +186,7 @@ class OlderViews:
     def _refuse_table(self, catalog: SparkCatalog, identifier: Identifier, statement: ViewStatement) -> None:
         name, operation = f"{catalog.catalog_name}.{identifier}", _NAMES[statement.kind]
         condition = "EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE"
-        message = f"[{condition}] The table {name} does not support {operation}: it is no view."
+        message = f"[{condition}] The table {name} does not support {operation}: it is not a view."
         named = {"tableName": f"`{name}`", "operation": operation}
         raise self._refusal(ExceptionText(message, condition, named))
 
@@ -215,7 +215,7 @@ class OlderViews:
 
 
 def _nothing() -> None:
-    """What is done where there is nothing to do."""
+    """Do nothing."""
 
 
 def _raise(error: Exception) -> None:

@@ -1,7 +1,7 @@
-"""The bodies of SQL functions, whose names are those of the place where the function was defined.
+"""The bodies of SQL functions, with names that mean what they meant where the function was defined.
 
-Spark looks a body's names up where its caller is. So they are spelled in full before Spark gets the text: each name in
-it, which Spark's parser finds, is replaced where it stands.
+Spark looks up a body's names in the current database of the caller. So this module spells them in full before Spark
+gets the text: Spark's parser finds each name, and the full name replaces it.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def full_names(session: SessionBridge, body: Body, place: Place) -> list[tuple[s
 def spelled_in_full(
     session: SessionBridge, body: Body, place: Place, naming: Naming, *, spells_calls: bool = True
 ) -> str:
-    """The text of a body in which names are full ones, or what `naming` says; those of other calls only with
-    `spells_calls`."""
+    """The text of a body with full names, or the names that `naming` returns. Names of calls without a name from
+    `naming` are spelled in full only with `spells_calls`."""
     head = "" if body.is_query else _SELECT
     text = head + body.text
     for name, full in sorted(_names(session, body, place), key=lambda n: -n[0].start):

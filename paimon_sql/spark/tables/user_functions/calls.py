@@ -1,4 +1,4 @@
-"""What Spark's analyzer needs for the calls of catalogs' functions."""
+"""Calls of catalogs' functions, in the form that Spark's analyzer needs."""
 
 from __future__ import annotations
 
@@ -76,8 +76,11 @@ class FunctionCalls:
             return None
 
     def builder(self, name: Name, function: Function) -> JavaObject:
-        """What makes of arguments the call of a function, a Scala function. Raises `UnsupportedFeatureError` for one
-        that cannot run here or leads back to itself, `NotAllowedError` for code that may not."""
+        """Return a Scala function that makes the call of a function from its arguments.
+
+        Raises `UnsupportedFeatureError` for a function that cannot run here or leads back to itself, `NotAllowedError`
+        for code that the application does not allow.
+        """
         identifier = Identifier(*name[1:])
         definition = runnable(function, identifier)
         self.refuse_cycle(name, function)
@@ -123,8 +126,8 @@ class FunctionCalls:
         return Texts(parameters, type_sql(self.jvm, to_spark(returned)))
 
     def refuse_cycle(self, name: Name, function: Function) -> None:
-        """Raises `UnsupportedFeatureError` for a function whose body leads to a circle of functions: Spark would follow
-        it until its stack ends."""
+        """Raises `UnsupportedFeatureError` if functions call each other in a circle that this one leads to: Spark would
+        follow it until its stack ends."""
         first = self._references(name, function)
         if not first:
             return

@@ -1,4 +1,4 @@
-"""The functions of a catalog of ours as Spark's `FunctionCatalog` asks for them: those of `sys`, and users' own."""
+"""The functions of a Paimon catalog for Spark's `FunctionCatalog`: the functions of `sys`, and users' own."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ _DEFAULT = "default"  # the key of a parameter's default in a column of Spark's
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What Spark says of a function that is created: the struct of its parameters, and the type that it returns, of a
-    table function a struct, as JSON."""
+    """The signature that Spark gives a new function, as JSON: the struct of its parameters, and its return type, which
+    is a struct for a table function."""
 
     parameters_json: str | None
     returns_json: str
@@ -101,7 +101,7 @@ def _is_python(definition: LambdaDefinition) -> bool:
 
 
 def runnable(function: Function, name: Identifier) -> SqlDefinition | LambdaDefinition:
-    """The definition that runs here. Raises `UnsupportedFeatureError` where there is none."""
+    """Return the definition that runs here. Raises `UnsupportedFeatureError` if no definition does."""
     for found in (function.definitions.get(ENGINE), function.definitions.get(OURS)):
         if isinstance(found, SqlDefinition) or (isinstance(found, LambdaDefinition) and _is_python(found)):
             return found
@@ -113,7 +113,7 @@ def runnable(function: Function, name: Identifier) -> SqlDefinition | LambdaDefi
 
 
 def kind_of(definition: Definition) -> str:
-    """What a definition is, in words."""
+    """Describe the kind of a definition in words."""
     match definition:
         case SqlDefinition():
             return "SQL"
@@ -152,7 +152,7 @@ def input_struct(function: Function) -> StructType:
 
 
 def result_struct(function: Function) -> StructType:
-    """The results as Spark's columns; that of a scalar function is one."""
+    """The results as Spark's columns; a scalar function has one column."""
     return to_struct(function.results or ())
 
 
@@ -199,7 +199,7 @@ def reads_data(function: Function) -> bool:
 
 
 def result_type(function: Function, name: Identifier) -> DataField:
-    """What a scalar function gives. Raises `UnfamiliarFormError` where the definition does not say."""
+    """Return the result of a scalar function. Raises `UnfamiliarFormError` if the definition has none."""
     if not function.results:
         raise UnfamiliarFormError(f"of function {name}", "it says no type of its result", "create it anew")
     return function.results[0]

@@ -1,7 +1,7 @@
-"""Functions in Python: the body of a function of Python's, kept as text, whose parameters have the function's names.
+"""Functions in Python: the catalog keeps the body of a Python function as text, and the names of its parameters.
 
-The text is code of whoever may write to the catalog, and runs in the Python workers of the session that calls it. So it
-is only run where the application was started with a setting that says so, which no statement can change.
+Every user who may write to the catalog can write this code, and it runs in the Python workers of the calling session.
+So it only runs if the application was started with a setting that allows it; no statement can change that setting.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HANDLER = "function"
 
 
 def check_code(name: str, parameters: Sequence[str], body: str) -> None:
-    """Raises `InvalidDataError` for a body that is no Python, or parameters that have no names of Python's."""
+    """Raises `InvalidDataError` for a body that is not valid Python, or a parameter without a valid name in Python."""
     _compiled(name, parameters, body)
 
 
@@ -40,13 +40,13 @@ def check_allowed(jvm: Jvm, name: str) -> None:
     """Raises `NotAllowedError` where the application was not started to run code of its catalogs."""
     if not allows_python(jvm):
         raise NotAllowedError(
-            f"Function {name} is code in Python, which whoever may write to its catalog has written: it is not run "
-            f"unless the application is started with {SETTING}=true. DESCRIBE FUNCTION EXTENDED shows it."
+            f"Function {name} is code in Python, which any user with write access to its catalog may have written. "
+            f"Read it with DESCRIBE FUNCTION EXTENDED; to run it, start the application with {SETTING}=true."
         )
 
 
 class PythonCall(Proxy):
-    """Makes the expression of a call from those of its arguments: a Scala function."""
+    """A Scala function that makes the expression of a call from the expressions of its arguments."""
 
     def __init__(
         self, jvm: Jvm, name: str, parameters: Sequence[str], body: str, returns: DataType, pure: bool
@@ -72,9 +72,11 @@ def _function(name: str, parameters: Sequence[str], body: str) -> Callable[..., 
 def _compiled(name: str, parameters: Sequence[str], body: str) -> Any:
     for parameter in parameters:
         if not parameter.isidentifier() or keyword.iskeyword(parameter):
-            raise InvalidDataError(f"Function {name} has a parameter {parameter!r}, which is no name in Python.")
+            raise InvalidDataError(
+                f"Function {name} has a parameter {parameter!r}, which is not a valid name in Python."
+            )
     text = textwrap.indent(textwrap.dedent(body.expandtabs(8)).strip("\n"), "    ") or "    pass"
     try:
         return compile(f"def {_HANDLER}({', '.join(parameters)}):\n{text}\n", f"<function {name}>", "exec")
     except (SyntaxError, ValueError) as e:
-        raise InvalidDataError(f"Function {name} has a body that is no Python: {e}.") from e
+        raise InvalidDataError(f"Function {name} has a body that is not valid Python: {e}.") from e

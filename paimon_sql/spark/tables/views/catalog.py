@@ -96,7 +96,7 @@ class SparkViews(NamedCatalog):
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _find_view(self, identifier: Any) -> Any | None:
-        """The view of an identifier of Spark's as Spark runs it; None where there is none."""
+        """The view of one of Spark's identifiers as Spark runs it; None if it does not exist."""
         try:
             ours = self._identifier(identifier)
             if not isinstance(self.catalog, SupportsViews):
@@ -143,7 +143,7 @@ def views_of(catalog: Catalog, namespace: Any) -> list[str]:
 
 
 def _readable(catalog: SupportsViews, name: Identifier) -> View | None:
-    """A view as it is, None for one whose definition cannot be read, and which is to be replaced."""
+    """Load a view; None if its definition cannot be read, so that a new view replaces it."""
     try:
         return catalog.load_view(name)
     except UnreadableFileError:

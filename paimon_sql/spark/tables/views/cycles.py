@@ -69,7 +69,7 @@ def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> lis
 
 
 def _references_of(jvm: Jvm, name: Name, catalog_of: CatalogOf) -> list[Name]:
-    """What the query of a view names; nothing for what is no view of ours, or cannot be read."""
+    """The names in the query of a view; none for a view of another catalog, or one that cannot be read."""
     catalog, identifier = catalog_of(name[0]), Identifier(*name[1:])
     if not isinstance(catalog, SupportsViews):
         return []

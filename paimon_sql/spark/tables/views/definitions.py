@@ -61,7 +61,7 @@ def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> Vie
 
 
 def altered_view(old: View | None, new: View, name: Identifier) -> View:
-    """What replaces a view: where its query stays, so do the spellings of other engines, and what is known of them."""
+    """Return the view that replaces `old`. If the query stays, so do the queries and settings of other engines."""
     if old is None or new.query != spark_query(old, name):
         return new
     theirs = {k: v for k, v in old.settings.items() if not k.startswith(f"{DIALECT}.")}
@@ -94,7 +94,7 @@ def is_sparks(view: View) -> bool:
 
 
 def spark_query(view: View, name: Identifier) -> str:
-    """The query of a view; that of another engine gives its columns by position."""
+    """The query of a view; a query of another engine gets the view's column names by position."""
     query = view.query_of(DIALECT)
     if is_sparks(view):
         return query
@@ -107,7 +107,7 @@ def _names(name: Identifier, view: View) -> tuple[str, ...]:
         return tuple(f.name for f in view.fields)
     found = _loaded(name, view.settings[_COLUMNS])
     if not isinstance(found, list) or not all(isinstance(n, str) for n in found):
-        raise _unfamiliar(name, f"{_COLUMNS} are no names")
+        raise _unfamiliar(name, f"{_COLUMNS} is not a list of names")
     if found and len(found) != len(view.fields):
         raise _unfamiliar(name, f"{_COLUMNS} are {len(found)} names for {len(view.fields)} columns")
     return tuple(found)
@@ -116,7 +116,7 @@ def _names(name: Identifier, view: View) -> tuple[str, ...]:
 def _texts(name: Identifier, settings: Mapping[str, str]) -> dict[str, str]:
     found = _loaded(name, settings.get(_CONFIGS, "{}"))
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-        raise _unfamiliar(name, f"{_CONFIGS} are no texts")
+        raise _unfamiliar(name, f"{_CONFIGS} does not map names to texts")
     return found
 
 

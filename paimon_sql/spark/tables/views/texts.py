@@ -1,5 +1,6 @@
-"""What SHOW TABLE EXTENDED says of a view; and DESCRIBE, SHOW CREATE TABLE and SHOW TBLPROPERTIES for a Spark before
-4.2, in the words of that.
+"""The output of SHOW TABLE EXTENDED for a view, and of DESCRIBE, SHOW CREATE TABLE and SHOW TBLPROPERTIES.
+
+The last three are for a Spark before 4.2, in the words of Spark 4.2.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def described(name: Name, view: ViewDefinition, *, extended: bool) -> list[tuple
 
 
 def information(name: Name, view: ViewDefinition) -> str:
-    """What SHOW TABLE EXTENDED says of a view: a line for each thing, then its columns as a tree."""
+    """The output of SHOW TABLE EXTENDED for a view: a line for each property, then its columns as a tree."""
     catalog, database, view_name = name
     about = {
         "Catalog": catalog,
