@@ -1,1 +1,1 @@
-"""Predicates (`predicate`), as Arrow expressions (`arrow`), and what statistics say of them (`prune`)."""
+"""Predicates (`predicate`), their Arrow expressions (`arrow`), and pruning by statistics (`prune`)."""

@@ -40,9 +40,9 @@ class _NotExpressibleError(Exception):
 
 
 def to_arrow(predicate: Predicate, schema: pa.Schema) -> pc.Expression | None:
-    """An expression that is true wherever the predicate is; without conjuncts that cannot be expressed.
+    """Return an expression that is true if the predicate is, without conjuncts that cannot be expressed.
 
-    None where none can be expressed.
+    None if no conjunct can be expressed.
     """
     parts = []
     for part in conjuncts(predicate):
@@ -98,13 +98,13 @@ def _in(column: str, values: tuple[Any, ...], arrow: pa.DataType) -> pc.Expressi
     if not values:
         return pc.scalar(False)
     if pa.types.is_floating(arrow) and 0 in known:
-        known += [0.0, -0.0]  # which a set of Arrow's distinguishes, and SQL does not
+        known += [0.0, -0.0]  # Arrow's sets distinguish the two zeros, SQL does not
     found = pc.if_else(field.is_valid(), field.isin(pa.array([_literal(v, arrow) for v in known], arrow)), unknown)
     return found | unknown if None in values else found
 
 
 def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:
-    """The value as a scalar of the column's type. Raises where it has no exact counterpart there."""
+    """Return the value as a scalar of the column's type. Raises if there is no exact counterpart."""
     if isinstance(value, tuple):
         millis, nanos = value
         scale = _PER_MILLI[arrow.unit]

@@ -102,13 +102,13 @@ def conjunction(parts: Iterable[Predicate]) -> Predicate | None:
 
 
 def only_on(predicate: Predicate, names: Iterable[str]) -> Predicate | None:
-    """The conjuncts that touch the named columns only: implied by `predicate`. None where there are none."""
+    """Return the conjuncts on the named columns only, which `predicate` implies; None if there are none."""
     allowed = frozenset(names)
     return conjunction(part for part in conjuncts(predicate) if columns(part) <= allowed)
 
 
 def renamed(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
-    """The predicate over columns of other names; those not in `names` keep theirs."""
+    """Return the predicate with renamed columns; columns that are not in `names` keep their names."""
     match predicate:
         case And(children):
             return And(tuple(renamed(c, names) for c in children))

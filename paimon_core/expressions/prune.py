@@ -1,7 +1,7 @@
-"""Whether a file, row group or partition can hold a row that matches, judged from statistics.
+"""The decision whether a file, row group or partition can have a matching row, by statistics.
 
 Bounds are inclusive and may be wider than the data (truncated strings). Floats are ordered with NaN last, and -0.0
-equals 0.0. What the statistics do not say counts as possible: the answer is never False for data that matches.
+equals 0.0. Unknown statistics count as possible: the answer is never False for data that matches.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Truth(Flag):
 
 
 def may_match(predicate: Predicate, stats: Stats, row_count: int) -> bool:
-    """Whether one of `row_count` rows whose columns have these `stats` may satisfy the predicate."""
+    """Return whether one of `row_count` rows with these `stats` of columns may satisfy the predicate."""
     return Truth.TRUE in _possible_truths(predicate, stats, row_count)
 
 
@@ -44,7 +44,7 @@ def _possible_truths(predicate: Predicate, stats: Stats, row_count: int) -> Trut
 
 
 def _all(parts: Iterable[Truth]) -> Truth:
-    """AND of parts whose values do not depend on one another, as far as statistics say."""
+    """Return the AND of parts, as if their values were independent of each other."""
     result = Truth.TRUE
     for part in parts:
         both = result & part & Truth.TRUE
@@ -96,7 +96,7 @@ def _truth_of_null(predicate: Predicate) -> Truth:
 
 
 def _truth_of_values(predicate: Predicate, column: ColumnStats) -> Truth:
-    """What a value other than NULL may give."""
+    """Return the possible results for values other than NULL."""
     match predicate:
         case IsNull():
             return Truth.FALSE

@@ -1,8 +1,8 @@
-"""What a catalog shows its user of a table where that is not all of it: some of the rows, and columns masked.
+"""The part of a table that a catalog shows to its user: some of the rows, and masked columns.
 
-Frozen values, evaluated over Arrow batches. A row that a condition does not hold for, or that is compared with NULL, is
-not shown. Masks are made of the row as it is stored. Whoever reads such a table judges nothing by stored values that
-are not shown. Source: `TableQueryAuthResult`, `LeafFunction` and `Transform` of Paimon.
+Frozen values, evaluated over Arrow batches. A row is shown only if the condition is true, not NULL. Masks are computed
+from the stored row. Readers of such a table must not use hidden stored values for any decision, such as pruning.
+Source: `TableQueryAuthResult`, `LeafFunction` and `Transform` of Paimon.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A text, or with None a NULL."""
+    """A text, or NULL for `None`."""
 
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Texts one after the other, NULL where one is; with a separator those that are not NULL, with that in between."""
+    """Joined texts; NULL if one is NULL. With a separator, texts that are not NULL, with the separator in between."""
 
     parts: tuple[Term, ...]
     separator: str | None = None
@@ -80,8 +80,9 @@ Condition = Test | Every | Some
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows that are shown, those that satisfy a condition, and what columns show instead of what they store.
-    `masks` are for columns of the table, each with whether it may be NULL."""
+    """The shown rows, which satisfy a condition, and the masks of columns, which replace the stored values.
+
+    `masks` have the column, the mask, and whether the column may be NULL."""
 
     condition: Condition | None = None
     masks: tuple[tuple[str, Term, bool], ...] = ()
@@ -91,13 +92,13 @@ class Shown:
         return frozenset(name for name, _, _ in self.masks)
 
     def stored(self, wanted: Sequence[str]) -> list[str]:
-        """The columns to read where some are wanted: these, and those that conditions and their masks look at."""
+        """Return the columns to read for the wanted columns: also the columns that the condition and masks use."""
         looked_at = set() if self.condition is None else set(_columns(self.condition))
         looked_at.update(*(_columns(term) for name, term, _ in self.masks if name in wanted))
         return [*wanted, *sorted(looked_at - set(wanted))]
 
     def of(self, batch: pa.RecordBatch, wanted: Sequence[str]) -> pa.RecordBatch:
-        """What is shown of rows that have the columns `stored`: the wanted ones. Raises `InvalidDataError`."""
+        """Return the shown rows and wanted columns of a batch with the columns `stored`. Raises `InvalidDataError`."""
         if self.condition is not None:
             batch = batch.filter(_holds(self.condition, batch))
         masks = {name: (term, nullable) for name, term, nullable in self.masks}
@@ -108,8 +109,8 @@ class Shown:
         return pa.RecordBatch.from_arrays(arrays, names=list(wanted))
 
     def check_version(self, table: str, now: Iterable[DataField], then: Iterable[DataField]) -> None:
-        """Raises `UnsupportedFeatureError` where a version had other columns than the ones that the catalog has spoken
-        of: nobody has said what may be seen of them."""
+        """Raises `UnsupportedFeatureError` for a version with other columns: the catalog's permissions do not cover
+        them."""
         known, held = {f.id: f for f in now}, {f.name: f for f in then}
         looked_at = set(self.stored(tuple(self.masked)))
         for field in held.values():
@@ -127,7 +128,7 @@ class Shown:
 
 
 def _columns(node: Condition | Term) -> Iterable[str]:
-    """The columns that are looked at."""
+    """Yield the columns that a condition or term uses."""
     match node:
         case Column(name):
             yield name
@@ -163,7 +164,7 @@ def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
         case Joined(parts, None):
             return pc.binary_join_element_wise(*(_values(p, batch) for p in parts), "", null_handling="emit_null")
         case Joined(parts, separator):
-            # behind an empty text, as Arrow leaves rows out that have none but NULLs
+            # after an empty text, because Arrow leaves out rows with NULLs only
             texts = (pa.repeat("", batch.num_rows), *(_values(p, batch) for p in parts))
             joined = pc.binary_join_element_wise(*texts, separator, null_handling="skip")
             return pc.utf8_slice_codeunits(joined, len(separator or ""))
@@ -188,7 +189,7 @@ def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
-    """The values that rows are judged by. Raises where Arrow's capitals could be others than Java's."""
+    """Return the values that a condition tests. Raises if Arrow's upper and lower case may differ from Java's."""
     values = _values(term, batch)
     if isinstance(term, Cased) and pc.any(pc.invert(pc.string_is_ascii(_values(term.part, batch)))).as_py():
         raise UnsupportedFeatureError(

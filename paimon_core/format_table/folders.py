@@ -1,11 +1,11 @@
 """The folders of a format table: its partitions, and the files in them.
 
-    TABLE/[KEY=VALUE/…]FILE                    any names and depth below; those with `_` or `.` in front are no data
+    TABLE/[KEY=VALUE/…]FILE                    any names and depth below; names with `_` or `.` in front are not data
     TABLE/[VALUE/…]FILE                        with `format-table.partition-path-only-value`
     TABLE/schema/schema-N                      its definition
 
-Values are escaped as partition folders are; the default partition name is NULL. A catalog with partitions of its own
-may have some elsewhere: then that folder is the partition, and not the one below the table.
+Values are escaped as in partition folders; the default partition name is NULL. A catalog with its own partitions may
+have a partition elsewhere: then that folder is the partition, and not the folder below the table.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _SCHEMAS = "schema"
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a partition, or of those that begin with these values, as folders spell them, not escaped."""
+    """The folder of a partition, or of partitions that begin with these values; values are not escaped."""
 
     path: str
     values: tuple[str, ...] = ()
 
 
 def folder_values(store: TableStore, partition: bytes) -> dict[str, str]:
-    """The values of a partition as folders of a format table spell them.
+    """Return the values of a partition in the spelling of a format table's folders.
 
-    With 'partition.legacy-name' = 'false' they are spelled as SQL spells them, which is in the session's zone.
+    With 'partition.legacy-name' = 'false', this is SQL's spelling, in the session's zone.
     """
     if store.options[PARTITION_LEGACY_NAME]:
         return store.partition_spec(partition)
@@ -81,7 +81,7 @@ def placed_elsewhere(store: TableStore) -> Mapping[tuple[str, ...], str]:
 
 
 def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequence[DataField]) -> pa.RecordBatch:
-    """The values of folders, a row each. Raises `InvalidDataError` naming a column whose value is none of its type."""
+    """Return the values of folders, a row each. Raises `InvalidDataError` naming a column with an invalid value."""
     default, columns = store.options[PARTITION_DEFAULT_NAME], []
     for i, field in enumerate(fields):
         texts = [None if f.values[i] == default else f.values[i] for f in folders]
@@ -95,7 +95,7 @@ def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequen
 
 
 def data_files(store: TableStore, folder: Folder) -> list[FileStatus]:
-    """The files of a partition, also those in folders below it, by path."""
+    """Return the files of a partition, also in folders below it, by path."""
     return sorted(_files(store, folder.path), key=lambda f: f.path)
 
 

@@ -62,8 +62,8 @@ class IcebergFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergTable:
-    """What an Iceberg table is. `schemas` are the columns of each version it had, the current one last, with Iceberg's
-    ids; `metadata` is the folder that makes it a table."""
+    """An Iceberg table. `schemas` are the columns of each version, the current version last, with Iceberg's ids;
+    `metadata` is the folder of its metadata."""
 
     location: str
     metadata: str
@@ -86,7 +86,7 @@ def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
 
 
 def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
-    """The file that says what the table is, and its content. Raises `TableNotFoundError`, `CorruptFileError`."""
+    """Return the path and content of the table's metadata file. Raises `TableNotFoundError`, `CorruptFileError`."""
     is_file = location.endswith((".metadata.json", ".metadata.json.gz"))
     path = location if is_file else _latest_metadata(storage, location)
     try:

@@ -1,7 +1,7 @@
-"""Data files of an Iceberg table as those of an append table: taken as they are.
+"""Data files of an Iceberg table as data files of an append table, without rewriting them.
 
-Columns keep Iceberg's ids, by which readers find them; a file also gets the version of the schema whose names and types
-it has, by which other readers do.
+Columns keep Iceberg's ids, by which readers find them. For readers that find columns by name, a file also gets the
+version of the schema that has the file's names and types.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def schemas_of(source: IcebergTable, options: Mapping[str, str]) -> tuple[TableS
 def plan_iceberg_adoption(
     storage: FileIO, source: IcebergTable, schemas: Sequence[TableSchema], target: TableStore
 ) -> Adoption:
-    """How to take the files. Raises `UnsupportedFeatureError`, `InvalidSchemaError`, `CorruptFileError`."""
+    """Plan how to take the files over. Raises `UnsupportedFeatureError`, `InvalidSchemaError`, `CorruptFileError`."""
     paths, messages = list[tuple[str, str]](), defaultdict[bytes, list[DataFileMeta]](list)
     for file in source.files:
         if file.file_format not in ADOPTED:
@@ -108,7 +108,7 @@ def _columns(storage: FileIO, file: IcebergFile) -> pa.Schema:
 
 
 def _schema_of(file: IcebergFile, found: pa.Schema, schemas: Sequence[TableSchema]) -> TableSchema:
-    """The latest version whose columns a file has under their names, and as they were written."""
+    """Return the latest schema with the names and types of a file's columns. Raises `InvalidSchemaError`."""
     chosen = next((s for s in reversed(schemas) if _fits(list(found), s.fields)), None)
     if chosen is None:
         raise InvalidSchemaError(

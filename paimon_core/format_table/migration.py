@@ -1,7 +1,7 @@
-"""Files of a format table as files of an append table: taken over where they read the same, else rewritten.
+"""Files of a format table as files of an append table: taken over if they read the same, else rewritten.
 
-Parquet and ORC files are taken, also without their partition columns, which readers know from the folder. Files with
-field ids were written for another table, whose ids mean nothing in this one.
+Parquet and ORC files are taken over, even without partition columns, which readers get from the folder. Files with
+field ids are rewritten: they were written for another table, and its ids mean nothing in this table.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from paimon_core.write.clock import metadata_now
 from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")
-MIGRATION = "migrate_"  # what the names of commit users of migrations begin with
+MIGRATION = "migrate_"  # first part of commit users of migrations
 _ADOPTED_NAME = re.compile(rf"import-({UUID})-[0-9a-f]{{8}}-")
 
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """Files that become those of another table: where they are, where they go, and what to commit."""
+    """Files to move into another table: their paths and new paths, and the messages to commit."""
 
     paths: tuple[tuple[str, str], ...]
     messages: tuple[CommitMessage, ...]
@@ -56,7 +56,7 @@ def plan_adoption(
     target: TableStore,
     executor: Executor,
 ) -> Adoption | None:
-    """How to take the files of splits as they are, a task for each; None where they have to be rewritten.
+    """Plan how to take the files of splits over, with a task for each; None if they must be rewritten.
 
     Raises `CorruptFileError`, `StorageError`.
     """
@@ -73,7 +73,7 @@ def plan_adoption(
 
 @dataclass(frozen=True, slots=True)
 class AdoptedFiles:
-    """Where the files of a split go, and the message to commit, None where they have to be rewritten."""
+    """The new paths of a split's files, and the message to commit, None if they must be rewritten."""
 
     files: tuple[FileCopy, ...] = ()
     message: CommitMessage | None = None
@@ -92,7 +92,7 @@ ADOPTED_FILES = Record(
 def adoption_job(
     source: TableStore, splits: Sequence[FormatSplit], target: TableStore
 ) -> Job[FormatSplit, AdoptedFiles]:
-    """Looks at the files of splits; none is moved."""
+    """Return a job that inspects the files of splits without moving them."""
     run = partial(_adopted, source, target)
     return Job(f"plan {source.name}", run, FORMAT_SPLIT, ADOPTED_FILES, tuple(splits))
 
@@ -113,7 +113,7 @@ def _adopted(source: TableStore, target: TableStore, split: FormatSplit) -> Adop
 
 
 def without(adoption: Adoption, taken: Collection[str]) -> Adoption:
-    """An adoption of the files that are not among those `taken` (`taken_files`)."""
+    """Return the adoption without the files in `taken` (`taken_files`)."""
     if not taken:
         return adoption
     new = {path.rpartition("/")[2] for _, path in adoption.paths if identity_of(path.rpartition("/")[2]) not in taken}
@@ -134,15 +134,17 @@ def taken_files(store: TableStore) -> frozenset[str]:
 
 
 def adopted_name(source: FileIO, path: str, extension: str) -> str:
-    """The name of a file in its new table. It says which file this was, and, as two migrations may take it at once and
-    one of them fails, which migration took it."""
+    """Return the name of a file in its new table.
+
+    The name identifies the old file. It also identifies the migration: two migrations may take a file over at once, and
+    one of them fails."""
     found = source.status(path)
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{path}\n{found.size}\n{found.modified}")
     return f"import-{identity}-{uuid.uuid4().hex[:8]}-0.{extension}"
 
 
 def identity_of(name: str) -> str | None:
-    """Which file one of a table was before; None for others."""
+    """Return the identity of the old file in a name; None for other names."""
     match = _ADOPTED_NAME.match(name)
     return None if match is None else match[1]
 
@@ -164,7 +166,7 @@ def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> by
 
 
 def _own_rows(io: FileIO, path: str, format_name: str) -> int | None:
-    """The rows of a file that columns are found in by name; None where it has field ids."""
+    """Return the number of rows of a file without field ids; None if the file has field ids."""
     with read_errors(format_name, path), io.open_input(path) as stream:
         if format_name == "orc":
             orc = po.ORCFile(stream)

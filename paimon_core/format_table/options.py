@@ -1,4 +1,4 @@
-"""What is special to the options of format tables: their type, the spellings of other engines, their defaults."""
+"""The options of format tables: their type, the spellings of other engines, their defaults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CODECS: Mapping[str, str] = MappingProxyType({"parquet": "snappy", "orc": "zstd
 
 
 def is_format_table(options: Mapping[str, str]) -> bool:
-    """Whether a schema's options make it that of a format table."""
+    """Return whether a schema's options declare a format table."""
     return options.get(TYPE, "table").strip().lower() == FORMAT_TABLE
 
 
@@ -56,7 +56,7 @@ def format_options(given: Mapping[str, str]) -> TableOptions:
 
 
 def check_format_schema(schema: TableSchema) -> None:
-    """Raises `UnsupportedFeatureError`, `InvalidOptionError` or `InvalidSchemaError` for what no format table has."""
+    """Raises `UnsupportedFeatureError`, `InvalidOptionError` or `InvalidSchemaError` for an unsupported schema."""
     name = _format(schema.options)
     if name not in SUPPORTED:
         raise UnsupportedFeatureError(

@@ -1,4 +1,4 @@
-"""Reading a format table: which files a task reads together, and their rows."""
+"""Reading a format table: the division of files into splits, and the rows of a split."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FormatSplit:
 
 
 def plan_format_table(store: TableStore, predicate: Predicate | None = None) -> list[FormatSplit]:
-    """What to read of the partitions that may satisfy a predicate."""
+    """Return the splits of the partitions that may satisfy a predicate."""
     target, cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     splits = []
     for folder in partition_folders(store, predicate):
@@ -47,10 +47,11 @@ def read_format_split(
     *,
     case_sensitive: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a split: batches of the named columns, in that order; rows that do not match may still come.
+    """Yield the rows of a split: batches of the named columns, in that order, possibly with rows that do not match.
 
-    Unless names are `case_sensitive`, a column whose name no column of a file has is the one whose name differs in case
-    only. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`, and `InvalidDataError` if two names differ so.
+    Unless names are `case_sensitive`, a column that a file does not have is the file's column with the same name in
+    another case. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`, and `InvalidDataError` for two such
+    columns.
     """
     keys, schema = store.schema.partition_keys, store.schema
     stored = tuple(f for f in schema.fields if f.name not in keys)

@@ -57,7 +57,7 @@ class FormatTable:
         return FormatTable.of(self.store.with_options(more))
 
     def plan(self, predicate: Predicate | None = None) -> list[FormatSplit]:
-        """What to read; see `plan_format_table`."""
+        """Return the splits to read; see `plan_format_table`."""
         check_selectable(self.store)
         return plan_format_table(self.store, predicate)
 
@@ -68,9 +68,9 @@ class FormatTable:
         return pa.Table.from_batches([partition_batch(self.store, folders, self.schema.partition_fields)])
 
     def largest_value(self) -> pa.Scalar | None:
-        """The largest value of the first partition column that has files with rows; None where there is none.
+        """Return the largest value of the first partition column that has files with rows; None for no such value.
 
-        Folders are looked into from the largest value downwards, until one has such a file.
+        Folders are searched from the largest value downwards, until one has such a file.
         """
         folders = partition_folders(self.store)
         values = partition_batch(self.store, folders, self.schema.partition_fields).column(0)
@@ -80,8 +80,9 @@ class FormatTable:
         return None
 
     def commit(self, files: Sequence[StagedFile], overwrite: Overwrite | None = None) -> None:
-        """Make the files of tasks visible, in place of what `overwrite` says. Raises `StorageError`,
-        `NoPrivilegeError`."""
+        """Make the files of tasks visible, and delete the files that `overwrite` replaces.
+
+        Raises `StorageError`, `NoPrivilegeError`."""
         check_insertable(self.store)
         elsewhere = placed_elsewhere(self.store)
         old = [] if overwrite is None else self._replaced(files, overwrite, elsewhere)
@@ -117,7 +118,7 @@ class FormatTable:
     def _make_durable(self, path: str) -> None:
         try:
             self.store.io.sync(path)
-        except StorageRefusedError as error:  # which says that nothing happened
+        except StorageRefusedError as error:  # the storage answered that nothing happened
             text = f"New rows of table {self.store.name} can be read, and may not survive a power cut: {error}"
             raise StorageError(text) from error
 
@@ -126,7 +127,7 @@ class FormatTable:
         discard(self.store, list(files))
 
     def truncate(self, predicate: Predicate | None = None) -> None:
-        """Delete the files of all partitions, or of those that satisfy a predicate; their folders stay."""
+        """Delete the files of all partitions, or of partitions that satisfy a predicate; their folders stay."""
         self.commit((), Overwrite(predicate=predicate))
 
     def _replaced(
@@ -147,7 +148,7 @@ class FormatTable:
         return {f.values for f in partition_folders(self.store) if f.path in folders}
 
     def _check_in_place(self, files: Sequence[StagedFile], elsewhere: Mapping[tuple[str, ...], str]) -> None:
-        """Raises `UnsupportedFeatureError` for files of a partition whose rows are read elsewhere."""
+        """Raises `UnsupportedFeatureError` for files of a partition that is read from another folder."""
         folders = {f.folder for f in files}
         for values, path in elsewhere.items():
             if partition_folder(self.store, dict(zip(self.schema.partition_keys, values, strict=True))) in folders:
@@ -161,7 +162,7 @@ class FormatTable:
         )
 
     def _make_named_folder(self, predicate: Predicate) -> None:
-        """Make the folder of the partition that an overwrite names, even where it got no rows."""
+        """Make the folder of the partition that an overwrite names, even if it gets no rows."""
         fields, named = self.schema.field_by_name, {}
         for part in conjuncts(predicate):
             if isinstance(part, IsNull):
@@ -173,7 +174,7 @@ class FormatTable:
 
 
 def refuse_format_table(name: str) -> UnsupportedFeatureError:
-    """The error for what needs snapshots, on a format table."""
+    """Return the error for a statement that needs snapshots, on a format table."""
     return UnsupportedFeatureError(
         f"Table {name} is a folder of files ('type' = '{FORMAT_TABLE}'): it has no snapshots, system tables or "
         "procedures."

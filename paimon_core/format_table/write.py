@@ -25,7 +25,7 @@ from paimon_core.write.rows.incoming import conform
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file that is whole, under a hidden name in the folder where it is to be called `name`."""
+    """A complete file under a hidden name, in the folder in which it gets the name `name`."""
 
     folder: str
     staged: str
@@ -108,7 +108,7 @@ def discard(store: TableStore, files: list[StagedFile]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """What one task wrote."""
+    """The files of one task."""
 
     files: tuple[StagedFile, ...] = ()
 

@@ -5,13 +5,13 @@
     FOLDER/UUID-mK.avro            data files, with their partition and the bounds of their columns
     FOLDER/version-hint.text       the latest N
 
-`follow` makes the latest metadata that of the table's latest snapshot, whatever happened since: so a commit that was
-stopped before, a rollback and a tag are all followed the same way, and the next commit mends what one missed. It goes
-on from the newest metadata where that is of this history, and lists all files anew otherwise. Two that follow at once
-write the same, and the first one counts.
+`follow` writes metadata for the table's latest snapshot, independent of the change since the last call. So a commit
+that was stopped before, a rollback and a tag are all followed the same way, and the next commit repairs a missed one.
+It continues the newest metadata of the table's history, and otherwise lists all files again. Two processes that follow
+at once write the same metadata, and the first one counts.
 
-Readers of Iceberg take each row they find for one of the table. So of keyed tables only the files of the last level
-are listed, in which a key is once: rows appear with the next full compaction.
+Readers of Iceberg do not merge rows. So for keyed tables only the files of the last level are listed, which have each
+key once: rows appear with the next full compaction.
 
 Source: Iceberg's table specification, version 2; Paimon's "Iceberg Metadata" page.
 """

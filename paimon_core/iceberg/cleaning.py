@@ -1,5 +1,5 @@
-"""Remove what no metadata of Iceberg names any longer: old versions, the manifests of snapshots that expired, and the
-metadata of a renamed table under its former name."""
+"""Remove unused files of Iceberg metadata: old versions, the manifests of expired snapshots, and the metadata of a
+renamed table under its former name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
-_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # which a server has read, and goes on from
+_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # a server has read it, and continues it
 _MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro|{_REGISTERED}")
 _YOUNG = 3_600_000  # milliseconds: another process may be about to name a manifest that nothing names
 
@@ -47,7 +47,7 @@ def clean(store: TableStore, folder: str, latest: int) -> None:
 
 
 def clean_former(store: TableStore, root: str) -> None:
-    """Remove the metadata of a renamed table from where its former folder, `root`, has it in an Iceberg Hadoop catalog.
+    """Remove the metadata that a renamed table has for its former folder, `root`, in an Iceberg Hadoop catalog.
 
     The metadata stays if its latest version is not the renamed table's, or if there is a table in `root` again: then it
     belongs to another table. Names that are not Iceberg's are left alone.
@@ -66,7 +66,7 @@ def clean_former(store: TableStore, root: str) -> None:
     named = [f"{folder}/{HINT}", *(version_path(folder, n) for n in versions), *manifests]
     top = folder.removesuffix("/metadata")
     delete_each_below(store.io, top, named)
-    if store.io.delete_empty_dir_below(top, folder):  # else readers of Iceberg list what is left as a namespace
+    if store.io.delete_empty_dir_below(top, folder):  # else readers of Iceberg list the empty folder as a namespace
         store.io.delete_empty_dir_below(top.rpartition("/")[0], top)
 
 
@@ -100,7 +100,7 @@ def _is_stale(file: FileStatus, latest: FileStatus) -> bool:
 
 
 def _remove_manifests(store: TableStore, folder: str, versions: list[int], stale: set[str]) -> None:
-    """Remove stale manifests that no version names, once a list is among them; none where one cannot be read."""
+    """Remove stale manifests that no version names, if they include a list; none if a list cannot be read."""
     lists = {path for path in stale if path.rpartition("/")[2].startswith("snap-")}
     if not lists:
         return

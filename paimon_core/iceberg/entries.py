@@ -23,12 +23,12 @@ Files = dict[str, ManifestEntry]  # by URI
 
 
 def is_listed(store: TableStore, entry: ManifestEntry) -> bool:
-    """Whether each row of a file is one of the table: in keyed tables those of the last level are."""
+    """Return whether all rows of a file are rows of the table: in keyed tables only for files of the last level."""
     return not store.has_primary_key or (entry.file.level == last_level(store.options) and entry.bucket >= 0)
 
 
 def place(places: FilePlaces, entry: ManifestEntry) -> str:
-    """Where a data file is, as a URI."""
+    """Return the location of a data file as a URI."""
     return uri(places.of(data_file_path(places.store.bucket_dir(entry.partition, entry.bucket), entry.file)))
 
 
@@ -40,7 +40,7 @@ def net_changes(places: FilePlaces, entries: Iterable[ManifestEntry]) -> tuple[F
             continue
         path = place(places, entry)
         gone, come = (added, removed) if entry.kind is FileKind.DELETE else (removed, added)
-        if gone.pop(path, None) is None:  # what is added again was not removed, and the reverse
+        if gone.pop(path, None) is None:  # a file that is added again was not removed, and the reverse
             come[path] = entry
     return added, removed
 
@@ -81,7 +81,7 @@ def _partition(layout: Layout, partition: bytes) -> dict[str, Any]:
 
 
 def _statistics(now: TableSchema, then: TableSchema, entry: ManifestEntry) -> Node:
-    """Counts of NULL and bounds by column; none of columns whose type is another now, as bounds are of the old one."""
+    """Return NULL counts and bounds by column; no bounds if the type changed, because they have the old type."""
     found = trusted_stats(then, value_stats(then, entry.file), entry.file)
     types = {f.id: f.type.with_nullable(True) for f in now.fields}
     nulls, lower, upper = list[Node](), list[Node](), list[Node]()

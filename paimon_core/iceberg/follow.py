@@ -61,7 +61,7 @@ def keep_up(store: TableStore) -> None:
 
 
 def follow_rename(store: TableStore, former: str) -> None:
-    """`keep_up` with a table that is renamed, and take its metadata away from where its `former` folder has it."""
+    """`keep_up` with a renamed table, and remove the metadata of its `former` folder."""
     keep_up(store)
     try:
         clean_former(store, former)
@@ -70,9 +70,9 @@ def follow_rename(store: TableStore, former: str) -> None:
 
 
 def follow(store: TableStore) -> None:
-    """Make the table's Iceberg metadata that of its latest snapshot, where the options ask for it.
+    """Write the Iceberg metadata of the table's latest snapshot, if the options require it.
 
-    Raises `UnsupportedFeatureError`, `CorruptFileError`, `StorageError`; readers see the metadata of before then.
+    Raises `UnsupportedFeatureError`, `CorruptFileError`, `StorageError`; readers then see the old metadata.
     """
     if not is_followed(store):
         return
@@ -104,7 +104,7 @@ class _Following:
         return now is not None and identity_of(now) == identity_of(self.latest)
 
     def publish(self) -> None:
-        """Let catalogs of Iceberg's name the metadata, where the options ask for it."""
+        """Register the metadata in Iceberg catalogs, if the options require it."""
         store = self.store
         if is_in_iceberg_catalog(store.options) and store.iceberg_catalogs is not None:
             store.iceberg_catalogs.publish(store, version_path(self.folder, self.latest.id), self.is_latest)
@@ -186,7 +186,7 @@ class _Following:
         return [s.node for s in base.snapshots if s.id in kept or s.id == base.current.id == self.latest.id]
 
     def _base(self, versions: set[int]) -> Metadata | None:
-        """The newest metadata to go on from: it is that of a snapshot before, in this history."""
+        """Return the newest metadata to continue: of an earlier snapshot in the table's history."""
         before = max((n for n in versions if self.latest.id - _MOST_DELTAS <= n < self.latest.id), default=None)
         found = None if before is None else self._read(before)
         if before is None or found is None:
@@ -201,13 +201,13 @@ class _Following:
         return isinstance(location, str) and normalize(location) == self.store.root
 
     def _uuid(self, base: Metadata | None, versions: set[int]) -> str:
-        """The table's identity for readers; that of a table that was dropped is not taken over."""
+        """Return the table's identity for readers; a new table does not take over the identity of a dropped table."""
         if base is None and self.latest.id > 1 and versions:
             base = self._read(max(versions))
         return str(uuid.uuid4()) if base is None or self.latest.id == 1 else base.uuid
 
     def _read(self, version: int) -> Metadata | None:
-        """None also for what is none: it is made anew."""
+        """Read metadata. Returns None for an unreadable file, too; the caller rewrites it."""
         path = version_path(self.folder, version)
         try:
             return read_metadata(self.store.io, path)

@@ -1,4 +1,4 @@
-"""The manifests of a snapshot: those of the one before, with what was added and removed since, or all made anew."""
+"""The manifests of a snapshot: the manifests of the snapshot before with the changes since, or all written anew."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Listing:
     removed: tuple[Node, ...] = ()
 
     def summary(self, snapshot: Snapshot) -> Node:
-        """What the snapshot did, in Iceberg's words."""
+        """Return Iceberg's summary of the snapshot's changes."""
         compacts = snapshot.commit_kind is CommitKind.COMPACT
         operation = "append" if not self.removed else "replace" if compacts else "overwrite"
         counted: Node = {"operation": operation}
@@ -47,9 +47,9 @@ def listed_anew(store: TableStore, layout: Layout, snapshot_id: int, entries: Se
 def continued(
     store: TableStore, layout: Layout, snapshot_id: int, base: str, added: Sequence[Node], removed: Set[str]
 ) -> Listing | None:
-    """The manifests of the list `base`, with files that came, and without those at the URIs `removed`.
+    """Return the manifests of the list `base`, with the `added` files, and without the files at the URIs `removed`.
 
-    None where these do not fit together: the list is another's, or damaged.
+    None if they do not fit together: the list is of another table, or damaged.
     """
     try:
         manifests = [
@@ -71,7 +71,7 @@ def continued(
 def _without(
     store: TableStore, layout: Layout, snapshot_id: int, manifests: Sequence[Node], removed: Set[str]
 ) -> tuple[list[Node], list[Node]]:
-    """The manifests without some files, which say that those are removed; and these files."""
+    """Return the manifests with some files marked as removed, and these files."""
     kept, gone = list[Node](), list[Node]()
     for manifest in manifests:
         entries = _live(store, layout, manifest) if len(gone) < len(removed) else []
@@ -86,7 +86,7 @@ def _without(
 
 
 def _merged(store: TableStore, layout: Layout, snapshot_id: int, manifests: Sequence[Node]) -> list[Node]:
-    """The manifests, the small ones of them in one where there are many."""
+    """Return the manifests, with small ones merged into one if there are many."""
     small = [m for m in manifests if m["manifest_length"] < _SMALL and not m["deleted_files_count"]]
     size = sum(m["manifest_length"] for m in small)
     many = len(small) >= store.options[ICEBERG_MIN_MANIFESTS] and size >= _SMALL

@@ -1,7 +1,7 @@
 """Iceberg's manifests and manifest lists. Source: Iceberg's table specification, version 2, "Manifests".
 
-An entry is a record as Avro has it: `{"status": 1, "snapshot_id": 7, "data_file": {...}}`. A manifest lists the files
-that a snapshot added, those it still has of one before, and those it removed, which no reader looks for.
+An entry is an Avro record: `{"status": 1, "snapshot_id": 7, "data_file": {...}}`. A manifest lists the files that a
+snapshot added, files that it keeps from earlier snapshots, and files that it removed, which readers ignore.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from paimon_core.spec.types import DataField, DataType
 
 EXISTING, ADDED, DELETED = 0, 1, 2  # the status of an entry
 FIRST_PARTITION_ID = 1000
-_CODEC = "deflate"  # which every reader knows
+_CODEC = "deflate"  # every reader supports it
 _AVRO_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the manifests of a table have in common: their folder, and its current schema."""
+    """The common properties of a table's manifests: their folder, and the table's current schema."""
 
     folder: str
     schema: TableSchema
@@ -45,7 +45,7 @@ class Layout:
 
     @property
     def partition_names(self) -> list[str]:
-        """What Avro calls the partition columns; readers go by their ids."""
+        """Return valid Avro names of the partition columns; readers find columns by their ids."""
         return [f.name if _AVRO_NAME.fullmatch(f.name) else f"_{n}" for n, f in enumerate(self.partition_fields)]
 
     @property
@@ -129,7 +129,7 @@ _LIST_SCHEMA: Node = {
 
 
 def write_manifest(storage: FileIO, layout: Layout, snapshot_id: int, entries: Sequence[Node]) -> Node:
-    """Write a manifest; what a manifest list says of it."""
+    """Write a manifest, and return its entry for a manifest list."""
     about = {
         "schema": json.dumps(iceberg_schema(layout.schema.id, layout.schema.fields)),
         "schema-id": str(layout.schema.id),
@@ -195,9 +195,9 @@ def write_manifest_list(
 
 
 def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
-    """The records of a manifest list or a manifest of a folder, whose place is a path or a URI, as they were written.
+    """Read the records of a manifest list or a manifest in a folder; `place` is a path or a URI.
 
-    Raises `CorruptFileError`, also for one that is elsewhere, and `FileNotFoundError`.
+    Raises `CorruptFileError`, `FileNotFoundError`, and `UnfamiliarFormError` for a file in another folder.
     """
     path = normalize(place)
     if path.rpartition("/")[0] != folder:
@@ -215,7 +215,7 @@ def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> lis
         return [r for r in read_records(ContainerReader(io.BytesIO(data)), plain=plain) if isinstance(r, dict)]
     except UnfamiliarSchemaError as e:
         raise UnfamiliarFormError(path, str(e)) from e
-    except Exception as e:  # whatever a decoder says of bytes that are none of its own
+    except Exception as e:  # a decoder may raise anything for foreign bytes
         raise CorruptFileError(path, f"it is not a readable Avro file ({e})") from e
 
 

@@ -19,7 +19,7 @@ from paimon_core.spec.tag import Tag
 from paimon_core.store.table_store import TableStore
 
 _VERSION = re.compile(r"v(\d{1,19})\.metadata\.json")
-_IDENTITY = "paimon-commit-identity"  # which Paimon snapshot it is: numbers come again after a rollback
+_IDENTITY = "paimon-commit-identity"  # the Paimon snapshot: a rollback makes its number free again
 HINT = "version-hint.text"
 MAIN = "main"
 
@@ -77,7 +77,7 @@ def metadata_folder(store: TableStore) -> str:
 
 
 def metadata_folders(store: TableStore) -> frozenset[str]:
-    """Where a table's Iceberg metadata is, or was under other options."""
+    """Return the folders that have a table's Iceberg metadata, or had it under other options."""
     return frozenset(filter(None, (_folder_in_table(store), folder_in_warehouse(store.root))))
 
 
@@ -103,12 +103,12 @@ def version_path(folder: str, version: int) -> str:
 
 
 def identity_of(snapshot: Snapshot) -> str:
-    """What tells a snapshot from others of its number, as Paimon's Java connector says it, too."""
+    """Return the identity of a snapshot among snapshots of its number, as Paimon's Java connector does."""
     return snapshot.uuid or f"{snapshot.commit_user}:{snapshot.commit_identifier}:{snapshot.time_millis}"
 
 
 def read_metadata(storage: FileIO, path: str) -> Metadata | None:
-    """None where there is no such file. Raises `CorruptFileError`."""
+    """Read metadata; None if there is no such file. Raises `CorruptFileError`, `UnfamiliarFormError`."""
     try:
         node = decode_json_object(path, storage.read_bytes(path))
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def snapshot_node(snapshot: Snapshot, parent: int | None, manifest_list: str, su
 def metadata_node(
     store: TableStore, uuid: str, layout: Layout, schemas: Sequence[TableSchema], history: Sequence[Node], refs: Node
 ) -> Node:
-    """The metadata of a table whose latest snapshot is the last one of `history`."""
+    """Return the metadata of a table; its latest snapshot is the last one of `history`."""
     current = history[-1]
     return {
         "format-version": 2,

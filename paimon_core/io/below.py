@@ -21,13 +21,13 @@ _OPEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def delete_below(root: str, path: str) -> None:
-    """Delete a file or a link. Raises `StorageError` where a link stands between `root` and it, `OSError`."""
+    """Delete a file or a link. Raises `StorageError` for a link between `root` and the file, `OSError`."""
     with _parent(root, path) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
 def delete_many_below(root: str, paths: Iterable[str]) -> Iterator[str]:
-    """Delete files and links as `delete_below`; the paths of those for which that failed.
+    """Delete files and links as `delete_below` does, and yield the paths that could not be deleted.
 
     The files of a folder are best given one after the other: it is opened once for them.
     """

@@ -1,4 +1,4 @@
-"""What is undone where something fails."""
+"""Undoing steps after a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_core.errors import CommitUnknownError, PaimonError
 
 @contextmanager
 def on_failure(undo: Callable[[], object]) -> Iterator[None]:
-    """Call `undo` where the block raises, be it that the task is killed, and raise what it raised."""
+    """Call `undo` if the block raises any exception, even if the task is killed, and raise the exception again."""
     try:
         yield
     except BaseException:
@@ -20,9 +20,9 @@ def on_failure(undo: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def on_certain_failure(undo: Callable[[], object], *more: type[Exception]) -> Iterator[None]:
-    """Call `undo` where a block that commits raises a `PaimonError`, or one of `more`, and raise what it raised.
+    """Call `undo` if a block that commits raises a `PaimonError`, or one of `more`, and raise the error again.
 
-    Not for `CommitUnknownError`: the commit may be visible then, and needs what was written. Nor for any other
+    Not after `CommitUnknownError`: the commit may be visible then, and needs the written files. Nor after any other
     exception, which may come from anywhere in the commit.
     """
     certain: tuple[type[Exception], ...] = (PaimonError, *more)

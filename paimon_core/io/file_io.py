@@ -3,12 +3,12 @@
 Paths are absolute: plain (`/warehouse/db.db/t`) for local disks, `scheme://bucket/key` elsewhere; no trailing slash.
 Contract, for every backend:
 
-- a failed call raises `StorageError` naming the path, `FileNotFoundError` where the path does not exist;
-- what is read is a regular file: a pipe or a device, which could be read forever, is refused with `StorageError`;
+- a failed call raises `StorageError` naming the path, `FileNotFoundError` if the path does not exist;
+- only regular files are read: a pipe or a device, which could be read forever, is refused with `StorageError`;
 - `write_bytes` and `create_exclusive` create parent folders, and the file is durable and whole when they return;
 - `create_exclusive` is the one atomic step of the format: at most one caller ever gets True for a path, no reader sees
   a part of the content, and False leaves the existing file as it is. A backend that cannot promise this has
-  `atomic_create = False`; where that, or this one folder, cannot promise it, the call raises `UnsafeStorageError`
+  `atomic_create = False`; if the backend, or this one folder, cannot promise it, the call raises `UnsafeStorageError`
   and creates nothing;
 - `create_exclusive` may also raise `StorageError` when it does not know whether the file was created. A
   `StorageRefusedError` of any call means that the storage answered that it did not do it.
@@ -56,7 +56,7 @@ _REFUSALS = frozenset(_ADVICE) | {errno.EISDIR, errno.ELOOP, errno.EMLINK, errno
 class FileStatus:
     """One entry of a folder. `size` in bytes (0 for folders); `modified` in epoch milliseconds.
 
-    Of a symbolic link these are what it leads to.
+    For a symbolic link, these are the size and time of its target.
     """
 
     path: str
@@ -81,7 +81,7 @@ class FileIO(Protocol):
         """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
 
     def open_input(self, path: str) -> NativeFile:
-        """A data file, to be read from any offset and closed. What the storage refuses is as `arrow()` raises it."""
+        """Open a data file, to be read from any offset and closed. Errors are as from `arrow()`."""
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
@@ -90,13 +90,13 @@ class FileIO(Protocol):
         """Create or replace a small file that others read: whatever fails, it has its old content or all of the new."""
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        """Create a file that must not exist. False where it exists."""
+        """Create a file that must not exist. Returns False if it exists."""
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
-        """Queue for a folder with the other writers of this machine, for half a minute at most; whether we hold it.
+        """Queue for a folder with other writers of this machine, for half a minute at most; yield whether we hold it.
 
-        It spares writers work that a lost race would waste. True promises that no other writer and no rollback of the
-        table is at work until the block ends; False, where there is no queue or it took too long, promises nothing.
+        It spares writers the work that a lost race would waste. True promises that no other writer and no rollback of
+        the table is at work until the block ends. False promises nothing: there is no queue, or it took too long.
         """
 
     def exists(self, path: str) -> bool:
@@ -106,16 +106,16 @@ class FileIO(Protocol):
         """Size and time of one file or folder."""
 
     def list(self, path: str) -> Iterator[FileStatus]:
-        """The direct children of a folder, in no order; nothing where there is no such folder.
+        """Yield the direct children of a folder, in no order; nothing if the folder does not exist.
 
-        `modified` is now where the storage keeps no time, so that such a file never looks old.
+        `modified` is now if the storage keeps no time, so that such a file never looks old.
         """
 
     def make_dirs(self, path: str) -> None:
-        """Create a folder and its parents; fine where it exists."""
+        """Create a folder and its parents, unless it exists."""
 
     def delete(self, path: str) -> None:
-        """Delete a file; fine where it does not exist."""
+        """Delete a file, if it exists."""
 
     def delete_below(self, root: str, path: str) -> None:
         """As `delete`, of a file below the folder `root`, and never of one that a link below `root` leads to.
@@ -124,23 +124,25 @@ class FileIO(Protocol):
         """
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        """As `delete_below`, of many files; the errors of those that could not be deleted, by path.
+        """Delete many files as `delete_below` does; return the errors of files that could not be deleted, by path.
 
-        Cheaper than a call for each file where the files of a folder come one after the other.
+        Cheaper than a call for each file if the files of a folder come one after the other.
         """
 
     def delete_dir_below(self, root: str, path: str) -> None:
         """As `delete_dir`, of a folder below the folder `root`. Raises as `delete_below`."""
 
     def delete_dir(self, path: str) -> None:
-        """Delete a folder with everything below it, never following a link out of it; fine where it does not exist."""
+        """Delete a folder, if it exists, with everything below it, never following a link out of it."""
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        """Delete an empty folder below the folder `root`; whether it was deleted. False where there is no such folder,
-        where it is not empty, where a link below `root` leads to it, and on storages without folders of their own."""
+        """Delete an empty folder below the folder `root`; return whether it was deleted.
+
+        False if there is no such folder, if it is not empty, if a link below `root` leads to it, and on storages
+        without real folders."""
 
     def rename_dir(self, source: str, target: str) -> None:
-        """Move a folder. Raises `FileExistsError` where the target exists. Not atomic on object stores."""
+        """Move a folder. Raises `FileExistsError` if the target exists. Not atomic on object stores."""
 
     def arrow(self) -> FileSystem:
         """The same storage as a pyarrow file system, for data files; `arrow_path` gives its spelling of a path."""
@@ -164,7 +166,7 @@ def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, 
 
 
 def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
-    """Those of the paths that do not exist, looked up by several threads. Raises `StorageError`."""
+    """Return the paths that do not exist, looked up by several threads. Raises `StorageError`."""
     with ThreadPoolExecutor(_THREADS) as pool:
         return [path for path, exists in zip(paths, pool.map(io.exists, paths), strict=True) if not exists]
 
@@ -180,7 +182,7 @@ def is_temporary(name: str) -> bool:
 
 
 def storage_error(action: str, path: str, cause: str, code: int | None = None) -> StorageError:
-    """The error of a storage call: what was tried, on which path, why it failed, what to do."""
+    """Return the error of a storage call: the failed action, the path, the cause, and the advice."""
     advice = _ADVICE.get(code or 0, "check that the storage is up and reachable, then run the statement again")
     kind = StorageRefusedError if code in _REFUSALS else StorageError
     return kind(without_secrets(f"Cannot {action} {path}: {cause}; {advice}."))
@@ -193,7 +195,7 @@ def too_large(path: str, most: int) -> UnfamiliarFormError:
 
 @contextmanager
 def writing_errors(action: str, path: str) -> Iterator[None]:
-    """As `storage_errors`, where something is made: if its folder is not there, that is `FolderMissingError`."""
+    """Do as `storage_errors` for a call that creates a file; a missing folder raises `FolderMissingError`."""
     try:
         with storage_errors(action, path):
             yield
@@ -208,7 +210,7 @@ def writing_errors(action: str, path: str) -> Iterator[None]:
 
 @contextmanager
 def storage_errors(action: str, path: str) -> Iterator[None]:
-    """Raise what the operating system refuses as `StorageError`; `FileNotFoundError` stays."""
+    """Raise errors of the operating system as `StorageError`; `FileNotFoundError` stays."""
     try:
         yield
     except (FileNotFoundError, StorageError):

@@ -1,4 +1,4 @@
-"""Storages reached through fsspec: object stores, HDFS, SFTP and whatever else has an fsspec implementation.
+"""Storages through fsspec: object stores, HDFS, SFTP and every other storage with an fsspec implementation.
 
 Atomic create is a conditional put (`pipe_file(..., mode="create")`): `If-None-Match: *` on S3 and Azure,
 `ifGenerationMatch=0` on Google. Older clients and some S3 look-alikes take the request and drop the condition, so the
@@ -44,7 +44,7 @@ _BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are
 _FOLDER_MARK = ".folder"
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
-# what fsspec reaches some storages by
+# the schemes in fsspec of some storages
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "oss": "ossfs"} | dict.fromkeys(
     ("abfs", "abfss", "az"), "adlfs"
 )
@@ -168,7 +168,7 @@ class FsspecFileIO:
             self._fs().rm(literal, recursive=True)
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        return False  # fsspec has no call that would keep a folder in which a file has just been made
+        return False  # fsspec has no call that would keep a folder with a new file
 
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):
@@ -229,9 +229,9 @@ class FsspecFileIO:
 
 
 def url_options(uri: str) -> dict[str, Any]:
-    """What a file system takes from a location itself, such as the host of `sftp://host/path`.
+    """Return the options of a file system in the location itself, such as the host of `sftp://host/path`.
 
-    Raises `UnsupportedFeatureError` where the package for the scheme is not installed.
+    Raises `UnsupportedFeatureError` if the package for the scheme is not installed.
     """
     return dict(_file_system_class(uri.partition("://")[0])._get_kwargs_from_urls(uri))
 

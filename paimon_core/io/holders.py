@@ -1,4 +1,4 @@
-"""Marks of what processes of this machine hold, which show its other processes that a holder has died.
+"""Marks of holders: by a mark, other processes of this machine find out that a holder of a lock has died.
 
 A mark is an empty file in the machine's shared memory, locked by `flock(2)` for as long as its holder lives. The kernel
 gives the lock back when the last descriptor is closed, so a mark that can be locked is proof that its holder has died.
@@ -62,7 +62,7 @@ class Mark:
             self._path = target
 
     def end(self) -> None:
-        """Remove the mark: before what it stands for is given back, so that it never outlives that."""
+        """Remove the mark. Callers must do so before they release what they hold: a mark must not outlive it."""
         path, self._path = self._path, None
         descriptor, self._descriptor = self._descriptor, None
         with suppress(OSError):
@@ -74,7 +74,7 @@ class Mark:
 
 
 class Deaths:
-    """The holders that one who waits has found dead, and since when."""
+    """The holders that a waiting process has found dead, and the times since then."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
@@ -87,7 +87,7 @@ class Deaths:
         return time.monotonic() - self._since.setdefault(name, time.monotonic()) >= _GRACE
 
     def forget(self, name: str) -> None:
-        """Remove the mark of a holder that was proven dead, after what it held is free."""
+        """Remove the mark of a holder that was proven dead, after the holder's lock is free."""
         self._since.pop(name, None)
         path = _path_of(name)
         if path is not None and has_died(name):
@@ -96,7 +96,7 @@ class Deaths:
 
 
 def has_died(name: str) -> bool:
-    """Whether a mark of this name is there without its holder; False where nothing proves it."""
+    """Return whether there is a mark of this name without a living holder; False without proof."""
     path = _path_of(name)
     return path is not None and _is_free(path)
 
@@ -124,7 +124,7 @@ def _path_of(name: str) -> Path | None:
 
 
 def _folder() -> Path | None:
-    """The folder of this user's marks; None where there is none that this user alone can change."""
+    """Return the folder of this user's marks; None without a folder that only this user can change."""
     if _boot() is None or not SHARED_MEMORY.is_dir():
         return None
     folder = SHARED_MEMORY / f"paimon-sql-holders-{os.geteuid()}"

@@ -41,8 +41,8 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     """The storage of a location.
 
     `s3.endpoint`, `s3.access-key`, `s3.secret-key` and their kin, also spelled `fs.s3a.…`, and `fs.oss.…` are
-    understood; `fsspec.NAME` hands NAME to fsspec's file system. Raises `InvalidOptionError` for a location that cannot
-    be one, `UnsupportedFeatureError` where the package for its scheme is not installed.
+    understood; `fsspec.NAME` hands NAME to fsspec's file system. Raises `InvalidOptionError` for an invalid location,
+    `UnsupportedFeatureError` if the package for its scheme is not installed.
     """
     location = normalize(uri)
     match = _URI.match(location)
@@ -53,8 +53,7 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` if options of a table are secrets, whatever they are for: whoever reads the table can
-    read its schema."""
+    """Raises `InvalidOptionError` if options of a table are secrets: every reader of the table can read its schema."""
     if found := sorted(k for k in options if is_secret(k)):
         raise InvalidOptionError(
             f"Table {table} cannot have the option {found[0]!r}: every reader of the table can see the table's "

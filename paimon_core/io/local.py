@@ -69,7 +69,7 @@ class LocalFileIO:
             _sync_dir(os.path.dirname(path))
 
     def replace_file(self, path: str, data: bytes) -> None:
-        self.write_bytes(path, data)  # which renames, too
+        self.write_bytes(path, data)  # it renames, too
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         with writing_errors("create", path):
@@ -135,7 +135,7 @@ class LocalFileIO:
 
     def _delete_dir(self, path: str, remove: Callable[[], None]) -> None:
         with storage_errors("delete folder", path):
-            for _ in range(_DELETE_ATTEMPTS):  # rmtree fails on what another process deletes first
+            for _ in range(_DELETE_ATTEMPTS):  # rmtree fails if another process deletes a file first
                 with suppress(FileNotFoundError):
                     remove()
                 if not os.path.lexists(path):
@@ -167,14 +167,14 @@ class LocalFileIO:
         return path
 
     def link(self, path: str, other: str) -> bool:
-        """Give a file a second path; False where that cannot be done, and it is to be copied."""
+        """Give a file a second path. Returns False if that is not possible, and the caller must copy the file."""
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):  # a link to a relative path means another file elsewhere
                 return False
             os.link(path, other)
         except FileNotFoundError:
             raise
-        except OSError:  # another disk, no hard links, or somebody else's file
+        except OSError:  # another disk, no hard links, or another user's file
             return False
         return True
 
@@ -198,7 +198,7 @@ def _content(path: str, descriptor: int, most: int) -> bytes:
 
 
 def _check_regular(path: str, mode: int) -> None:
-    """Raises `IsADirectoryError`, `StorageError` for what is no regular file."""
+    """Raises `IsADirectoryError`, `StorageError` for a path that is not a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(mode):
@@ -213,7 +213,7 @@ def _status(path: str, found: os.stat_result, *, is_link: bool = False) -> FileS
 
 
 def _write_temporary(path: str, data: bytes) -> str:
-    """The bytes, on the disk, in a hidden file beside `path`, which is deleted when this fails."""
+    """Write the bytes to a hidden file beside `path`, durably; delete the file if that fails."""
     parent, name = os.path.split(path)
     _make_dirs(parent)
     temporary = f"{parent}/{temporary_name(name)}"
@@ -228,7 +228,7 @@ def _link(temporary: str, path: str) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        # NFS sends a request again when the answer got lost: the second one finds what the first one made.
+        # NFS repeats a request if the answer is lost: the second request finds the link of the first
         with suppress(FileNotFoundError):
             return os.path.samefile(temporary, path)
         return False
@@ -244,7 +244,7 @@ def _link(temporary: str, path: str) -> bool:
 
 
 def _queue(folder: str) -> int | None:
-    """A descriptor that holds the folder's lock; None where it could not be had: its holder may be stopped."""
+    """Return a descriptor that holds the folder's lock; None if the lock stays taken: its holder may be stopped."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

@@ -1,7 +1,7 @@
 """Copies on the local disk of files of a remote storage that are read repeatedly, within bounds of size and age.
 
-For data files: they never change, and no name is used twice. The processes of a machine and of a user share the copies,
-in a folder that nobody else can write to; who adds one removes those that are old, then those used least recently.
+For data files: they never change, and no name is used twice. The processes of a user on a machine share the copies, in
+a folder that only this user can write to. A process that adds a copy removes old copies, then the least recently used.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from paimon_core.io.file_io import FileIO, temporary_name
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.transfer import copy_file
 
-_IN_USE = 60  # seconds within which a reader opens the copy that it asked for
+_IN_USE = 60  # seconds in which a reader opens the copy that it requested
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCopies:
-    """Copies of files of `source`: `most_bytes` in all, and none that nobody used for `retention` milliseconds."""
+    """Copies of files of `source`: at most `most_bytes` in all, each used within the last `retention` milliseconds."""
 
     source: FileIO
     most_bytes: int
     retention: int
 
     def copy_of(self, path: str, size: int) -> str | None:
-        """The path of a copy of a file of `size` bytes, which is made where there is none. None where it cannot be
-        made: the caller then reads the file itself, and gets the error of that."""
+        """Return the path of a copy of a file of `size` bytes; make the copy if there is none.
+
+        Returns None if that fails: the caller then reads the file itself, and gets its error."""
         if size > self.most_bytes:
             return None
         try:
@@ -58,7 +59,7 @@ class LocalCopies:
                 os.unlink(partial)
 
     def _make_room(self, folder: str, size: int) -> None:
-        """Remove old copies, then those used least recently; those used within `_IN_USE` seconds stay."""
+        """Remove old copies, then the least recently used; copies used within `_IN_USE` seconds stay."""
         now, found = time.time(), []
         for entry in os.scandir(folder):
             with suppress(FileNotFoundError):
@@ -73,7 +74,7 @@ class LocalCopies:
 
 
 def _client(source: FileIO) -> str:
-    """What tells one client of a storage from another that may not read the same: its options, credentials included."""
+    """Return the identity of a client of a storage: its options, including credentials. Others may see other files."""
     return repr(sorted(getattr(source, "options", {}).items(), key=str))
 
 
@@ -87,7 +88,7 @@ def _is_whole(copy: str, size: int) -> bool:
 
 
 def _own_folder() -> str | None:
-    """The folder of this user's copies; None where others could have put files there."""
+    """Return the folder of this user's copies; None if other users could have put files there."""
     folder = os.path.join(tempfile.gettempdir(), f"paimon-copies-{os.getuid()}")
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)

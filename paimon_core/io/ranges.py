@@ -12,9 +12,9 @@ _GAP = 4096  # bytes between two parts up to which both are read by one request
 
 
 def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
-    """The bytes from each of `starts` on, `lengths` of them or, for -1, all to the end of the file: large binaries.
+    """Read `lengths` bytes from each of `starts`, for -1 all bytes to the end of the file, as large binaries.
 
-    Raises `FileNotFoundError`, `StorageError`, `EOFError` saying which part the file does not have.
+    Raises `FileNotFoundError`, `StorageError`, `EOFError` naming the part that the file does not have.
     """
     with storage_errors("read", path), io.open_input(path) as file:
         size = file.size()
@@ -35,7 +35,7 @@ def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArr
 
 
 def _neighbours(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[slice]:
-    """The parts, which are ordered by where they start, in groups that are read at once."""
+    """Divide the parts, which are ordered by their starts, into groups that are read at once."""
     reached = np.maximum.accumulate(starts + sizes)
     breaks = np.flatnonzero(starts[1:] > reached[:-1] + _GAP) + 1
     bounds = [0, *breaks.tolist(), len(starts)]
@@ -43,7 +43,7 @@ def _neighbours(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[sli
 
 
 def _slices(data: pa.Buffer, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
-    """Parts of a buffer, which may overlap, as one value each."""
+    """Return each part of a buffer as a value; parts may overlap."""
     overlap = (starts[1:] < (starts + sizes)[:-1]).any()
     if overlap:  # offsets of an Arrow column only ascend
         whole = data.to_pybytes()

@@ -1,4 +1,4 @@
-"""A storage as somebody sees it who may read a table and not change it."""
+"""A storage for users who may read a table but not change it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from paimon_core.io.file_io import FileIO
 
 @dataclass(frozen=True)
 class ReadOnlyFileIO(DelegatingFileIO):
-    """Raises `NoPrivilegeError` with the text `refusal` for each call that would change what there is. See `FileIO`.
+    """A `FileIO` that raises `NoPrivilegeError` with the text `refusal` for each call that would change files.
 
-    What writes data files through `arrow()` cannot commit them.
+    Data files can still be written through `arrow()`, but not committed.
     """
 
     inner: FileIO

@@ -13,7 +13,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.jobs import DONE, Done, Job
 from paimon_core.spec.records import Column, Record
 
-Pairs = Sequence[tuple[str, str]]  # where each file is, and where it goes
+Pairs = Sequence[tuple[str, str]]  # the path and the new path of each file
 Copy = Callable[[FileIO, FileIO, Pairs], None]
 _CHUNK = 8 * 2**20  # bytes
 _THREADS = 8
@@ -63,7 +63,7 @@ def copy_files(source: FileIO, target: FileIO, pairs: Pairs) -> None:
 
 
 def for_each(pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
-    """Do something with each, some at a time; where one fails, none is at work any more."""
+    """Call `act` for each pair, several at a time; if a call fails, all others have ended when this raises."""
     with ThreadPoolExecutor(_THREADS) as pool:
         for _ in pool.map(act, pairs):
             pass
@@ -71,7 +71,7 @@ def for_each(pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """A file, and where it goes."""
+    """A file, and its new path."""
 
     path: str
     target: str

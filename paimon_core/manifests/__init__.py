@@ -1,4 +1,4 @@
 """Manifests as columns: the vectorized reader of their entries, and metadata records as files.
 
-May import `formats`, `arrow`, `spec`; bytes in, values out: where the files are is for `store`.
+May import `formats`, `arrow`, `spec`; bytes in, values out: `store` finds the files.
 """

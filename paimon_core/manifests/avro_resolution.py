@@ -4,8 +4,8 @@ A writer can declare the columns of a record in many ways: in any order, each as
 moments in other units, types by name, beside columns that only this writer has. Resolution compares the schema of the
 file (the writer's) with the record that is wanted (the reader's), and makes two things:
 
-    plain   an Avro schema of the same bytes without names that mean anything: it has no logical types, enums are
-            numbers and maps are arrays of pairs. Known columns keep their names, others are called `x0`, `x1`, …
+    plain   an Avro schema that decodes the same bytes to plain values: it has no logical types, enums are
+            numbers and maps are arrays of pairs. Known columns keep their names, others get the names `x0`, `x1`, …
     read    a function that makes the value of a record from a record that `plain` decodes
 
 Columns are matched by name; names of types mean nothing, as in Java. A column that a schema cannot give is refused at
@@ -44,7 +44,7 @@ _NOT_MOMENTS = frozenset(("date", "time-millis", "time-micros", "decimal", "dura
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The way in which the records of a file are read: see above.
+    """The rules to read the records of a file: see above.
 
     `conversions` are functions from a decoded value to the value of a column, by the column's path, for columns that
     need one. `divisors` are the numbers by which a time column must be divided to get milliseconds."""
@@ -77,7 +77,7 @@ class _Place:
 
 
 class _Resolver:
-    """Resolves one schema, and gathers on the way what single columns need."""
+    """Resolves one schema, and collects the conversions and divisors of single columns."""
 
     def __init__(self) -> None:
         self.conversions: dict[Path, Convert] = {}
@@ -182,7 +182,7 @@ class _Resolver:
 
 
 def _without_null(avro: Any) -> Any:
-    """A type of ours without its NULL, which stands first."""
+    """Return one of our types without its NULL, which is the first branch."""
     return avro[1] if isinstance(avro, list) else avro
 
 

@@ -1,4 +1,4 @@
-"""The entries of a manifest by columns: decoded all at once, objects are made of those that are asked for."""
+"""The entries of a manifest by columns: all are decoded at once, but objects are only created on request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EntrySource(Protocol):
         """Numbers; 0 for NULL."""
 
     def known(self, path: Path) -> NDArray[np.bool_]:
-        """Where there is a value that is not NULL."""
+        """Return a mask of the values that are not NULL."""
 
     def binary(self, path: Path) -> pa.Array:
         """Bytes and texts, as bytes."""
@@ -51,7 +51,7 @@ class EntrySource(Protocol):
 
 
 class EntryColumns:
-    """The entries of one manifest, in order. Columns have shape (entries,) and are computed when first asked for."""
+    """The entries of one manifest, in order. Columns have shape (entries,) and are computed on first access."""
 
     def __init__(self, source: EntrySource, count: int) -> None:
         self._source, self._count = source, count
@@ -134,7 +134,7 @@ class EntryColumns:
         return self._source.lists(("_FILE", "_VALUE_STATS", "_NULL_COUNTS"))
 
     def file_numbers(self, name: str) -> pa.Array:
-        """A field of the file such as `_CREATION_TIME`, NULL where it has none."""
+        """Return a field of the file such as `_CREATION_TIME`, NULL if it is missing."""
         path = ("_FILE", name)
         return int64_array(self._source.numbers(path), self._source.known(path))
 
@@ -149,8 +149,9 @@ class EntryColumns:
 
     @property
     def _variants(self) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
-        """What distinguishes files of one name: their file index, external path and extra files. Of each, the index of
-        each entry's value among the different ones, -1 for none, and these."""
+        """Yield the attributes that distinguish files of one name: file index, external path and extra files.
+
+        For each attribute: the index of each entry's value among the distinct values, -1 for none, and the values."""
         for values in (self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")), self.external_paths):
             coded = values.dictionary_encode()
             yield pc.fill_null(coded.indices, -1).to_numpy(), coded.dictionary.to_pylist()
@@ -158,7 +159,7 @@ class EntryColumns:
         yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names
 
     def locations(self, rows: Rows) -> list[FileLocation]:
-        """Where the files of rows are, without making entries. Raises `CorruptFileError`."""
+        """Return the locations of the files of rows, without creating entries. Raises `CorruptFileError`."""
         codes, extra = self._source.lists(("_FILE", "_EXTRA_FILES"))
         return list(
             zip(
@@ -219,7 +220,7 @@ def _mixed(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.ui
 
 
 def _last_of_each(identities: NDArray[Any]) -> tuple[Rows, NDArray[np.bool_]]:
-    """The order that brings equal identities together, and which of the ordered rows end a group of equals."""
+    """Return an order that groups equal identities, and a mask of the last row of each group in this order."""
     order = np.argsort(identities, kind="stable")
     ordered = identities[order]
     return order, np.append(ordered[1:] != ordered[:-1], True)[: len(order)]

@@ -1,6 +1,6 @@
-"""Records of metadata (manifests and their lists) as files of what `manifest.format` names; Avro in every codec.
+"""Records of metadata (manifests and their lists) as files in the format of `manifest.format`; Avro in every codec.
 
-The columns of Parquet and ORC are those of the Avro records; field ids count from 0, `_VERSION`, the first, has -1.
+Parquet and ORC have the same columns as the Avro records; field ids count from 0, but `_VERSION`, the first, has -1.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ from paimon_core.spec.types import (
 VERSION = Column("_VERSION", "version", "int")
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
 _PLAIN: Mapping[str, DataType] = MappingProxyType({"string": STRING, "int": INT, "long": BIGINT, "bytes": BYTES})
-COLUMNAR = (b"PAR1", b"ORC")  # what files of columns begin with
+COLUMNAR = (b"PAR1", b"ORC")  # the first bytes of Parquet and ORC files
 _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "none": "null", "null": "null"}
 _CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"avro": _AVRO_CODECS, "parquet": PARQUET_CODECS, "orc": ORC_CODECS}
 )
 _ROWS = 256  # in a batch of columns
-_TINY = ("_KIND", "_FILE_SOURCE")  # small numbers, which Avro has none of
+_TINY = ("_KIND", "_FILE_SOURCE")  # TINYINT, a type that Avro does not have
 
 
 def record_format(options: TableOptions) -> tuple[str, str]:
@@ -207,7 +207,7 @@ def _check_version(record: Record[Any], known: int, path: str, found: int) -> No
 
 
 def _bounded_columns(data: bytes) -> pa.Table:
-    """All rows of a Parquet or ORC file. Raises `ValueError` where they are more than `most_content` of its bytes."""
+    """Return all rows of a Parquet or ORC file. Raises `ValueError` for more than `most_content` of its bytes."""
     source, is_orc = pa.BufferReader(data), data.startswith(b"ORC")
     if is_orc:
         tail = check_tail(source)
@@ -233,8 +233,9 @@ def _bounded_columns(data: bytes) -> pa.Table:
 
 @contextmanager
 def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
-    """Raise what is wrong with a file of these bytes as `UnreadableFileError`; a Parquet or ORC file names its writer,
-    and errors about damage give the size."""
+    """Raise errors about a file of these bytes as `UnreadableFileError`.
+
+    Errors of Parquet and ORC files name the file's writer, and errors about damage have the file's size."""
     try:
         try:
             yield

@@ -1,7 +1,8 @@
 """The entries of an Avro manifest decoded by columns, all at once (see `formats.avro.field_offsets`).
 
 This is the fast way to read a manifest; `record_files` decodes any manifest entry by entry. Both accept the same files
-and give the same entries: what only the other one can read, or can say what is wrong with, raises `UnusualError` here.
+and return the same entries. If only `record_files` can read a file, or name its damage, this module raises
+`UnusualError`.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ _LEAST_ENTRY = 16  # bytes for each candidate, on average: of more candidates mo
 
 
 def find_entries(path: str, data: bytes) -> CodedEntries:
-    """The entries of a manifest.
+    """Return the entries of a manifest.
 
-    Raises `UnusualError` for what has to be decoded entry by entry, also to say what is wrong with it; `InflatedError`
-    where the blocks unpack to far too much."""
+    Raises `UnusualError` if the caller must decode entry by entry, also to find the damage; `InflatedError` if the
+    blocks decompress to far too many bytes."""
     if not data.startswith(MAGIC):
         raise UnusualError
     try:
@@ -86,7 +87,7 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
 
 
 class CodedEntries:
-    """Entries in an Avro manifest, an `EntrySource`: the offsets of their fields, which are decoded when asked for."""
+    """Entries in an Avro manifest, an `EntrySource`: the offsets of their fields, which are decoded on request."""
 
     def __init__(self, path: str, resolution: Resolution, offsets: RecordOffsets) -> None:
         self._path, self._resolution, self._offsets = path, resolution, offsets
@@ -96,7 +97,7 @@ class CodedEntries:
         return len(self._offsets.starts)
 
     def check(self, path: Path) -> None:
-        """Decode the lists of a path. Raises `ValueError` where they hold what the resolution refuses."""
+        """Decode the lists of a path. Raises `ValueError` for values that the resolution refuses."""
         if self._offsets.fields.get((*path, END)) is not None:
             self.lists(path)
 
@@ -229,7 +230,7 @@ def _only_branch(avro: Any) -> tuple[int | None, Any]:
 
 
 def _of_same_arity(coded: Coded, found: Offsets, ahead: int) -> Offsets:
-    """The candidates that have partitions of as many fields as the first one; `ahead` is where partitions begin."""
+    """Return the candidates with as many partition fields as the first one; partitions begin at `ahead`."""
     lengths, starts = coded.numbers(found + ahead)
     first = coded.numbers(np.array([ahead]))[1]
     counts, expected = (coded.words[np.minimum(p, coded.size)] & _COUNT for p in (starts, first))

@@ -55,7 +55,7 @@ def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta, zone: 
 
 
 def have_whole_stats(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bool_]:
-    """Which files of a group have whole keys and statistics, as `column_texts` needs them; shape (files,)."""
+    """Return which files of a group have complete keys and statistics, as `column_texts` requires; shape (files,)."""
     keys, known = len(group.schema.key_fields), group.schema.field_by_name
     whole = np.full(len(group.rows), all(name in known for name in group.covered))
     for rows, arity in (
@@ -69,7 +69,7 @@ def have_whole_stats(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bo
 def file_texts(
     now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup], zone: tzinfo | None
 ) -> list[pa.Array]:
-    """The texts of the files of groups in the order of their rows, a column each: see `FileTexts`.
+    """Return the texts of the files of groups in the order of their rows, as columns: see `FileTexts`.
 
     Bounds of a column whose type has changed are local in `zone`."""
     rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
@@ -105,7 +105,7 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup, zo
 
 
 def texts_now(now: DataField, then: DataField, values: Sequence[Any], zone: tzinfo | None) -> list[str]:
-    """Values of a column as texts, in the type it has now; as they are where one cannot be cast."""
+    """Return values of a column as texts in its current type; in the old type if a value cannot be cast."""
     same = now.type.with_nullable(True) == then.type.with_nullable(True)
     if not same and any(v is not None for v in values):
         try:
@@ -127,7 +127,7 @@ def _bound_texts(
 
 
 def field_texts(rows: pa.Array, fields: Sequence[DataField], index: int) -> pa.Array:
-    """A field of BinaryRows, all of which are of these fields, as texts."""
+    """Return a field of BinaryRows as texts; all rows must have these fields."""
     return pc.fill_null(_texts(RowField(rows, len(fields), index), fields), _NULL)
 
 

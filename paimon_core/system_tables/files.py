@@ -1,4 +1,4 @@
-"""What the files of a version are: `$files`, `$file_key_ranges`, `$partitions`, `$buckets`, `$manifests`."""
+"""System tables of a version's files: `$files`, `$file_key_ranges`, `$partitions`, `$buckets`, `$manifests`."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _grouped(entries: Iterable[ManifestEntry], key: Any) -> dict[Any, list[Manif
 
 
 def _deleted_rows(store: TableStore, snapshot: Snapshot | None) -> dict[bytes, int | None]:
-    """Rows marked by deletion vectors, by partition; None where an index file does not say how many."""
+    """Return the number of rows marked by deletion vectors, by partition; None if an index file does not have it."""
     found = dict[bytes, int | None]()
     if store.options[DELETION_VECTORS]:
         for (partition, _), vectors in deletion_files(store, snapshot).items():

@@ -1,4 +1,4 @@
-"""What refers to versions: `$branches`, `$consumers`, `$statistics`; and what merges columns: `$aggregation_fields`."""
+"""System tables that refer to versions: `$branches`, `$consumers`, `$statistics`; and `$aggregation_fields`."""
 
 from __future__ import annotations
 

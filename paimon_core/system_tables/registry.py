@@ -43,20 +43,20 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
 }
 
 
-# what a user may see without a privilege, and with any on the table; of others one may learn values of columns
+# visible without a privilege, and with any privilege on the table; other system tables reveal values of columns
 _OF_DEFINITION = frozenset(("aggregation_fields", "options", "schemas"))
 _OF_VERSIONS = frozenset(("branches", "consumers", "snapshots", "tags"))
 
 
 def system_table_schema(name: str) -> pa.Schema:
-    """The columns of a system table. Raises `TableNotFoundError` naming those that exist."""
+    """Return the columns of a system table. Raises `TableNotFoundError` listing the existing system tables."""
     return _find(name).schema
 
 
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
-    """The rows of a system table of the store's table; `zone` None is the process's own.
+    """Return the rows of a system table of the store's table; `zone` None is this process's zone.
 
-    Raises as `check_selectable` where the catalog's user may not see them."""
+    Raises as `check_selectable` if the catalog's user may not see them."""
     table = _find(name)
     if name.lower() not in _OF_DEFINITION | _OF_VERSIONS:
         check_selectable(store)

@@ -61,6 +61,6 @@ def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any,
 
 
 def _column_names(covered: GlobalIndexMeta | None, names: Mapping[int, str]) -> str | None:
-    """The columns of a global index, where the table still has them all."""
+    """Return the columns of a global index, None if the table does not have all of them any more."""
     found = [names.get(i) for i in covered.field_ids] if covered is not None else [None]
     return None if None in found else ",".join(n for n in found if n is not None)

@@ -26,9 +26,9 @@ def partition_path(fields: Sequence[DataField], row: bytes, default_name: str, z
 
 
 def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
-    """A key as `[a, b]`, None for the empty one of append tables."""
+    """Return a key as `[a, b]`, None for the empty key of append tables."""
     if int.from_bytes(row[:_ARITY], "big", signed=True) > len(fields):
-        # by `pk-clustering-override` files are in the order of other columns; Java takes their values for keys
+        # with `pk-clustering-override`, files are sorted by other columns, and Java stores their values as keys
         row = len(fields).to_bytes(_ARITY, "big") + row[_ARITY:]
     values = _values(fields, row)
     return (
@@ -42,7 +42,7 @@ def map_text(values: Mapping[str, str]) -> str:
 
 
 def in_hash_order(options: Mapping[str, str]) -> dict[str, str]:
-    """Options in the order in which Java's `HashMap` lists them once they were put in, in the given order."""
+    """Return options in the order of Java's `HashMap` after inserting them in the given order."""
     capacity = 16
     while len(options) > capacity * 3 // 4:
         capacity *= 2

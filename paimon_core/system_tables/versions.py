@@ -1,4 +1,4 @@
-"""What versions a table has: `$snapshots`, `$schemas`, `$options`, `$tags`."""
+"""System tables of a table's versions: `$snapshots`, `$schemas`, `$options`, `$tags`."""
 
 from __future__ import annotations
 
