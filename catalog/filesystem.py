@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,7 +22,6 @@ from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import schema_ids
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -36,6 +35,7 @@ from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, Vi
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
+from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults
 
@@ -44,7 +44,7 @@ _SUFFIX = ".db"
 
 
 @dataclass(frozen=True)
-class FileSystemCatalog(KeepsViews, KeepsFunctions):
+class FileSystemCatalog(NamedTables, KeepsViews, KeepsFunctions):
     """A catalog with databases in one folder. Database properties are not kept; `default` always exists."""
 
     io: FileIO
@@ -52,9 +52,6 @@ class FileSystemCatalog(KeepsViews, KeepsFunctions):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
-
-    def identifier(self, name: str) -> Identifier:
-        return Identifier.parse(name)
 
     # -- databases ----------------------------------------------------------------------------------------------------
     def list_databases(self) -> list[str]:
@@ -118,26 +115,8 @@ class FileSystemCatalog(KeepsViews, KeepsFunctions):
             raise self._not_found(identifier)
         return table
 
-    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        self._check_new(identifier)
-        with self._turn(identifier):
-            self._check_no_view(identifier)
-            self._files.create(identifier, self._path(identifier), schema, ignore_if_exists)
-
-    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        self._check_new(identifier)
-        self._check_no_view(identifier)
-        staged = self._files.stage_create(identifier, self._path(identifier), schema)
-
-        def publish() -> None:
-            self._check_no_view(identifier)
-            staged.publish()
-
-        return replace(staged, publish=partial(self._in_turn, identifier, publish))
-
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        check_is_table(identifier)
-        staged = self._files.stage_replace(self.load_table(identifier), schema)
+        staged = super().stage_replace(identifier, schema)
         finish, discard = (partial(self._in_turn, identifier, act) for act in (staged.finish, staged.discard))
         return replace(staged, finish=finish, discard=discard)
 
@@ -165,11 +144,26 @@ class FileSystemCatalog(KeepsViews, KeepsFunctions):
             self._files.rename(self._path(source), self._path(target), target)
         follow_name(partial(self._files.load, target, self._path(target)), self._path(source))
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        self._files.alter(partial(self._altered, identifier), changes)
+    # -- new tables and their names -----------------------------------------------------------------------------------
+    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
+        check_is_table(identifier)
+        self._check_database(identifier.database)
+        table = self._files.prepare(identifier, self._path(identifier), schema)
 
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        return self._files.stage_alter(self._altered(identifier), changes)
+        def publish() -> None:
+            with self._turn(identifier):
+                self._check_no_view(identifier)
+                self._files.create(table, ignore_if_exists)
+
+        return StagedTable(table, publish)
+
+    def _check_free(self, table: Table) -> None:
+        self._check_no_view(table.identifier)
+        if self._files.exists(table.identifier, table.store.root):
+            raise TableExistsError(f"Table {table.identifier} already exists.")
+
+    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
+        return self._files
 
     # -- views and functions ------------------------------------------------------------------------------------------
     @cached_property
@@ -211,16 +205,6 @@ class FileSystemCatalog(KeepsViews, KeepsFunctions):
     def _files(self) -> SchemaFiles:
         common = (self.io, self.cache, self.allowed, table_defaults(self.options))
         return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
-
-    def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered."""
-        if identifier.system_table is not None:
-            check_is_table(identifier)
-        return self.load_table(identifier)
-
-    def _check_new(self, identifier: Identifier) -> None:
-        check_is_table(identifier)
-        self._check_database(identifier.database)
 
     def _may_be_table(self, path: str) -> bool:
         """Whether a folder has schemas, or cannot be looked into: a table there may be is listed, as others are."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_core.errors import InvalidNameError, NoPrivilegeError, TableNotFoundError
+from paimon_core.errors import InvalidNameError, NoPrivilegeError, TableExistsError, TableNotFoundError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize, without_links
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
+from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.privileges.accounts import Accounts
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
 
@@ -50,7 +50,7 @@ class _CacheOfOptions:
 
 
 @dataclass(frozen=True)
-class PathCatalog:
+class PathCatalog(NamedTables):
     """A catalog of the tables of any storage, which a `PathIdentifier` names. It has no databases.
 
     `settings` gives the options of storages, as a catalog takes them; each call asks for them.
@@ -71,52 +71,38 @@ class PathCatalog:
         return path_identifier(name)
 
     def table_exists(self, identifier: Identifier) -> bool:
-        return self._files(identifier).exists(identifier, str(identifier.base))
+        return self._files_of(identifier).exists(identifier, str(identifier.base))
 
     def load_table(self, identifier: Identifier) -> Table:
-        table = self._files(identifier).load(identifier, str(identifier.base))
+        table = self._files_of(identifier).load(identifier, str(identifier.base))
         if table is None:
             raise _not_found(identifier)
         return table
 
-    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        check_is_table(identifier)
-        self._files(identifier).create(identifier, str(identifier), schema, ignore_if_exists)
-
-    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        check_is_table(identifier)
-        return self._files(identifier).stage_create(identifier, str(identifier), schema)
-
-    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        check_is_table(identifier)
-        return self._files(identifier).stage_replace(self.load_table(identifier), schema)
-
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
-        files = self._files(identifier)
+        files = self._files_of(identifier)
         if files.exists(identifier, str(identifier)):
             files.drop(str(identifier))
         elif not ignore_if_not_exists:
             raise _not_found(identifier)
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        self._files(identifier).alter(partial(self._altered, identifier), changes)
+    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
+        check_is_table(identifier)
+        files = self._files_of(identifier)
+        table = files.prepare(identifier, str(identifier), schema)
+        return StagedTable(table, partial(files.create, table, ignore_if_exists))
 
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        return self._files(identifier).stage_alter(self._altered(identifier), changes)
+    def _check_free(self, table: Table) -> None:
+        if SchemaFiles(table.store.io).exists(table.identifier, table.store.root):
+            raise TableExistsError(f"Table {table.identifier} already exists.")
 
-    def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered."""
-        if identifier.system_table is not None:
-            check_is_table(identifier)
-        return self.load_table(identifier)
-
-    def _files(self, identifier: Identifier) -> SchemaFiles:
+    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is no path of a table.")
-        options, path = self.settings(), str(identifier.base)
-        io = load_file_io(path, options)
-        for location in dict.fromkeys((path, without_links(path))):
+        options, root = self.settings(), str(identifier.base)
+        io = load_file_io(root, options)
+        for location in dict.fromkeys((root, without_links(root))):
             _check_no_users(io, location)
         common = (io, self.cache.under(options), Allowed.of(options))
         return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(options))

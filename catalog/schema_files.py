@@ -95,19 +95,18 @@ class SchemaFiles:
         main = self._table(identifier.base, path, schema)
         return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
 
-    def create(self, identifier: Identifier, path: str, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        """Raises `TableExistsError`, also where another process creates the table meanwhile."""
-        table = self.prepare(identifier, path, schema)
-        exists = self.exists(identifier, path) or not publish_schema(table)
+    def create(self, table: Table, ignore_if_exists: bool = False) -> None:
+        """Make a prepared table. Raises `TableExistsError`, also where another process creates the table meanwhile."""
+        exists = self.exists(table.identifier, table.store.root) or not publish_schema(table)
         if exists and not ignore_if_exists:
-            raise TableExistsError(f"Table {identifier} already exists.")
+            raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
         """A table that is created with its first rows. Raises as `create`."""
         table = self.prepare(identifier, path, schema)
         if self.exists(identifier, path):
             raise TableExistsError(f"Table {identifier} already exists.")
-        return StagedTable(table, lambda: self.create(identifier, path, schema))
+        return StagedTable(table, partial(self.create, table))
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
         """A table under another schema: a new version where the partitioning stays, else a new table beside it."""

@@ -43,7 +43,6 @@ from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -64,6 +63,7 @@ from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
+from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 
@@ -72,7 +72,7 @@ _SUFFIX = ".db"
 
 
 @dataclass(frozen=True)
-class HiveCatalog(KeepsViews):
+class HiveCatalog(NamedTables, KeepsViews):
     """A catalog with databases, tables and views in a Hive metastore."""
 
     io: FileIO
@@ -81,9 +81,6 @@ class HiveCatalog(KeepsViews):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
-
-    def identifier(self, name: str) -> Identifier:
-        return Identifier.parse(name)
 
     def close(self) -> None:
         """Close the connections to the metastore."""
@@ -187,32 +184,6 @@ class HiveCatalog(KeepsViews):
             )
         return table
 
-    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        identifier = self._new(identifier)
-        table, place = self._prepared(identifier, schema)
-        try:
-            self._create(table, place)
-        except TableExistsError:
-            if not ignore_if_exists or not self.table_exists(identifier):
-                raise
-
-    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        identifier = self._new(identifier)
-        table, place = self._prepared(identifier, schema)
-        if (found := self._metastore.table(identifier.database, identifier.table)) is not None:
-            raise self._exists(identifier, found)
-        return StagedTable(table, lambda: self._create(table, place))
-
-    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        check_is_table(identifier)
-        old = self.load_table(identifier)
-        if is_format_table(old.schema.options) or is_format_table(schema.options):
-            raise UnsupportedFeatureError(
-                f"Table {identifier} cannot be replaced: a format table keeps no versions. Drop it and create it anew."
-            )
-        staged = self._files(old.store.root).stage_replace(old, schema)
-        return staged.seen_by(partial(self._then_synced, old.identifier))
-
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
         name = named(identifier)
@@ -255,16 +226,6 @@ class HiveCatalog(KeepsViews):
                     raise
         follow_name(partial(self._files(new).load, target, new), entry.location)
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        table = self._altered(named(identifier))
-        files = self._files(table.store.root)
-        self._then_synced(table.identifier, partial(files.alter, partial(self._altered, table.identifier), changes))
-
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        table = self._altered(named(identifier))
-        staged = self._files(table.store.root).stage_alter(table, changes)
-        return staged.seen_by(partial(self._then_synced, table.identifier))
-
     # -- folders that lost their entries ------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
         """Bring the entry of a table in line with its folder: create that of a folder which has lost it."""
@@ -293,10 +254,27 @@ class HiveCatalog(KeepsViews):
         return sorted(f.name for f in folders if f.name.lower() not in known and schema_ids(io, f.path))
 
     # -- changes ------------------------------------------------------------------------------------------------------
-    def _prepared(self, identifier: Identifier, schema: TableSchema) -> tuple[Table, Place]:
-        """The table that a schema makes, and where."""
+    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
+        identifier = self._new(identifier)
         place = entries.place_of(schema, self._default_location(identifier), self.settings)
-        return self._files(place.location).prepare(identifier, place.location, schema), place
+        table = self._files(place.location).prepare(identifier, place.location, schema)
+        create = partial(self._create, table, place)
+        return StagedTable(table, partial(self._create_unless_there, identifier, create, ignore_if_exists))
+
+    def _check_free(self, table: Table) -> None:
+        identifier = table.identifier
+        if (found := self._metastore.table(identifier.database, identifier.table)) is not None:
+            raise self._exists(identifier, found)
+
+    def _check_replaced(self, old: Table, schema: TableSchema) -> None:
+        if is_format_table(old.schema.options) or is_format_table(schema.options):
+            raise UnsupportedFeatureError(
+                f"Table {old.identifier} cannot be replaced: a format table keeps no versions. Drop it and create it "
+                "anew."
+            )
+
+    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
+        return self._files(self._altered(identifier).store.root if path is None else path)
 
     def _create(self, table: Table, place: Place) -> None:
         """Make a prepared table: its schema, then its entry. An external one may be there already."""
@@ -305,8 +283,7 @@ class HiveCatalog(KeepsViews):
             self._insert(identifier, table.schema, place)
             return
         with self._locked(identifier):
-            if (found := self._metastore.table(identifier.database, identifier.table)) is not None:
-                raise self._exists(identifier, found)
+            self._check_free(table)
             there = latest_schema(self._io(path), path)
             if there is not None and place.is_own:
                 _check_same(identifier, path, there, table.schema)
@@ -372,8 +349,9 @@ class HiveCatalog(KeepsViews):
         else:
             io.delete_empty_dir_below(path.rpartition("/")[0], path)
 
-    def _then_synced(self, identifier: Identifier, change: Callable[[], None]) -> None:
+    def _change(self, identifier: Identifier, change: Callable[[], None]) -> None:
         """Change the definition of a table, and its entry with it."""
+        identifier = named(identifier)
         with self._locked(identifier):
             entry = self._settled(identifier)
             before = latest_schema(self._io(entry.location), entry.location)
@@ -495,10 +473,7 @@ class HiveCatalog(KeepsViews):
         return SchemaFiles(*common, own_paths=True, watcher=self._partitions, iceberg_catalogs=named)
 
     def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered."""
-        if identifier.system_table is not None:
-            check_is_table(identifier)
-        table = self.load_table(identifier)
+        table = super()._altered(identifier)
         if is_format_table(table.schema.options):
             raise UnsupportedFeatureError(
                 f"Table {identifier} is a format table, whose definition is Hive's: alter it by Hive's own ALTER TABLE."

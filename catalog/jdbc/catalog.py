@@ -37,7 +37,6 @@ from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -58,6 +57,7 @@ from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
+from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
 
@@ -67,7 +67,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class JdbcCatalog(KeepsViews, KeepsFunctions):
+class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
     """A catalog with databases, tables, views and functions in an SQL database; `default` always exists."""
 
     io: FileIO
@@ -76,9 +76,6 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
-
-    def identifier(self, name: str) -> Identifier:
-        return Identifier.parse(name)
 
     def close(self) -> None:
         """Close the connections to the database."""
@@ -168,27 +165,6 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
         self._check_database(identifier.database)
         raise self._without_schema(identifier) if is_there else self._not_found(identifier)
 
-    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        self._check_new(identifier)
-        table = self._files.prepare(identifier, self._path(identifier), schema)
-        try:
-            self._create(table)
-        except TableExistsError:
-            if not ignore_if_exists or self._has_view(identifier):
-                raise
-
-    def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        self._check_new(identifier)
-        table = self._files.prepare(identifier, self._path(identifier), schema)
-        if self._read(rows.has_any, identifier.base):
-            raise self._exists(identifier)
-        return StagedTable(table, lambda: self._create(table))
-
-    def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        check_is_table(identifier)
-        staged = self._files.stage_replace(self.load_table(identifier), schema)
-        return staged.seen_by(partial(self._then_synced, identifier))
-
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_is_table(identifier)
         path = self._path(identifier)
@@ -232,14 +208,6 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
                     self._settle(source, target)
         follow_name(partial(self._files.load, target, new), old)
 
-    def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        alter = partial(self._files.alter, partial(self._altered, identifier), changes)
-        self._then_synced(identifier, alter)
-
-    def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        staged = self._files.stage_alter(self._altered(identifier), changes)
-        return staged.seen_by(partial(self._then_synced, identifier))
-
     # -- views and functions ------------------------------------------------------------------------------------------
     @cached_property
     def _views(self) -> JdbcViews:
@@ -272,6 +240,21 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
         return sorted(f.name for f in folders if f.name not in known and schema_ids(self.io, f.path))
 
     # -- changes ------------------------------------------------------------------------------------------------------
+    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
+        check_is_table(identifier)
+        self._locks.lock(identifier)
+        self._check_database(identifier.database)
+        table = self._files.prepare(identifier, self._path(identifier), schema)
+        create = partial(self._create, table)
+        return StagedTable(table, partial(self._create_unless_there, identifier, create, ignore_if_exists))
+
+    def _check_free(self, table: Table) -> None:
+        if self._read(rows.has_any, table.identifier.base):
+            raise self._exists(table.identifier)
+
+    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
+        return self._files
+
     def _create(self, table: Table) -> None:
         """Make a prepared table: its row, and while nobody else can insert that, its schema."""
         identifier, schema = table.identifier, table.schema
@@ -303,7 +286,7 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
         if self.settings.sync_properties:
             rows.set_table_properties(connection, key, identifier, properties_of(schema))
 
-    def _then_synced(self, identifier: Identifier, change: Callable[[], None]) -> None:
+    def _change(self, identifier: Identifier, change: Callable[[], None]) -> None:
         """Change the definition of a table, and its properties in the database with it."""
         with self._locks.held(identifier):
             change()
@@ -351,9 +334,6 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
     def _has_row(self, identifier: Identifier) -> bool:
         return self._read(rows.has_table, identifier)
 
-    def _has_view(self, identifier: Identifier) -> bool:
-        return self._read(rows.definition, rows.VIEWS_KEPT, identifier) is not None
-
     @cached_property
     def _database(self) -> Database:
         return Database(self.settings)
@@ -368,17 +348,6 @@ class JdbcCatalog(KeepsViews, KeepsFunctions):
         defaults = table_defaults(self.options)
         common = (self.io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
         return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
-
-    def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered."""
-        if identifier.system_table is not None:
-            check_is_table(identifier)
-        return self.load_table(identifier)
-
-    def _check_new(self, identifier: Identifier) -> None:
-        check_is_table(identifier)
-        self._locks.lock(identifier)
-        self._check_database(identifier.database)
 
     def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
         """Raises `InvalidOptionError` for options that do not fit into their columns."""
