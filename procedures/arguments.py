@@ -17,7 +17,7 @@ from paimon_core.spec.value_texts import value_of_text
 
 
 def partition_specs(text: str, fields: Sequence[DataField], default_name: str, zone: tzinfo | None) -> Predicate:
-    """`dt=2024-01-01,hh=10;dt=2024-01-02` as a predicate on the partition columns; `default_name` stands for NULL.
+    """Parse `dt=2024-01-01,hh=10;dt=2024-01-02` to a predicate on the partition columns; `default_name` is NULL.
 
     Moments are in `zone`, as in SQL (None: this process's). Raises `InvalidOptionError`.
     """
@@ -37,7 +37,7 @@ def table_options(text: str) -> dict[str, str]:
 
 
 def given(text: str | None) -> str | None:
-    """A text argument; None where it is blank, as for an optional argument that is not given."""
+    """Return a text argument, None if it is blank, as for an optional argument that is not given."""
     return text if text is not None and text.strip() else None
 
 
@@ -56,7 +56,7 @@ def idle_millis(text: str) -> int:
 
 
 def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
-    """`2024-01-31 12:00:00` or `2024-01-31`, in `zone` if the text names none, as epoch milliseconds.
+    """Parse `2024-01-31 12:00:00` or `2024-01-31` to epoch milliseconds, in `zone` if the text has no zone.
 
     Raises `InvalidOptionError`.
     """

@@ -62,7 +62,7 @@ def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_br
 
 @procedure(result="boolean")
 def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
-    """Make the table what a branch is: snapshots and tags since the branch's first are replaced by its own.
+    """Replace the table's snapshots and tags, from the branch's first snapshot on, by the branch's snapshots and tags.
 
     The result is true.
     """

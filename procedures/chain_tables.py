@@ -23,10 +23,10 @@ from paimon_sql.procedures.registry import ProcedureContext, procedure
 def compact_chain_table(
     context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None
 ) -> Sequence[tuple[Any, ...]]:
-    """Make a partition (`date="20250811"`) a full one: the latest full one before it, merged with the changes since, is
-    written to the branch of full partitions. With `overwrite` that is done anew where it is there already.
+    """Make a partition (`date="20250811"`) a full one: merge the latest full partition before it with the changes since
+    then, and write the result to the branch of full partitions. With `overwrite`, replace an existing full partition.
 
-    The result is false where it was there already, or no changes are in it.
+    The result is false if the full partition existed already, or if there are no changes.
     """
     target = context.load_table(table)
     _check_chain(target)

@@ -49,15 +49,15 @@ def clone(
     clone_if_exists: bool = True,
     target_table_conf: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Clone a table (`database`, `table` as `target_database`, `target_table`), the tables of a database (as those of
-    `target_database`), or those of a catalog: each as `copy` does, so that it can be run again.
+    """Clone a table (`database`, `table` to `target_database`, `target_table`), all tables of a database (to
+    `target_database`), or all tables of a catalog: each as `copy` does, so that the call can be repeated.
 
-    Both catalogs are this one, unless `catalog_conf` or `target_catalog_conf` (`warehouse=/elsewhere`) are options of
-    another. Of several tables those in `included_tables` (`db.a,db.b`; default: all) and not in `excluded_tables` are
-    cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows. Tables that
-    exist are skipped with `clone_if_exists => false`. New tables have the options `target_table_conf` (`key=value`),
-    and write new files in `prefer_file_format`. The result says how many tables were cloned, and how many were skipped.
-    Of several, those that cannot be cloned are counted, and logged with the reason.
+    Both catalogs are this catalog, unless `catalog_conf` or `target_catalog_conf` (`warehouse=/elsewhere`) have the
+    options of another one. Of several tables, the tables in `included_tables` (`db.a,db.b`; default: all) and not in
+    `excluded_tables` are cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows.
+    `clone_if_exists => false` skips tables that exist. New tables get the options `target_table_conf` (`key=value`),
+    and write new files in `prefer_file_format`. The result has the numbers of cloned and skipped tables. Tables of
+    several that cannot be cloned are counted, and logged with the reason.
     """
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
@@ -110,7 +110,7 @@ def _pairs(
     target_database: str | None,
     target_table: str | None,
 ) -> Iterator[tuple[Identifier, Identifier]]:
-    """Each table to clone, and what it becomes. Raises `InvalidOptionError` for arguments that exclude each other."""
+    """Yield each table to clone, and its target. Raises `InvalidOptionError` for arguments that exclude each other."""
     if database is None:
         if table or target_database or target_table:
             raise InvalidOptionError(
@@ -147,11 +147,11 @@ def _chosen(
 def copy(
     context: ProcedureContext, source_table: str, target_table: str, where: str | None = None
 ) -> Sequence[tuple[Any, ...]]:
-    """Make a new table of the rows of another: its schema, options and files, without its history. In a table that
-    exists, the partitions that get rows are replaced; it must have the other's keys, buckets and columns.
+    """Copy a table to a new one: its schema, options and files, without its history. If the target exists, partitions
+    that get rows are replaced; the target must have the same keys, buckets and columns.
 
-    Both may be of any Paimon catalog of the session (`catalog.database.table`). `where` takes conditions on partition
-    columns only, as `dt >= '2024-01-01' AND hh = 10`. The result is true.
+    Both tables may be in any Paimon catalog of the session (`catalog.database.table`). `where` is a condition on
+    partition columns only, such as `dt >= '2024-01-01' AND hh = 10`. The result is true.
     """
     source = load_table(*context.find(source_table)).in_zone(context.zone)
     catalog, identifier = context.find(target_table)
@@ -196,7 +196,7 @@ def create_alike(
 
 
 def _replace(context: ProcedureContext, source: Table, target: Table, which: PartitionFilter) -> None:
-    """Replace partitions of a table by those of another."""
+    """Replace partitions of a table by the partitions of another table."""
     if source.store.root == target.store.root:
         raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
     target.check_writable()

@@ -44,17 +44,17 @@ def compact(
     partition_idle_time: str | None = None,
     buckets: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Compact a table, or some partitions: those named (`dt=2024-01-01,hh=10;dt=2024-01-02`), those that satisfy
-    `where` (`dt > '2024-01-01'`), those that no file was added to for `partition_idle_time` (`1 d`).
+    """Compact a table, or some partitions: named partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`), partitions that
+    satisfy `where` (`dt > '2024-01-01'`), or partitions without new files for `partition_idle_time` (`1 d`).
 
-    `compact_strategy` is `full` (everything becomes one sorted run, or few files) or `minor` (only what the table's
-    `num-sorted-run.compaction-trigger` and size ratios ask for); it is `full` by default, `minor` for postponed
-    buckets, whose rows get their buckets here, and for `clustering.incremental`, which sorts. `options`
-    (`key=value,…`) are those of the table for this call. `buckets` (`0-9,12`) restricts it to these, for a table of
-    fixed buckets.
+    `compact_strategy` is `full` (all files become one sorted run, or few files) or `minor` (only as the table's
+    `num-sorted-run.compaction-trigger` and size ratios require). The default is `full`, but `minor` for
+    postponed buckets, which assigns buckets to their rows, and for `clustering.incremental`, which sorts. `options`
+    (`key=value,…`) override the table's options for this call. `buckets` (`0-9,12`) restricts the call to some buckets,
+    for a table of fixed buckets.
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
-    after the other, `zorder` and `hilbert` along a curve through all of them. The result is true.
+    after the other, `zorder` and `hilbert` along a curve through all columns. The result is true.
     """
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
     buckets, partition_idle_time = given(buckets), given(partition_idle_time)
@@ -99,10 +99,10 @@ def compact_database(
     excluding_tables: str | None = None,
     options: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Compact every table whose whole name `database.table` matches `including_tables` and not `excluding_tables`, in
-    databases that match `including_databases`; all are regular expressions.
+    """Compact every table with a full name `database.table` that matches `including_tables` and not `excluding_tables`,
+    in databases that match `including_databases`; all three are regular expressions.
 
-    The result says how many tables were compacted, and how many could not be, which are logged with the reason.
+    The result has the numbers of compacted and failed tables; failures are logged with the reason.
     """
     databases = Pattern.of("including_databases", including_databases or ".*")
     including = Pattern.of("including_tables", including_tables or ".*")
@@ -123,7 +123,7 @@ def compact_database(
 
 
 def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:
-    """The order to sort by, None where none is asked for."""
+    """Return the order to sort by, None without an order."""
     strategy = given(strategy)
     if strategy is None and given(order_by) is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
@@ -185,11 +185,11 @@ def rescale(
     partitions: str | None = None,
     where: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Divide the rows of a table among `bucket_num` buckets (default: the table's option `bucket`), or those of some
-    partitions: those named (`dt=2024-01-01;dt=2024-01-02`), or those that satisfy `where`.
+    """Divide the rows of a table, or of some partitions, among `bucket_num` buckets (default: the table's option
+    `bucket`). Partitions are named (`dt=2024-01-01;dt=2024-01-02`), or satisfy `where`.
 
-    It is one commit, an overwrite of the same rows; one that comes in between makes it fail. A number other than the
-    option becomes the option, and is for all partitions. The result is true.
+    It is one commit, an overwrite of the same rows, and fails if another commit comes in between. A number that differs
+    from the option changes the option, and requires all partitions. The result is true.
     """
     target = context.load_table(table)
     target.check_writable()
@@ -226,7 +226,7 @@ def rescale(
 def _commit_rescaled(
     context: ProcedureContext, name: str, table: Table, messages: Sequence[CommitMessage], buckets: int | None
 ) -> None:
-    """Commit rows in other buckets, under a schema whose option says so many; None for the schema as it is.
+    """Commit rows in other buckets, under a schema with that number of buckets; None keeps the schema.
 
     A schema and a snapshot are two files, and no storage creates both at once. The schema comes first: with a new
     option alone, rows are read as before, writes are refused, and a second call moves the rows.

@@ -13,7 +13,7 @@ Rows = Sequence[tuple[Any, ...]]
 
 @procedure(result="boolean")
 def reset_consumer(context: ProcedureContext, table: str, consumerId: str, nextSnapshotId: int | None = None) -> Rows:
-    """Set the snapshot at which a consumer goes on; without `nextSnapshotId` the consumer is deleted.
+    """Set the snapshot at which a consumer continues; without `nextSnapshotId` delete the consumer.
 
     The result is true.
     """
@@ -28,7 +28,8 @@ def clear_consumers(
     includingConsumers: str | None = None,
     excludingConsumers: str | None = None,
 ) -> Rows:
-    """Delete the consumers whose whole ids match one regular expression (default: all), and not the other.
+    """Delete the consumers with an id that matches `includingConsumers` (default: all) and not `excludingConsumers`,
+    both regular expressions for the whole id.
 
     The result is true.
     """

@@ -1,4 +1,4 @@
-"""`CALL sys.*` for what a catalog keeps beside tables: functions, and dialects of views."""
+"""`CALL sys.*` for functions, and dialects of views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.procedures.arguments import given, table_options
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 Rows = Sequence[tuple[Any, ...]]
-_ENGINE = "spark"  # whose dialect is meant where none is named
+_ENGINE = "spark"  # the default dialect
 _ACTIONS = {"add": "addDialect", "update": "updateDialect", "drop": "dropDialect"}
 
 
@@ -29,8 +29,8 @@ def create_function(
     comment: str | None = None,
     options: str | None = None,
 ) -> Rows:
-    """Create a function without a definition, which `alter_function` adds. Its parameters, and what it returns, are
-    JSON: `[{"id": 0, "name": "length", "type": "INT"}]`. `options` are `k=v,k2=v2`.
+    """Create a function without a definition, which `alter_function` adds. Its parameters and results are JSON:
+    `[{"id": 0, "name": "length", "type": "INT"}]`. `options` are `k=v,k2=v2`.
 
     The result is true.
     """

@@ -29,12 +29,12 @@ def expire_snapshots(
     max_deletes: Int | None = None,
     options: str | None = None,
 ) -> Rows:
-    """Remove snapshots, and the files that nothing else needs; what tags, branches and consumers need is kept.
+    """Remove old snapshots and their files, except snapshots and files that tags, branches and consumers need.
 
-    At least `retain_min` and at most `retain_max` snapshots are kept, and within these the ones newer than `older_than`
-    (`2024-01-31 12:00:00`); `max_deletes` are removed at a time. The defaults are the table's
+    At least `retain_min` and at most `retain_max` snapshots are kept, and within these limits snapshots newer than
+    `older_than` (`2024-01-31 12:00:00`); at most `max_deletes` are removed. The defaults are the table's
     `snapshot.num-retained.min`, `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`;
-    `options` (`key=value,key=value`) overrides them. The result is how many snapshots were removed.
+    `options` (`key=value,key=value`) overrides them. The result is the number of removed snapshots.
     """
     target = context.load_table(table).with_options(table_options(options or ""))
     now = _now()
@@ -53,8 +53,9 @@ def expire_changelogs(
     max_deletes: Int | None = None,
     delete_all: bool = False,
 ) -> Rows:
-    """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots;
-    all of them where `delete_all`. The result is how many changelogs were removed."""
+    """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots.
+
+    `delete_all` removes all of them. The result is the number of removed changelogs."""
     store, now = context.load_table(table).store, _now()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
@@ -66,7 +67,7 @@ def expire_changelogs(
 
 @procedure(expired_tags="string")
 def expire_tags(context: ProcedureContext, table: str, older_than: str | None = None) -> Rows:
-    """Remove the tags that have expired, and those made before `older_than` (`2024-01-31 12:00:00`).
+    """Remove tags that have expired, and tags created before `older_than` (`2024-01-31 12:00:00`).
 
     The result is their names.
     """
@@ -89,9 +90,9 @@ def expire_partitions(
 ) -> Rows:
     """Drop the partitions older than `expiration_time` (`7 d`), in one commit.
 
-    `expire_strategy` is `values-time` (the time in a partition's values, which `timestamp_pattern` and
-    `timestamp_formatter` say how to read: `$dt`, `yyyyMMdd`) or `update-time` (when its last file was written). The
-    defaults are the table's `partition.*` options, which `options` overrides. The result is the partitions.
+    `expire_strategy` is `values-time` (the time in a partition's values, read by `timestamp_pattern` and
+    `timestamp_formatter`, such as `$dt` and `yyyyMMdd`) or `update-time` (the time of its last file). The defaults are
+    the table's `partition.*` options, which `options` overrides. The result is the dropped partitions.
     """
     given = {
         "partition.expiration-time": expiration_time,

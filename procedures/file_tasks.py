@@ -1,4 +1,4 @@
-"""Copying and deleting files, and looking for orphans: in this process, or as tasks where there are many."""
+"""Copying and deleting files, and searching for orphans: in this process, or as tasks if there are many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COPIES = 10  # of a task
 
 
 def copying(context: ProcedureContext) -> Copy:
-    """A function that copies files, as tasks where they are many."""
+    """Return a function that copies files, as tasks if there are many."""
 
     def copy(source: FileIO, target: FileIO, pairs: Pairs) -> None:
         if len(pairs) < MANY_COPIES:
@@ -34,7 +34,7 @@ def copying(context: ProcedureContext) -> Copy:
 
 
 def deleting(context: ProcedureContext) -> Delete:
-    """A function that deletes files that no version needs, as tasks where they are many."""
+    """Return a function that deletes files that no version needs, as tasks if there are many."""
 
     def delete(store: TableStore, paths: Collection[str]) -> None:
         if len(paths) < MANY_DELETIONS:

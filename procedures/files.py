@@ -33,13 +33,13 @@ def remove_orphan_files(
     parallelism: Int | None = None,
     mode: str | None = None,
 ) -> Rows:
-    """Delete files that no snapshot, tag, branch or changelog needs, of a table or of all (`db.*`).
+    """Delete files that no snapshot, tag, branch or changelog needs, of one table or of all tables (`db.*`).
 
-    Files younger than a day stay, or than `older_than` (`2024-01-31 12:00:00`): a writer at work may still commit
-    them. Age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (here, with some threads)
-    or `distributed` (in Spark's tasks, `parallelism` at a time), by default what the table's size asks for. The result
-    is how many files, and their bytes. Of several tables, one that cannot be read keeps its files and is logged with
-    the reason.
+    Files younger than `older_than` (`2024-01-31 12:00:00`; default: a day ago) stay: a writer may still commit them.
+    Age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (in this process, with some
+    threads) or `distributed` (in Spark's tasks, `parallelism` at a time); the default depends on the table's size. The
+    result is the number of files, and their bytes. If one of several tables cannot be read, its files stay, and the
+    reason is logged.
     """
     check_parallelism(parallelism)
     wanted, moment = given(older_than), None
@@ -88,14 +88,14 @@ def remove_unexisting_files(
 
 @procedure(result="string")
 def purge_files(context: ProcedureContext, table: str) -> Rows:
-    """Empty a table, and delete all its files at once: branches, tags, consumers and snapshots but the last, too.
+    """Empty a table, and delete all of its files at once, also branches, tags, consumers and all but one snapshot.
 
-    Nobody may write meanwhile. The result is `Success`.
+    No writer may be at work meanwhile. The result is `Success`.
     """
     target = context.load_table(table)
     target.check_writable()
     target.truncate(CommitInfo(user=target.new_commit_user()))
-    purge(target.store, storage_now(target.store) + 1)  # files of this very millisecond go, too
+    purge(target.store, storage_now(target.store) + 1)  # also files of this millisecond
     return [("Success",)]
 
 

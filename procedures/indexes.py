@@ -31,10 +31,10 @@ from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
 
 @procedure(written_partitions="int", written_indexes="int")
 def rewrite_file_index(context: ProcedureContext, table: str, where: str | None = None) -> Sequence[tuple[Any, ...]]:
-    """Make the file indexes of all data files, or of those in partitions that satisfy `where` (`dt > '2024-01-01'`),
-    what the table's `file-index` options ask for now. Rows are read, data files stay as they are.
+    """Rebuild the file indexes of all data files, or of partitions that satisfy `where` (`dt > '2024-01-01'`), by the
+    table's current `file-index` options. Rows are read, data files are not changed.
 
-    The result is how many partitions and how many files got another index.
+    The result is the numbers of partitions and files with a new index.
     """
     target = context.load_table(table)
     target.check_writable()
@@ -55,9 +55,9 @@ def create_global_index(
     partitions: str | None = None,
     options: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Make a global index of a column, of all rows or of those of some partitions (`dt=2024-01-01;dt=2024-01-02`) that
-    have none of this type yet: `btree`, or `bitmap` for columns of few different values. The table has data evolution.
-    `options` are settings of the index (`btree-index.compression=zstd`).
+    """Create a global index of a column for all rows, or for some partitions (`dt=2024-01-01;dt=2024-01-02`), that have
+    no index of this type yet: `btree`, or `bitmap` for columns with few different values. The table must have data
+    evolution. `options` are settings of the index (`btree-index.compression=zstd`).
 
     The result is true.
     """
@@ -88,10 +88,10 @@ def drop_global_index(
     partitions: str | None = None,
     dry_run: bool | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Drop the global index of a column, of all rows or of those of some partitions. Its files go when no snapshot
-    needs them.
+    """Drop the global index of a column for all rows, or for some partitions. Its files are deleted when no snapshot
+    needs them any more.
 
-    The result is true, and how many files are dropped, or would be with `dry_run`.
+    The result is true, and the number of dropped files; with `dry_run`, files are only counted.
     """
     target, kind = context.load_table(table), index_type.strip().lower()
     target.check_writable()

@@ -26,10 +26,10 @@ def compact_manifest(
     manifest_sort_partition_field: str | None = None,
     manifest_sort_max_rewrite_size: str | None = None,
 ) -> Sequence[tuple[Any, ...]]:
-    """Rewrite the table's manifests into few, without the entries of deleted files. With `dry_run` nothing changes.
+    """Rewrite the table's manifests into few, without entries of deleted files. With `dry_run` nothing changes.
 
-    `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` stand for the options `manifest-sort.…`: what
-    is rewritten is put in the order of a partition column. The result is true.
+    `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` are the options `manifest-sort.…`: rewritten
+    entries are sorted by a partition column. The result is true.
     """
     sort = {
         MANIFEST_SORT_ENABLED.key: None if manifest_sort_enabled is None else str(manifest_sort_enabled).lower(),

@@ -70,7 +70,7 @@ _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is migrated, as a format table; `drop` removes it, `identifier` is its name where it is of this catalog."""
+    """The migrated table as a format table; `drop` removes it, `identifier` is its name if it is in this catalog."""
 
     files: FormatTable
     drop: Callable[[], None]
@@ -88,15 +88,15 @@ def migrate_table(
     options_map: dict[str, str] | None = None,
     parallelism: Int | None = None,
 ) -> Rows:
-    """Make an append table of the files of another table, or add them to one that is there already.
+    """Turn the files of another table into an append table, or add them to an existing one.
 
-    `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this one, or a format
-    (`parquet`, `orc`, `csv`, `json`) for a folder, which `table` then names, or `iceberg` for the folder or a metadata
-    file of an Iceberg table, whose current rows are taken. The table made has the name of the old
-    one, or `target_table`; `options` (`key=value,key=value`) and `options_map` are its options. Parquet and ORC files
-    are moved, and copied with `delete_origin => false`; others are rewritten, in at most `parallelism` tasks at a time.
-    The old table is dropped unless `delete_origin` is false; of a folder, files that were rewritten stay, of an Iceberg
-    table those that only older snapshots have. The result is true.
+    `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this catalog, a
+    format (`parquet`, `orc`, `csv`, `json`) for the folder `table`, or `iceberg` for the folder or a metadata file of
+    an Iceberg table, of which the current rows are taken. The new table has the name of the old table, or `target_table`,
+    and the options in `options` (`key=value,key=value`) and `options_map`. Parquet and ORC files are moved, or copied
+    with `delete_origin => false`; other files are rewritten, in at most `parallelism` tasks at a time. The old table is
+    dropped unless `delete_origin` is false. Rewritten files of a folder stay, and so do files of an Iceberg table that
+    only older snapshots have. The result is true.
     """
     check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})
@@ -125,10 +125,10 @@ def migrate_database(
     options_map: dict[str, str] | None = None,
     parallelism: Int | None = None,
 ) -> Rows:
-    """Migrate all tables of a database of Spark's session catalog, and the format tables of this one's, as
-    `migrate_table` does.
+    """Migrate all tables of a database of Spark's session catalog, and the format tables of this catalog's database,
+    as `migrate_table` does.
 
-    The result says how many tables were migrated, and how many could not be, which are logged with the reason.
+    The result has the numbers of migrated and failed tables; failures are logged with the reason.
     """
     check_parallelism(parallelism)
     if source_type.strip().lower() not in _TABLES:
@@ -174,7 +174,7 @@ def _find_source(context: ProcedureContext, kind: str, name: str, options: Mappi
 
 
 def _is_stopped(context: ProcedureContext, identifier: Identifier) -> bool:
-    """Whether a table has no rows but those of the table of Spark's session catalog that has the same name."""
+    """Return whether a stopped migration of the session catalog's table of the same name has begun this table."""
     foreign = context.executor.foreign_table(identifier.database, identifier.table)
     if foreign is None:
         return False
@@ -256,8 +256,9 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 def _import_rows(
     context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, runs: Runs | None
 ) -> list[str]:
-    """Commit the rows, unless one of the `runs` of this migration did (None: always); the files that were taken over,
-    which are to be deleted then."""
+    """Commit the rows, unless one of the `runs` of this migration did (None: always).
+
+    Returns the files that were taken over, which the caller must then delete."""
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
     if adoption is not None:
         _commit_adopted(context, source.store.io, target, adoption, runs)
@@ -336,8 +337,9 @@ def _has_begun(target: Table, schemas: Sequence[TableSchema]) -> bool:
 def _commit_adopted(
     context: ProcedureContext, source: FileIO, target: Table, adoption: Adoption, runs: Runs | None
 ) -> None:
-    """Give files a path in a table and commit them, those that one of the `runs` of this migration did not; None: copy
-    all. Where that fails for certain, what was made is deleted."""
+    """Give files a path in a table and commit them, without files that one of the `runs` of this migration committed.
+
+    `runs` None copies all files. After a certain failure, new files are deleted."""
     copy = copying(context)
     if runs is not None:
         adoption = without(adoption, taken_files(target.store))

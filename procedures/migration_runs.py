@@ -1,13 +1,13 @@
-"""Migrations that stop at any call, and are run again.
+"""Migrations that can be repeated after they stop at any call.
 
 A migration leaves the old table as it is until its rows are committed to the new one, and only then deletes:
 
     files get second paths in the new table (links, copies), or their rows are written there
-    commit, by a user whose name stands for the old table and its files, made once (`commit/once.py`)
+    commit, by a user named after the old table and its files, made once (`commit/once.py`)
     the old files are deleted, or a format table is replaced:  t -> t_migrated_,  t_paimon_ -> t,  drop t_migrated_
 
-So the rows are whole in one of the two at any moment. Run again, a migration finds what was done by the commit's user
-and by the names of files, and does the rest. What it left in the new table before the commit is orphaned.
+So one of the two tables has all rows at any moment. A repeated migration finds the finished steps by the commit's user
+and by the names of files, and does the rest. Files that it left in the new table before the commit are orphans.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ _NEW, _OLD = "_paimon_", "_migrated_"
 
 
 def new_name(identifier: Identifier) -> Identifier:
-    """What a table is called that is to take the place of a format table."""
+    """Return the temporary name of the table that replaces a format table."""
     return replace(identifier, table=identifier.table + _NEW)
 
 
 def old_name(identifier: Identifier) -> Identifier:
-    """What a format table is called whose place was taken."""
+    """Return the temporary name of a replaced format table."""
     return replace(identifier, table=identifier.table + _OLD)
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """All runs of one migration: `source` stands for the table, `files` for what is migrated of it."""
+    """All runs of one migration: `source` identifies the table, `files` identifies its migrated files."""
 
     source: str
     files: str
 
     @staticmethod
     def of(files: FormatTable, splits: Sequence[FormatSplit]) -> Runs:
-        """Of files of others, to which others may be added under names that were there before."""
+        """Return the runs for files of another engine, which may add files under names that existed before."""
         io, found = files.store.io, dict[str, str]()
         paths = [p for split in splits for p in split.paths]
 
@@ -68,18 +68,18 @@ class Runs:
 
     @staticmethod
     def of_table(identifier: Identifier, files: FormatTable, splits: Sequence[FormatSplit]) -> Runs:
-        """Of a format table: its files are known by where they are in its folder, which may be renamed."""
+        """Return the runs for a format table: its files are identified by their paths in its folder."""
         root, made = files.store.root, files.schema.time_millis
         paths = sorted(p.removeprefix(root) for split in splits for p in split.paths)
         return Runs(_digest(str(identifier), str(made)), _digest(*paths, str(sum(s.size for s in splits))))
 
     @staticmethod
     def of_iceberg(path: str, content: bytes) -> Runs:
-        """Of an Iceberg table whose metadata file is this one."""
+        """Return the runs for an Iceberg table with this metadata file."""
         return Runs(_digest(path.rpartition("/")[0]), _digest(path, content.hex()))
 
     def info(self) -> CommitInfo:
-        """The commit of its rows, which is made once."""
+        """Return the commit of the rows, which is made once."""
         return CommitInfo(user=f"{MIGRATION}{self.source}_{self.files}", identifier=0, once=Once.FREE)
 
     def is_done(self, target: Table) -> bool:
@@ -110,7 +110,7 @@ def drop_unused(catalog: SupportsDatabases, identifier: Identifier) -> None:
 
 
 def swap(catalog: SupportsDatabases, identifier: Identifier) -> None:
-    """Give the new table the name of the old one, and drop that; also where a run stopped between two of the steps."""
+    """Give the new table the name of the old one, and drop the old one; finish these steps if a run stopped between."""
     if has_table(catalog, new_name(identifier)):
         if has_table(catalog, identifier):
             catalog.rename_table(identifier, old_name(identifier))
@@ -142,7 +142,7 @@ def base_of(identifier: Identifier) -> Identifier:
 
 
 def delete_source_files(storage: FileIO, paths: Iterable[str]) -> None:
-    """Delete files whose rows are committed elsewhere. Raises `StorageError`."""
+    """Delete files after their rows are committed elsewhere. Raises `StorageError`."""
     for_each([(path, "") for path in paths], lambda pair: storage.delete(pair[0]))
 
 
@@ -154,8 +154,9 @@ def delete_quietly(storage: FileIO, paths: Iterable[str]) -> None:
 
 
 def delete_iceberg(storage: FileIO, source: str, table: IcebergTable | None) -> None:
-    """Delete what was migrated of an Iceberg table, and its metadata: last the file `source`, which says what it was.
-    `table` is None where a run deleted its files before. Raises `StorageError`."""
+    """Delete the migrated files of an Iceberg table, and its metadata: last the metadata file `source`.
+
+    `table` is None if an earlier run deleted its files. Raises `StorageError`."""
     folder, _, _ = source.rpartition("/")
     if table is not None:
         delete_source_files(storage, (f.path for f in table.files))

@@ -1,4 +1,4 @@
-"""The partitions of a procedure: those named, those that satisfy a condition, those not written to for some time."""
+"""The partitions of a procedure: named partitions, partitions that satisfy a condition, and idle partitions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _ALL = 2**31 - 1
 def chosen_partitions(
     context: ProcedureContext, table: Table, snapshot: Snapshot | None, partitions: str | None, where: str | None
 ) -> PartitionFilter:
-    """The partitions of `dt=2024-01-01;…`, or those of a version that satisfy `where`; all where both are blank.
+    """Return the partitions of `dt=2024-01-01;…`, or the partitions of a version that satisfy `where`.
 
-    Raises `InvalidOptionError`.
+    All partitions if both are blank. Raises `InvalidOptionError`.
     """
     fields = table.schema.partition_fields
     partitions, where = given(partitions), given(where)
@@ -52,7 +52,7 @@ def chosen_partitions(
 
 
 def lasting_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter) -> PartitionFilter:
-    """Of the partitions chosen those that are not about to expire by their values, where the table asks for that."""
+    """Return the chosen partitions without expired ones, if the table's options require it."""
     options = table.store.options
     ages = options[PARTITION_EXPIRATION_TIME] is not None and options[PARTITION_EXPIRATION_STRATEGY] == "values-time"
     if not (options[COMPACTION_SKIP_EXPIRED] and ages and chosen.fields):
@@ -64,7 +64,7 @@ def lasting_partitions(table: Table, snapshot: Snapshot | None, chosen: Partitio
 
 
 def idle_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:
-    """Of the partitions chosen those whose last file is older."""
+    """Return the chosen partitions with a last file older than `millis`."""
     last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=metadata_now().tzinfo))
     for entry in live_files(table.store, snapshot, chosen).values():
         if entry.file.creation_time is not None:

@@ -18,9 +18,9 @@ from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 @procedure(result="boolean")
 def mark_partition_done(context: ProcedureContext, table: str, partitions: str) -> Sequence[tuple[Any, ...]]:
-    """Say that partitions (`dt=2024-01-01,hh=10;dt=2024-01-02,hh=0`) are complete.
+    """Mark partitions (`dt=2024-01-01,hh=10;dt=2024-01-02,hh=0`) as complete.
 
-    How, is what `partition.mark-done-action` says: by a `_SUCCESS` file in each (`success-file`), by a POST to
+    The option `partition.mark-done-action` chooses a `_SUCCESS` file in each (`success-file`), a POST to
     `partition.mark-done-action.http.url` (`http-report`), or both. The result is true.
     """
     target = context.load_table(table)

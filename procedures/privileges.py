@@ -18,9 +18,9 @@ Rows = Sequence[tuple[Any, ...]]
 
 @procedure(result="string")
 def init_file_based_privilege(context: ProcedureContext, root_password: str) -> Rows:
-    """Give the warehouse users: `root`, who has this password and may do anything, and `anonymous`, who may do nothing.
+    """Create the users of a warehouse: `root`, with this password and all privileges, and `anonymous`, without any.
 
-    Catalogs that are opened from then on ask for the options `user` and `password`; those that are open go on.
+    Catalogs that are opened later require the options `user` and `password`; open catalogs continue to work.
     """
     if isinstance(context.catalog, PrivilegedCatalog):
         raise InvalidOptionError("The catalog's warehouse has users already.")
@@ -30,9 +30,9 @@ def init_file_based_privilege(context: ProcedureContext, root_password: str) -> 
 
 @procedure(result="string")
 def create_privileged_user(context: ProcedureContext, username: str, password: str) -> Rows:
-    """Create a user, who has no privileges yet. Needs ADMIN.
+    """Create a user without privileges. Needs ADMIN.
 
-    The password is kept as a hash; the user gives it as the option `password` of a catalog.
+    The password is stored as a hash; the user passes it as the option `password` of a catalog.
     """
     _administered(context).accounts.create_user(username, password)
     return [(f"User {username} is created without any privileges.",)]
@@ -54,7 +54,7 @@ def grant_privilege_to_user(
 ) -> Rows:
     """Grant a privilege on the catalog, on a database or on a table. Needs ADMIN.
 
-    On what is wide it holds for what is in it, too, also for what is created later.
+    A privilege on a catalog or database also holds for the databases and tables in it, even for later ones.
     """
     catalog, granted = _administered(context), Privilege.named(privilege)
     name, scope, where = _object(database, table)
@@ -83,7 +83,7 @@ def revoke_privilege_from_user(
 
 @procedure(user="string", object="string", privilege="string")
 def list_privileges(context: ProcedureContext) -> Rows:
-    """The privileges of all users, for who has ADMIN, else one's own.
+    """Return the privileges of all users, if the caller has ADMIN, else the caller's privileges.
 
     A row is a user, an object (empty: the catalog) and a privilege.
     """
@@ -101,7 +101,7 @@ def _administered(context: ProcedureContext) -> PrivilegedCatalog:
 
 
 def _object(database: str | None, table: str | None) -> tuple[str, Scope, str]:
-    """An object's name, what it is, and how answers call it."""
+    """Return an object's name, its scope, and its name in answers."""
     if database is None:
         if table is not None:
             raise InvalidOptionError("database must be set if privilege is granted at table's granularity.")

@@ -1,4 +1,4 @@
-"""What a procedure is: a typed function; its signature and docstring are all that `CALL` and the docs need."""
+"""Procedures: typed functions; `CALL` and the docs need only their signature and docstring."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTable:
-    """A table that is no Paimon table: files of one format in a folder; `options` are those of its format."""
+    """A table of another engine: files of one format in a folder; `options` are the options of the format."""
 
     format: str
     location: str
@@ -43,19 +43,19 @@ class ForeignTable:
 
 
 class Executor(JobExecutor, Protocol):
-    """Where a procedure's heavy work runs, and who knows SQL."""
+    """Runs the heavy work of a procedure, and evaluates SQL."""
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Found:
-        """The files that a search finds and that nothing needs."""
+        """Return the files that a search finds and that no version needs."""
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """The numbers of the rows that satisfy an SQL condition on their columns."""
+        """Return the numbers of the rows that satisfy an SQL condition on their columns."""
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
         """A table of the session's own catalog; None for none. Raises `UnsupportedFeatureError` for other formats."""
 
     def foreign_tables(self, database: str) -> list[str] | None:
-        """The names of the tables of a database of the session's own catalog; None where there is no such one."""
+        """Return the tables of a database of the session's own catalog; None if there is no such database."""
 
     def drop_foreign_table(self, database: str, name: str) -> None:
         """Drop a table of the session's own catalog."""
@@ -69,9 +69,9 @@ class Executor(JobExecutor, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcedureContext:
-    """What a procedure may use; `zone` is where wall clock times are read, None: the process's own.
+    """The surroundings of a procedure; `zone` is the zone of wall clock times, None: this process's zone.
 
-    `name` is what the session calls the catalog, `other_catalog` finds another one of ours by what it is called.
+    `name` is the catalog's name in the session, `other_catalog` finds another Paimon catalog by its name.
     """
 
     catalog: SupportsDatabases
@@ -86,14 +86,14 @@ class ProcedureContext:
         return load_table(self.catalog, self.identifier(name)).in_zone(self.zone)
 
     def tables(self, database: str) -> list[Identifier]:
-        """The tables of a database that have snapshots, and those that cannot be loaded, sorted.
+        """Return the tables of a database with snapshots, and tables that cannot be loaded, sorted.
 
         Raises `DatabaseNotFoundError`.
         """
         return tables_of(self.catalog, database, formats=False)
 
     def identifier(self, name: str) -> Identifier:
-        """What the name of a table of this catalog means. Raises `InvalidNameError`, for other catalogs too."""
+        """Parse the name of a table of this catalog. Raises `InvalidNameError`, also for other catalogs."""
         catalog, identifier = self.named(name)
         if catalog not in (None, self.name):
             raise InvalidNameError(
@@ -115,7 +115,7 @@ class ProcedureContext:
         return catalog, identifier
 
     def named(self, name: str) -> tuple[str | None, Identifier]:
-        """The catalog in a table name, None where it has none, and the table. Raises `InvalidNameError`."""
+        """Return the catalog in a table name, None if it has none, and the table. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
             raise InvalidNameError(f"{name!r} is not a valid table name: write it as table, or as database.table.")
@@ -130,7 +130,7 @@ def quoted(identifier: Identifier) -> str:
 
 
 def has_table(catalog: SupportsDatabases, identifier: Identifier) -> bool:
-    """Whether there is such a table; not where there is no such database, either."""
+    """Return whether there is such a table; False also without such a database."""
     return catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
 
 
@@ -170,7 +170,7 @@ class Procedure:
     def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         """Run it; arguments that are not given take their defaults. Returns the result's rows.
 
-        Raises `InvalidOptionError` where one is missing, or NULL, that has none.
+        Raises `InvalidOptionError` if an argument without a default is missing or NULL.
         """
         missing = [p.name for p in self.parameters if p.required and p.name not in arguments]
         if missing:
@@ -179,8 +179,9 @@ class Procedure:
 
 
 def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...]]]], Procedure]:
-    """Make a procedure of a function `(context, argument, …) -> rows`; `columns` are the result's: none,
-    and no rows, for what stands for a statement without a result."""
+    """Turn a function `(context, argument, …) -> rows` into a procedure.
+
+    `columns` are the columns of the result: none, and no rows, for a statement without a result."""
 
     def make(function: Callable[..., Sequence[tuple[Any, ...]]]) -> Procedure:
         hints = get_type_hints(function)
@@ -195,7 +196,7 @@ def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...
 
 
 def procedures_of(*modules: ModuleType) -> dict[str, Procedure]:
-    """The procedures that modules define, by name. Raises `ValueError` where two have the same one."""
+    """Return the procedures of modules, by name. Raises `ValueError` for two procedures of the same name."""
     made = [
         p for m in modules for p in vars(m).values() if isinstance(p, Procedure) and p.body.__module__ == m.__name__
     ]

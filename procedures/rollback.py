@@ -1,4 +1,4 @@
-"""`CALL sys.*` for going back: rollback, and repairs of what says which versions there are."""
+"""`CALL sys.*` for going back: rollback, and repairs of the catalog and of a table's list of versions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int)
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
 def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int) -> Rows:
-    """Go back to the latest snapshot whose watermark is at or before one (milliseconds).
+    """Go back to the latest snapshot with a watermark at or before `watermark` (milliseconds).
 
     The result is the number of the latest snapshot
     before and now.
@@ -64,9 +64,9 @@ def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int)
 def repair(context: ProcedureContext, database_or_table: str) -> Rows:
     """Bring the catalog in line with the storage, for a table or every table of a database.
 
-    A filesystem catalog reads the storage each time. Another takes in the folders of tables that it has lost, and
-    corrects what it knows of others. Hints to snapshots that do not exist are written anew.
-    Of several tables, one that cannot be read is logged with the reason. The result is true.
+    A filesystem catalog reads the storage each time. Another catalog registers the folders of tables that it has lost,
+    and corrects its entries of others. Hints to snapshots that do not exist are written anew. If one of several tables
+    cannot be read, the reason is logged. The result is true.
     """
     _register(context, database_or_table)
     of_some(_tables(context, database_or_table), partial(_repair, context.catalog), "repaired")

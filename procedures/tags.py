@@ -86,7 +86,7 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
 
 @procedure(result="boolean")
 def trigger_tag_automatic_creation(context: ProcedureContext, table: str) -> Rows:
-    """Make the tags that are due by `tag.automatic-creation`, as a commit does; none where it is `none`.
+    """Create the tags that are due by `tag.automatic-creation`, as a commit does; none if the option is `none`.
 
     The result is true.
     """
