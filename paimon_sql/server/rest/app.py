@@ -28,7 +28,7 @@ from paimon_sql.catalog.rest.definitions import REPLACES_FUNCTIONS, REPLACES_VIE
 from paimon_sql.catalog.rest.failures import KIND
 from paimon_sql.catalog.schema_files import table_defaults
 from paimon_sql.server.reads.listed import is_read
-from paimon_sql.server.rest import databases, functions, partitions, tables, versions, views
+from paimon_sql.server.rest import databases, definitions, partitions, tables, versions
 from paimon_sql.server.rest.calls import Call, Handler, Routes
 from paimon_sql.server.rest.users import ANYONE, User, Users
 
@@ -41,8 +41,7 @@ _ROUTES: Routes = {
     **tables.ROUTES,
     **versions.ROUTES,
     **partitions.ROUTES,
-    **views.ROUTES,
-    **functions.ROUTES,
+    **definitions.ROUTES,
 }
 _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
     (errors.DatabaseNotFoundError, 404, "DATABASE"),
