@@ -1,1 +1,1 @@
-"""Paimon tables on any storage. Knows neither Spark nor SQL nor catalogs."""
+"""Paimon tables on any storage, independent of Spark, SQL and catalogs."""

@@ -1,41 +1,41 @@
-"""Every error paimon_core raises, one tree with one root.
+"""Every error that paimon_core raises: one tree with one root.
 
 PaimonError
 ├── InvalidNameError (ValueError)          a name that cannot be a file name
-├── InvalidSchemaError (ValueError)        a schema or an evolution that Paimon does not allow
-├── InvalidOptionError (ValueError)        an option value that does not parse, or a combination that is refused
+├── InvalidSchemaError (ValueError)        a schema, or a change of it, that Paimon does not allow
+├── InvalidOptionError (ValueError)        an invalid option value, or an invalid combination of options
 ├── UnsupportedFeatureError                the table uses something this version does not implement
-├── InvalidDataError (ValueError)          rows that the table cannot take (NULL in a NOT NULL column, …)
+├── InvalidDataError (ValueError)          rows that the table does not accept (NULL in a NOT NULL column, …)
 │   ├── SeveralMatchesError                several rows of a MERGE's source match one row
-│   ├── ColumnNotFoundError                a column to be assigned is not there
-│   └── MergeRefusedError                  rows of one key that the merge engine cannot make one
+│   ├── ColumnNotFoundError                a column to be assigned does not exist
+│   └── MergeRefusedError                  rows of one key that the merge engine cannot merge
 ├── NotFoundError (LookupError)
-│   ├── FunctionNotFoundError              there is no such function
+│   ├── FunctionNotFoundError              the function does not exist
 │   ├── DatabaseNotFoundError, SchemaNotFoundError, ConsumerNotFoundError, ViewNotFoundError, TableNotFoundError
 │   │   └── BranchNotFoundError            a kind of TableNotFoundError
 │   ├── SnapshotNotFoundError
 │   │   └── TagNotFoundError               a kind of SnapshotNotFoundError
-│   └── DataFileMissingError               metadata names a file that is not there
+│   └── DataFileMissingError               metadata names a file that does not exist
 ├── AlreadyExistsError
 │   ├── DatabaseExistsError, TableExistsError, ViewExistsError, FunctionExistsError, TagExistsError, BranchExistsError
 ├── DatabaseNotEmptyError
-├── UnreadableFileError                    a file whose content cannot be used
+├── UnreadableFileError                    a file with content that cannot be used
 │   ├── CorruptFileError                   its bytes are damaged
 │   ├── UnsupportedVersionError            a later version of the format wrote it
-│   └── UnfamiliarFormError                its bytes are healthy, and have a form that this version does not understand
-├── StorageError (OSError)                 the storage failed: what was asked may have happened or not
-│   ├── FolderMissingError                 the folder of what is written was deleted or renamed meanwhile
+│   └── UnfamiliarFormError                its bytes are healthy, in a form that this version does not understand
+├── StorageError (OSError)                 the storage failed: the operation may have happened or not
+│   ├── FolderMissingError                 the folder of a new file was deleted or renamed meanwhile
 │   └── StorageRefusedError                no permission, no space, read-only: nothing was changed
-├── NotAllowedError                        the table names what its catalog does not let it reach
+├── NotAllowedError                        the table names a place that its catalog does not allow
 ├── NoPrivilegeError                       the user of the catalog may not do this
 ├── UnsafeStorageError                     the storage cannot publish atomically and no lock was given
 ├── CommitConflictError                    another commit changed what this one is based on
 │   └── BucketConflictError                it gave new keys their buckets, which can be looked up again
 ├── AlreadyCommittedError                  a commit that is made once, and was made before
-├── CommitUnknownError                     the publish call failed and its outcome could not be established
+├── CommitUnknownError                     the publish call failed and its outcome is unknown
 └── InternalError                          a fault of this library itself
 
-Messages say what is wrong, on which object, why, and what to do.
+Messages state what failed, on which object, why, and what to do.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from typing import Self
 
 from paimon_core.secrets import without_secrets
 
-_MOST_LATER = 100  # so many versions of one format are not to be expected
+_MOST_LATER = 100  # one format does not have this many versions
 _REPORT = "report it, with this message, in the issue tracker of paimon-sql"
 
 
@@ -54,15 +54,15 @@ class PaimonError(Exception):
 
 
 class InvalidNameError(PaimonError, ValueError):
-    """A database, table, column, branch or tag name that is refused."""
+    """An invalid name of a database, table, column, branch or tag."""
 
 
 class InvalidSchemaError(PaimonError, ValueError):
-    """A schema, or a change of one, that the format does not allow."""
+    """A schema, or a change of a schema, that the format does not allow."""
 
 
 class InvalidOptionError(PaimonError, ValueError):
-    """An option value that does not parse, or a combination of options that is refused."""
+    """An invalid option value, or an invalid combination of options."""
 
 
 class UnsupportedFeatureError(PaimonError):
@@ -70,7 +70,7 @@ class UnsupportedFeatureError(PaimonError):
 
 
 class InvalidDataError(PaimonError, ValueError):
-    """Rows that the table cannot take."""
+    """Rows that the table does not accept."""
 
 
 class SeveralMatchesError(InvalidDataError):
@@ -78,11 +78,11 @@ class SeveralMatchesError(InvalidDataError):
 
 
 class ColumnNotFoundError(InvalidDataError):
-    """A column that a statement assigns is not there."""
+    """A column that a statement assigns does not exist."""
 
 
 class MergeRefusedError(InvalidDataError):
-    """Rows of one key that the merge engine cannot make one."""
+    """Rows of one key that the merge engine cannot merge."""
 
 
 class NotFoundError(PaimonError, LookupError):
@@ -162,15 +162,15 @@ class DatabaseNotEmptyError(PaimonError):
 
 
 class UnreadableFileError(PaimonError):
-    """A file whose content cannot be used: it is damaged, or this version does not understand it."""
+    """A file with content that cannot be used: it is damaged, or this version does not understand it."""
 
-    default_advice = "look at the file"
+    default_advice = "check the file"
 
     def __init__(self, path: str, cause: str, advice: str = "", writer: str = ""):
         """`cause` is the fault of the file `path`, `writer` the software that wrote it, if that is known."""
-        path = without_secrets(path)  # the error's own text is not all that shows it
+        path = without_secrets(path)  # other code shows the path, too, not only the error's own text
         advice = advice or self.default_advice
-        super().__init__(path, cause, advice, writer)  # pickle makes a copy of these
+        super().__init__(path, cause, advice, writer)  # pickle copies the error from these arguments
         self.path, self.cause, self.advice, self.writer = path, cause, advice, writer
 
     def __str__(self) -> str:
@@ -185,7 +185,7 @@ class UnreadableFileError(PaimonError):
 
 
 class CorruptFileError(UnreadableFileError):
-    """A file whose bytes are damaged: a checksum differs, the file is truncated, or nothing decodes it."""
+    """A file with damaged bytes: a checksum differs, the file is truncated, or it cannot be decoded."""
 
     default_advice = "restore the file from a backup, or roll back past it"
 
@@ -203,7 +203,7 @@ class CorruptFileError(UnreadableFileError):
 class UnsupportedVersionError(UnreadableFileError):
     """A file that a later version of the format wrote."""
 
-    default_advice = f"upgrade paimon-sql; if there is no later version of it, {_REPORT}"
+    default_advice = f"upgrade paimon-sql; if you have the latest version, {_REPORT}"
 
     def __str__(self) -> str:
         failed = f"File {self.path} has a later version of the format"
@@ -225,15 +225,15 @@ class StorageError(PaimonError, OSError):
 
 
 class FolderMissingError(StorageError, FileNotFoundError):
-    """The folder that a file is written to is not there any more."""
+    """The folder of a new file no longer exists."""
 
 
 class StorageRefusedError(StorageError):
-    """The storage refused: what was asked did not happen, and asking again soon does not help."""
+    """The storage refused: the operation did not happen, and a retry soon does not help."""
 
 
 class NotAllowedError(PaimonError):
-    """The table names a file or an address outside of it that its catalog does not let it reach."""
+    """The table names a file or an address outside of its folder that its catalog does not allow."""
 
 
 class NoPrivilegeError(PaimonError):
@@ -249,7 +249,7 @@ class CommitConflictError(PaimonError):
 
 
 class BucketConflictError(CommitConflictError):
-    """Another commit gave new keys their buckets; those of this one can be looked up again."""
+    """Another commit gave new keys their buckets; this commit can look up its buckets again."""
 
 
 class AlreadyCommittedError(PaimonError):
@@ -257,7 +257,7 @@ class AlreadyCommittedError(PaimonError):
 
 
 class CommitUnknownError(PaimonError):
-    """The outcome of a publish call could not be established; the commit may or may not be visible."""
+    """The outcome of a publish call is unknown; the commit may or may not be visible."""
 
 
 class InternalError(PaimonError):
@@ -265,7 +265,7 @@ class InternalError(PaimonError):
 
     @classmethod
     def of(cls, error: Exception) -> InternalError:
-        """An unexpected exception as users see it; it carries the stack trace as a note."""
+        """Convert an unexpected exception for users; a note contains the stack trace."""
         made = cls(
             f"Unexpected {type(error).__name__}: {error}. This is a fault of paimon-sql: please report it with the "
             "stack trace."
@@ -275,10 +275,10 @@ class InternalError(PaimonError):
 
 
 def is_later(found: int, known: int) -> bool:
-    """Whether a version number is one that a later format may have; a much larger number is a sign of damage."""
+    """Return whether a later format may have a version number; a much larger number is a sign of damage."""
     return known < found < known + _MOST_LATER
 
 
 def reason(error: Exception) -> str:
-    """What an exception of a library says, for a message of ours: its class stands for it where it says nothing."""
+    """Return the text of a library's exception for a message of ours, or the name of its class if it has no text."""
     return f"there is no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__

@@ -1,6 +1,6 @@
-"""Text for terminals: what would move the cursor, change colours or reorder characters is shown, not obeyed.
+"""Text for terminals: characters that would move the cursor, change colours or reorder text are escaped.
 
-Names, comments, values and messages may hold what others wrote.
+Names, comments, values and messages may contain text from others.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import unicodedata
 
 
 def visible(text: str, kept: str = "\n\t") -> str:
-    """The text, with control and format characters that are not to be kept as escapes, `\\x1b`."""
+    """Escape control and format characters, as `\\x1b`, except the characters in `kept`."""
     if text.isprintable():
         return text
     return "".join(c if _is_shown(c) or c in kept else c.encode("unicode_escape").decode() for c in text)

@@ -1,8 +1,8 @@
-"""INSERT in the driver: the rows that tasks wrote are committed, and the buckets that they went to compacted.
+"""INSERT in the driver: commit the rows that tasks wrote, and compact the buckets that they went to.
 
-A task of a write holds some keys of every bucket and cannot compact any; so the driver does, after the commit. The
-statement takes that long, and succeeds whatever becomes of its compaction: the next write finds what is still due.
-Row-level statements end in the same way.
+A task of a write has some keys of every bucket and cannot compact any bucket; so the driver does, after the commit. The
+statement takes that long, but it succeeds even if its compaction fails: the next write compacts the rest. Row-level
+statements end in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paimon_core.table import Table
 from paimon_core.write.bucket_moves import assigns_at_once
 from paimon_core.write.compaction.job import compaction_job
 
-_TRIES = 3  # of a compaction that loses against another: rows may show only once they are compacted
+_TRIES = 3  # of a compaction that conflicts with another: some rows are visible only after a compaction
 _LOG = logging.getLogger(__name__)
 
 
@@ -37,7 +37,7 @@ def insert_rows(
 ) -> None:
     """Commit the files that tasks wrote, and compact. `before_commit` makes the schema of the rows visible.
 
-    A commit that is made once, and was made before, does nothing. Raises as `Table.commit`; the files are deleted then,
+    If a commit that is made once was made before, do nothing. Raises as `Table.commit`; then the files are deleted,
     unless the outcome is unknown.
     """
     committed = commit_new_rows(table, written, info, executor, overwrite, before_commit)
@@ -52,7 +52,8 @@ def commit_new_rows(
     overwrite: Overwrite | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> Sequence[CommitMessage]:
-    """As `insert_rows`, without the compaction: the messages that were committed, none where they were before."""
+    """Do the same as `insert_rows`, without the compaction. Return the committed messages, none if they were committed
+    before."""
     try:
         with on_certain_failure(lambda: table.abort(written)):
             table.check_not_made(info)
@@ -71,9 +72,9 @@ def commit_rows(
     executor: Executor,
     overwrite: Overwrite | None = None,
 ) -> Sequence[CommitMessage]:
-    """Commit the files of messages, postponed rows after they got their buckets; the messages that were committed.
+    """Commit the files of messages; first, give postponed rows their buckets. Return the committed messages.
 
-    Raises as `Table.commit`: the files of `written` are the caller's to delete then.
+    Raises as `Table.commit`: then the caller may delete the files of `written`.
     """
     postponed = [m for m in written if m.bucket == POSTPONED]
     if not postponed or not assigns_at_once(table.store):
@@ -90,33 +91,34 @@ def commit_rows(
 def compact_after_write(
     table: Table, written: Sequence[CommitMessage], executor: Executor, *, overwrites: bool
 ) -> None:
-    """Compact what is due of the buckets written to. Never fails: what went wrong is logged."""
+    """Compact the buckets that were written to, if they are due. Never fails: errors are logged."""
     try:
         target = without_changelog(table) if overwrites else table
         for more in reversed(range(_TRIES)):
             if _compact(target, written, executor, is_last=not more):
                 break
     except CommitUnknownError as error:
-        _LOG.warning("Rows are committed to %s; of their compaction this is known: %s", table.name, error)
+        _LOG.warning("Rows are committed to %s, but the outcome of their compaction is unknown: %s", table.name, error)
     except CommitConflictError as error:
-        _LOG.debug("Rows are committed to %s, somebody else compacts them: %s", table.name, error)
-    except Exception as error:  # whatever it is, the rows are committed
-        _LOG.warning("Rows are committed to %s, they are not compacted: %s", table.name, error)
+        _LOG.debug("Rows are committed to %s, and another writer compacts them: %s", table.name, error)
+    except Exception as error:  # any error: the rows are committed
+        _LOG.warning("Rows are committed to %s, but they are not compacted: %s", table.name, error)
 
 
 def without_changelog(table: Table) -> Table:
-    """The table as it is compacted after an overwrite: no changelog says which rows were replaced, so none says which
-    rows are new."""
+    """Return the table as it is compacted after an overwrite. The changelog does not contain the rows that the
+    overwrite replaced, so it must not contain the new rows."""
     producer = table.store.options[CHANGELOG_PRODUCER]
     if producer not in ("lookup", "full-compaction"):
         return table
     looks_up = "true" if producer == "lookup" else "false"
     options = {CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: looks_up}
-    return replace(table, store=table.store.with_options(options))  # for this once, also where they have to stay
+    # for this once, even if the options cannot be changed
+    return replace(table, store=table.store.with_options(options))
 
 
 def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor, *, is_last: bool) -> bool:
-    """Compact what is due now; False where somebody else was faster, and it is not the last try."""
+    """Compact what is due now. Return False if another process was faster, and this is not the last try."""
     job = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE)
     if not job.tasks:
         return True

@@ -18,7 +18,8 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class TextFunction(Generic[TaskT, ResultT]):
-    """A job's function as it travels: from the text of a task to that of its result."""
+    """A job's function for transport between processes: it takes the text of a task and returns the text of its
+    result."""
 
     function: Callable[[TaskT], ResultT]
     task: Record[TaskT]
@@ -30,8 +31,9 @@ class TextFunction(Generic[TaskT, ResultT]):
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[TaskT, ResultT]):
-    """`function` of each of some tasks. `description` is what Spark's UI shows of it, `size` how many bytes the tasks
-    read in all, None where nobody knows. `undo` deletes what a task wrote, by its result, where another fails."""
+    """A job: `function` applied to each task. Spark's UI shows `description`. `size` is the number of bytes that all
+    tasks read, None if unknown. `undo` gets the result of a finished task and deletes what it wrote, if another task
+    fails."""
 
     description: str
     function: Callable[[TaskT], ResultT]
@@ -47,11 +49,11 @@ class Job(Generic[TaskT, ResultT]):
 
     @property
     def texts(self) -> list[str]:
-        """The tasks as they travel."""
+        """The tasks as texts for transport."""
         return [self.task.encode(t) for t in self.tasks]
 
     def undone_by(self, undo: Callable[[ResultT], object]) -> Job[TaskT, ResultT]:
-        """The job where `undo` is called with the result of each task that had ended when another failed."""
+        """Return the job with `undo`, which gets the result of each task that had ended when another failed."""
         return replace(self, undo=undo)
 
     def run_here(self) -> list[ResultT]:
@@ -59,7 +61,7 @@ class Job(Generic[TaskT, ResultT]):
         return self.gathered(map(self.function, self.tasks))
 
     def gathered(self, results: Iterable[ResultT]) -> list[ResultT]:
-        """The results of tasks that run as they are asked for; where one fails, the others are undone."""
+        """Collect the results of tasks that run while this iterates over them. If one fails, undo the others."""
         ended, undo = list[ResultT](), self.undo
         try:
             ended.extend(results)  # keeps those before the one that raises
@@ -72,15 +74,16 @@ class Job(Generic[TaskT, ResultT]):
 
 
 class Executor(Protocol):
-    """Where jobs run."""
+    """A runner of jobs."""
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
-        """Results in the order of the tasks. Raises what a task raises; the job undoes others whose results came."""
+        """Return the results in the order of the tasks. Raises what a task raises; the job undoes the tasks with known
+        results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a task that has none but its effect."""
+    """The result of a task that only has an effect."""
 
 
 DONE = Record("done", Done, ())

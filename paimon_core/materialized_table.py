@@ -1,7 +1,7 @@
-"""What a materialized table has more than another: its query, and how fresh its rows are to be. They are options.
+"""The extra options of a materialized table: its query, and how fresh its rows must be.
 
-Flink's catalog reads and writes the same options. Flink keeps a query with full names; of one that was defined here,
-the catalog and the database in which it was stand beside it.
+Flink's catalog reads and writes the same options. Flink stores a query with full names. A query that was defined here
+is stored together with its current catalog and database.
 
 Source: `MATERIALIZED_TABLE_…` of Paimon's `CoreOptions`, and `FlinkCatalog`.
 """
@@ -27,8 +27,8 @@ _CATALOG, _DATABASE = (f"paimon-sql.{MATERIALIZED_TABLE}.{what}" for what in ("c
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`freshness` is a number and one of `UNITS`; `asked_mode` is None where the mode was left to the engine.
-    `catalog` and `database` are those in which names of the query are looked up, None where that is not known."""
+    """The definition of a materialized table. `freshness` is a number and one of `UNITS`; `asked_mode`: None, if the
+    user left the mode to the engine. Names in the query are looked up in `catalog` and `database`; None: unknown."""
 
     query: str
     freshness: tuple[str, str]
@@ -37,7 +37,7 @@ class Definition:
     database: str | None = None
 
     def options(self) -> dict[str, str]:
-        """As a schema file has it. What was asked for is done; the mode is FULL where nothing was."""
+        """The options for a schema file. The mode is the one that the user chose, else FULL."""
         own = {_CATALOG: self.catalog, _DATABASE: self.database}
         return {
             "type": MATERIALIZED_TABLE,
@@ -51,9 +51,9 @@ class Definition:
 
     @staticmethod
     def of(table: str, options: Mapping[str, str]) -> Definition:
-        """Raises `InvalidOptionError` for a table that is no materialized one."""
+        """Read a definition. Raises `InvalidOptionError` for a table that is not a materialized table."""
         if not is_materialized_table(options):
-            raise InvalidOptionError(f"Table {table} is no materialized table: it has no query that is its definition.")
+            raise InvalidOptionError(f"Table {table} is not a materialized table: its options define no query.")
         check_definition(table, options)
         freshness = options.get(_INTERVAL, ""), options.get(_UNIT, "")
         return Definition(
@@ -62,22 +62,22 @@ class Definition:
 
 
 def is_materialized_table(options: Mapping[str, str]) -> bool:
-    """Whether a schema's options make it that of a materialized table."""
+    """Return whether the options of a schema define a materialized table."""
     return options.get("type", "table").strip().lower() == MATERIALIZED_TABLE
 
 
 def is_continuous(options: Mapping[str, str]) -> bool:
-    """Whether a job keeps the rows up to date."""
+    """Return whether a job keeps the rows up to date."""
     return options.get(_MODE, FULL).strip().upper() == CONTINUOUS
 
 
 def is_kept_by_flink(options: Mapping[str, str]) -> bool:
-    """Whether the job is a streaming one of Flink's."""
+    """Return whether this job is a streaming job of Flink."""
     return is_continuous(options) and _CATALOG not in options
 
 
 def is_kept_by(handler: str, options: Mapping[str, str]) -> bool:
-    """Whether a job of ours is still the one that is to keep the rows up to date."""
+    """Return whether the job `handler` of ours must still keep the rows up to date."""
     status = options.get(STATUS, "").strip().upper()
     return is_continuous(options) and status == ACTIVATED and options.get(HANDLER) == handler
 

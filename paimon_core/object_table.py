@@ -1,10 +1,10 @@
-"""Object tables: the files below a folder as rows, found when they are read. They have no snapshots and take no rows.
+"""Object tables: the files below a folder as rows, listed on each read. They have no snapshots and accept no rows.
 
-Columns are fixed and not those of the schema file, which older versions of Paimon wrote with others. A table lies in
-its own folder, and its objects at its option `path`, or in that folder.
+The columns are fixed. The schema file may have other columns, because older versions of Paimon wrote it differently. A
+table is in its own folder; its objects are in the folder of its option `path`, or else in the table's folder.
 
-Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0; `object-location` and a listing that `refresh_object_table`
-commits are those of Paimon 1.0 to 1.2.
+Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0. Paimon 1.0 to 1.2 had `object-location`, and a listing that
+`refresh_object_table` commits.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ OBJECT_FIELDS = (
     DataField(id=5, name="owner", type=STRING, description="Owner of object"),
 )
 _DEFINITION = re.compile(r"schema/schema-\d+")
-_THREADS = 16  # for folders: remote storages answer late
+_THREADS = 16  # for listing folders: remote storages have a long latency
 
 
 def is_object_table(options: Mapping[str, str]) -> bool:
-    """Whether a schema's options make it that of an object table."""
+    """Return whether the options of a schema define an object table."""
     return options.get(_TYPE, "table").strip().lower() == OBJECT_TABLE
 
 
 def object_schema(identifier: Identifier, schema: TableSchema) -> TableSchema:
-    """The schema of a new object table. Raises `InvalidSchemaError` for columns and keys of its own."""
+    """The schema of a new object table. Raises `InvalidSchemaError` if the definition has columns or keys."""
     names = [f.name for f in OBJECT_FIELDS]
     if own := [f.name for f in schema.fields if f.name not in names]:
         raise InvalidSchemaError(
@@ -57,7 +57,9 @@ def object_schema(identifier: Identifier, schema: TableSchema) -> TableSchema:
             f"{', '.join(names)}. Leave columns out."
         )
     if schema.partition_keys or schema.primary_keys:
-        raise InvalidSchemaError(f"Table {identifier} cannot have keys: an object table lists files. Leave them out.")
+        raise InvalidSchemaError(
+            f"Table {identifier} cannot have keys: an object table lists files. Leave the keys out."
+        )
     options = dict(schema.options)
     if (old := options.pop(_OLD_PATH, None)) is not None:
         options.setdefault(_PATH, old)
@@ -75,7 +77,7 @@ def object_location(store: TableStore) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObjectTable:
-    """`location` is the folder of its objects, `io` its storage."""
+    """An object table: `location` is the folder of its objects, `io` its storage."""
 
     store: TableStore
     location: str
@@ -83,7 +85,8 @@ class ObjectTable:
 
     @staticmethod
     def of(store: TableStore, catalog_options: Mapping[str, str]) -> ObjectTable:
-        """Raises `NotAllowedError` for a folder that the catalog does not let its tables name, `InvalidOptionError`."""
+        """Open an object table. Raises `NotAllowedError` for a folder that the catalog does not allow,
+        `InvalidOptionError`."""
         check_selectable(store)
         location = object_location(store)
         if location == store.root:
@@ -91,15 +94,15 @@ class ObjectTable:
         if not store.allowed.takes_named_file(location, store.root):
             raise NotAllowedError(
                 f"Table {store.name} cannot list {without_secrets(location)}: it is outside of the catalog's "
-                f"'{EXTERNAL_PATHS}'. Who trusts the table with it adds it to these."
+                f"'{EXTERNAL_PATHS}'. If you trust the table with it, add it to that option."
             )
         return ObjectTable(store, location, load_file_io(location, catalog_options))
 
     def read(self) -> pa.Table:
-        """The files below the folder, sorted by path; none where there is no such folder. Raises `StorageError`.
+        """The files below the folder, sorted by path; none if the folder does not exist. Raises `StorageError`.
 
-        A link to a file is a file; links to folders are not followed, as they may lead out, or back. `mtime` is in
-        epoch milliseconds; storages tell no `atime` and `owner` here: 0 and NULL.
+        A link to a file counts as a file. Links to folders are not followed, because they may lead outside, or back.
+        `mtime` is in epoch milliseconds. Storages return no `atime` and `owner` here: they are 0 and NULL.
         """
         files = list(self._files())
         below = len(self.location.rstrip("/")) + 1
@@ -117,14 +120,14 @@ class ObjectTable:
         return pa.Table.from_arrays(arrays, schema=schema).sort_by("path")
 
     def _files(self) -> Iterator[FileStatus]:
-        """Folder by folder, those of one depth at a time."""
+        """The files of each folder, folders of one depth at a time."""
         folders, below = [self.location], len(self.location.rstrip("/")) + 1
         with ThreadPoolExecutor(_THREADS) as pool:
             while folders:
                 found = [f for entries in pool.map(self._entries, folders) for f in entries]
                 folders = [f.path for f in found if f.is_dir and not f.is_link]
                 for file in found:
-                    # a table in its own folder has its definition there, too
+                    # a table in its own folder also has its definition there
                     own = self.location == self.store.root and _DEFINITION.fullmatch(file.path[below:])
                     if not file.is_dir and not own:
                         yield file
@@ -134,13 +137,13 @@ class ObjectTable:
 
 
 def refuse_object_table(name: str) -> UnsupportedFeatureError:
-    """The error for what needs snapshots, or writes rows, on an object table."""
+    """The error for statements on an object table that need snapshots or write rows."""
     return UnsupportedFeatureError(
         f"Table {name} lists the files of a folder ('type' = '{OBJECT_TABLE}'): it can only be read, and has no "
-        "snapshots, system tables or procedures. Put files there by other means."
+        "snapshots, system tables or procedures. Add files to the folder by other means."
     )
 
 
 def _text(path: str) -> str:
-    """A path as text; bytes of names that are no UTF-8 are shown as U+FFFD."""
+    """A path as text. Bytes that are not valid UTF-8 become U+FFFD."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

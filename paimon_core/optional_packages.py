@@ -1,4 +1,5 @@
-"""Packages that `pip install paimon-sql` leaves out, and the one message that says how to get them."""
+"""Packages that `pip install paimon-sql` leaves out, and one message for all, which contains the command to install
+them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from paimon_core.errors import UnsupportedFeatureError
 
 
 def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
-    """The module of a package. Raises `UnsupportedFeatureError` where it is not installed, or cannot be imported."""
+    """Import the module of a package. Raises `UnsupportedFeatureError` if it is not installed, or cannot be
+    imported."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -17,7 +19,7 @@ def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
 
 
 def missing_package(package: str, purpose: str, command: str, error: ImportError) -> UnsupportedFeatureError:
-    """What to say where `purpose` needs a package whose import failed with `error`."""
+    """Return the error for a missing package: `purpose` needs it, and its import failed with `error`."""
     is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
     cause = "which is not installed" if is_missing else f"which cannot be imported: {error}"
     return UnsupportedFeatureError(f"{purpose} needs the package {package}, {cause}. Run: {command}")

@@ -1,5 +1,5 @@
-"""What the user of a catalog may do with a table, where there is someone who says so: the users of its warehouse
-(`paimon_sql.catalog.privileges`), or a catalog's server that is asked before each query (`query-auth.enabled`)."""
+"""The rights of a catalog's user on a table. They come from the users of a warehouse (`paimon_sql.catalog.privileges`),
+or from a catalog's server, which is asked before each query (`query-auth.enabled`)."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from paimon_core.expressions.shown import Shown
 
 
 class Rights(Protocol):
-    """What the catalog's user may do with a table. Methods raise `NoPrivilegeError`, and what its server answers."""
+    """The rights of the catalog's user on a table. Methods raise `NoPrivilegeError`, or the error in the server's
+    answer."""
 
     @property
     def of_queries(self) -> bool:
-        """Whether the catalog says of each query what it may read, as `query-auth.enabled` demands."""
+        """Return whether the catalog decides for each query which rows it may read, as `query-auth.enabled`
+        requires."""
 
     def check_select(self, table: str) -> None:
-        """Raises where its rows may not be read, or only a part of them."""
+        """Raises if the user may not read all rows."""
 
     def shown(self, table: str) -> Shown | None:
-        """What of its rows may be read, None where that is all. Raises where they may not be read."""
+        """The rows that the user may read, None: all. Raises if the user may read no row."""
 
     def check_insert(self, table: str) -> None:
-        """Raises where its rows may not be changed."""
+        """Raises if the user may not change rows."""
 
     def check_any(self, table: str) -> None:
-        """Raises where they may neither be read nor changed."""
+        """Raises if the user may neither read nor change rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrantedRights:
-    """Whether rows of a table may be read, and changed, by `user`."""
+    """The rights of `user`: whether rows of a table may be read, and changed."""
 
     user: str
     select: bool
@@ -58,18 +60,18 @@ class GrantedRights:
 
 @dataclass(frozen=True, slots=True)
 class AskedRights:
-    """The rights of whoever goes on where the catalog has been asked: of tasks, and of scans that show what it said."""
+    """The rights after the catalog has answered: for tasks, and for scans that apply its answer."""
 
     of_queries: bool = True
 
     def check_select(self, table: str) -> None:
-        """Nothing."""
+        """Allow everything."""
 
     check_insert = check_any = shown = check_select
 
 
 def no_privilege(user: str, privileges: Sequence[str], kind: str, name: str) -> NoPrivilegeError:
-    """The error of a user who lacks a privilege on an object; `kind` is what the object is."""
+    """The error for a user without a privilege on an object; `kind` is the kind of the object."""
     spelled = f"{kind} {name}" if name else f"the {kind}"
     return NoPrivilegeError(
         f"User {user} doesn't have privilege {' or '.join(privileges)} on {spelled}: a user with ADMIN grants it by "

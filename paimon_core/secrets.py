@@ -1,4 +1,4 @@
-"""Which options and which parts of a location are secrets, and how either is shown without them."""
+"""Secrets in options and in parts of a location, and how to show both without them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SECRET_NAMES = (
     r"(?:client|master|storage|subscription|signing|hmac)[._-]?key(?![a-zA-Z])|"
     r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pass|jwt|creds?|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )
-REDACTED = "*********(redacted)"  # as Spark writes it
+REDACTED = "*********(redacted)"  # the spelling of Spark
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
 # the part of an option's name that names columns: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`
 _COLUMNS = re.compile(r"\A(?:table-default\.)?(?:(?:fields|file-index)\..*\.|(?P<before>parquet\.[^#]*)#.*)", re.DOTALL)
-# settings of how a token is obtained, which hold none
+# these settings say how to get a token, but contain none
 _HARMLESS = frozenset(
     (
         "data-token.enabled",
@@ -30,33 +30,34 @@ _USER = re.compile(r"(?<=://)[^/?#@\s]*:[^/?#@\s]*(?=@)")
 _PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
 _LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _SET = re.compile(r"(?i)\A(\s*SET\s+[^=]*=).*", re.DOTALL)
-_SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # of parameters
+_SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # names of URL parameters
 
 
 def is_secret(name: str) -> bool:
-    """Whether an option of this name holds a secret. A column that the name names may be called `token_count`."""
+    """Return whether an option of this name contains a secret. A column in the name may be called `token_count`."""
     return name not in _HARMLESS and _NAME.search(_COLUMNS.sub(r"\g<before>", name)) is not None
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether a statement looks as if it held one."""
+    """Return whether a statement may contain a secret."""
     return _NAME.search(text) is not None or without_secrets(text) != text
 
 
 def redacted(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as they may be shown."""
+    """Options that may be shown."""
     return {k: REDACTED if is_secret(k) else without_secrets(v) for k, v in options.items()}
 
 
 def without_secrets(text: str) -> str:
-    """A text in which locations have neither passwords nor secrets in their query part."""
+    """Remove passwords, and secrets in query parts, from the locations in a text."""
     if "://" not in text:
         return text
     return _PARAMETER.sub(_shown, _USER.sub("***", text))
 
 
 def statement_without_secrets(text: str) -> str:
-    """A statement as it may be shown: one that may hold a secret has no literals, as it can be spelled in many ways."""
+    """A statement that may be shown. If it may contain a secret, all its literals are removed: secrets have many
+    spellings."""
     if not may_hold_secret(text):
         return text
     return _LITERAL.sub("'***'", _SET.sub(r"\1 ***", without_secrets(text)))

@@ -1,4 +1,4 @@
-"""Table: the facade that catalogs hand out; every method is a step through the layers below."""
+"""Table: the facade that catalogs return; each method calls the layers below."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ _T = TypeVar("_T")
 
 
 def storage_publisher(store: TableStore) -> Publisher:
-    """What publishes where no catalog takes part: the storage's atomic create.
+    """The publisher without a catalog: the storage's atomic create.
 
-    Raises `UnsafeStorageError` where it has none, unless the table's options accept the risk.
+    Raises `UnsafeStorageError` if the storage has none, unless the table's options accept the risk.
     """
     return publisher_for(store.io, None, store.options[COMMIT_UNSAFE_STORAGE])
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it was when it was loaded: its schema is fixed, its snapshots are looked up by each call.
+    """A table as it was when it was loaded: its schema is fixed, but each call looks up its snapshots.
 
-    Its catalog gives the store an identifier, and `publishing`: what makes the publisher of its schemas and snapshots.
-    `versioning` makes what changes its tags and branches and rolls it back.
-    `planned` is the version that a write is planned on (`for_write`): commits have to be built on it.
+    Its catalog gives the store an identifier. `publishing` makes the publisher of its schemas and snapshots.
+    `versioning` makes the object that changes its tags and branches and rolls it back. `planned` is the version that a
+    write is planned on (`for_write`): commits must be built on it.
     """
 
     store: TableStore
@@ -89,7 +89,7 @@ class Table:
 
     @property
     def identifier(self) -> Identifier:
-        """Its name in its catalog, with the branch that is meant."""
+        """Its name in its catalog, with its branch."""
         return replace(self.store.identifier, branch=self.store.branch or None)
 
     @property
@@ -99,12 +99,12 @@ class Table:
 
     @property
     def publisher(self) -> Publisher:
-        """What publishes its schemas and snapshots. Raises `UnsafeStorageError` where nothing can safely."""
+        """The publisher of its schemas and snapshots. Raises `UnsafeStorageError` if none is safe."""
         return self.publishing(self.store)
 
     @property
     def versions(self) -> TableVersions:
-        """What changes its tags and branches, and rolls it back."""
+        """The object that changes its tags and branches, and rolls it back."""
         return self.versioning(self.store)
 
     @property
@@ -112,24 +112,24 @@ class Table:
         return self.store.schema
 
     def with_options(self, more: Mapping[str, str]) -> Table:
-        """The table with options overridden for this use. Raises `InvalidOptionError` for one that has to stay."""
+        """Return the table with options overridden for this use. Raises `InvalidOptionError` for a fixed option."""
         for key, value in more.items():
             check_option_set(self.schema, key, value)
         return replace(self, store=self.store.with_options(more))
 
     def in_zone(self, zone: tzinfo | None) -> Table:
-        """The table for a session in a zone; see `TableStore`."""
+        """Return the table for a session in a time zone; see `TableStore`."""
         return replace(self, store=replace(self.store, zone=zone))
 
     def at(self, snapshot: Snapshot | None) -> Table:
-        """The table with the columns it had at a snapshot."""
+        """Return the table with the columns that it had at a snapshot."""
         return replace(self, store=store_at(self.store, snapshot))
 
     def latest_snapshot(self) -> Snapshot | None:
         return latest_snapshot(self.store)
 
     def snapshot(self, version: str | None = None, timestamp_millis: int | None = None) -> Snapshot | None:
-        """The snapshot of VERSION AS OF or TIMESTAMP AS OF; see `resolve_snapshot`."""
+        """Return the snapshot of VERSION AS OF or TIMESTAMP AS OF; see `resolve_snapshot`."""
         return resolve_snapshot(self.store, version, timestamp_millis)
 
     def plan(
@@ -138,7 +138,7 @@ class Table:
         predicate: Predicate | None = None,
         derived: DerivedTable = DerivedTable.ROWS,
     ) -> Plan:
-        """What to read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
+        """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
         with files_of(self.store.name):
             if isinstance(version, Increment):
                 return plan_increment(self.store, version, predicate)
@@ -147,7 +147,7 @@ class Table:
             return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
-        """The partitions of a version that have files, a column per partition key."""
+        """The partitions with files of a version, a column per partition key."""
         check_selectable(self.store)
         return partition_rows(self.store, snapshot)
 
@@ -157,14 +157,14 @@ class Table:
         return partition_counts(self.store, snapshot, predicate)
 
     def for_write(self) -> Table:
-        """The table for a write of rows that is planned now: where a rollback removes the version that is the latest
-        one now, its commit is a conflict."""
+        """Return the table for a write of rows that is planned now. If a rollback removes the version that is now the
+        latest, the commit conflicts."""
         return replace(self, planned=Planned(latest_snapshot(self.store)))
 
     def max_sequence_number(self) -> int:
-        """The largest sequence number of the live files, -1 for none: a writer's rows come after it.
+        """The largest sequence number of the live files, -1 for none. A writer's rows get larger numbers.
 
-        Of the version that a write is planned on, where this is one's table.
+        In a table for a write, the live files are the files of the planned version.
         """
         return max_sequence_number(self.store, self._version())
 
@@ -172,7 +172,7 @@ class Table:
         return latest_snapshot(self.store) if self.planned is None else self.planned.snapshot
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
-        """By what the tasks of a write assign dynamic buckets; None where buckets are not dynamic."""
+        """The base by which the tasks of a write assign dynamic buckets, or None for other buckets."""
         if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
             return None
         latest = latest_snapshot(self.store)
@@ -184,47 +184,48 @@ class Table:
         return AssignmentBase(latest, tasks, overwrites=True, replaced=replaced)
 
     def write_store(self, *, overwrites: bool) -> TableStore:
-        """The table as the tasks of a write see it; see `write_store`."""
+        """The store for the tasks of a write; see `write_store`."""
         return write_store(self.store, latest_snapshot(self.store), overwrites=overwrites)
 
     def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
-        """Moves rows of the latest version into other buckets; `description` is what the jobs are called."""
+        """Return the moves of rows of the latest version into other buckets; `description` is the jobs' description."""
         start = self.max_sequence_number() + 1
         return BucketMoves(self.store, self._version(), start, partial(self.run, executor), description)
 
     def hides_rows(self) -> bool:
-        """Whether the latest version has rows that queries see only when they are compacted."""
+        """Return whether the latest version has rows that queries see only after a compaction."""
         snapshot = latest_snapshot(self.store) if skips_level_0(self.store) else None
         manifests = () if snapshot is None else data_manifests(self.store, snapshot)
         return any((m.levels[rows] == 0).any() for m, rows in live_columns(self.store, manifests))
 
     def check_writable(self) -> None:
-        """Raises `UnsupportedFeatureError` where rows cannot be committed: to be asked before they are written."""
+        """Raises `UnsupportedFeatureError` if rows cannot be committed. Call this before rows are written."""
         check_writable(self.store)
 
     def new_commit_user(self) -> str:
-        """A user name that no other writer has."""
+        """A new user name, different from all other writers."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
 
     def commit_info(self, operation: Operation | None = None) -> CommitInfo:
-        """Who commits a write. `commit.identifier` of `write.stream.commit-user` makes it a commit that is made once.
+        """The commit info of a write. `commit.identifier` together with `write.stream.commit-user` makes it a commit
+        that is made once.
 
-        Raises `InvalidOptionError` for one of these without the other.
+        Raises `InvalidOptionError` for one of these options without the other.
         """
         identifier, user = self._of_this_use(COMMIT_IDENTIFIER), self._of_this_use(STREAM_COMMIT_USER)
         if identifier is None:
             return CommitInfo(user=self.new_commit_user(), operation=operation)
         if not user or identifier < 0:
             raise InvalidOptionError(
-                f"Table {self.name}: '{COMMIT_IDENTIFIER.key}' = '{identifier}' is to be a number from 0 on, such as "
-                f"that of a batch, among those of a commit user: name it by '{STREAM_COMMIT_USER.key}', a text of your "
-                "own that no other stream has."
+                f"Table {self.name}: '{COMMIT_IDENTIFIER.key}' cannot be '{identifier}': it must be a number from 0 "
+                f"on, such as the number of a batch, and '{STREAM_COMMIT_USER.key}' must be set to a name that no "
+                "other stream uses."
             )
         return CommitInfo(user=user, identifier=identifier, operation=operation, once=Once.FREE)
 
     def stream_commit_info(self, query: str, epoch: int, operation: Operation) -> CommitInfo:
-        """Who commits an epoch of a streaming query: it is made once."""
+        """The commit info of an epoch of a streaming query: it is made once."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         user = self._of_this_use(STREAM_COMMIT_USER) or (f"{prefix}_{query}" if prefix else query)
         return CommitInfo(user=user, identifier=epoch, operation=operation, once=Once.FOLLOWING)
@@ -235,9 +236,9 @@ class Table:
         return TableOptions(own)[option]
 
     def check_not_made(self, info: CommitInfo) -> None:
-        """See `check_not_made`: to be asked before much is done for a commit that is made once.
+        """Check that a commit that is made once was not made. Call this early, before much work is done.
 
-        Raises `CommitConflictError`, too, where the table is another than the one that was loaded, maybe long ago.
+        Also raises `CommitConflictError` if the table is not the one that was loaded, maybe long ago.
         """
         if info.once is not None:
             check_table(self.store)
@@ -246,9 +247,9 @@ class Table:
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Make the files of messages visible, see `commit_indexed`; then the upkeep that the options ask for.
+        """Make the files of messages visible, see `commit_indexed`; then run the upkeep that the options require.
 
-        Raises as `commit_indexed`; `CommitUnknownError`, too, where the files are visible and `drop_outdated` fails.
+        Raises as `commit_indexed`; also `CommitUnknownError` if the files are visible and `drop_outdated` fails.
         """
         publisher = self.publisher
         if self.planned is not None:
@@ -264,24 +265,25 @@ class Table:
     def commit_or_abort(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """As `commit`; the files are deleted where it is known that it failed."""
+        """Commit as `commit`. If this certainly fails, delete the files."""
         with on_certain_failure(lambda: self.abort(messages)):
             return self.commit(messages, info, overwrite)
 
     def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:
-        """What ANALYZE TABLE found out about a version or one before it; None for nothing."""
+        """The statistics that ANALYZE TABLE made for a version or one before it, or None."""
         return read_statistics(self.store, snapshot)
 
     def commit_statistics(self, statistics: TableStatistics, info: CommitInfo) -> Snapshot:
-        """Make statistics those of the table."""
+        """Give the table new statistics."""
         return commit_statistics(self.store, statistics, info, self.publisher)
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
-        """The buckets that messages have written to and that are to be compacted now."""
+        """The buckets that messages have written to and that are due for compaction."""
         return due_buckets(self.store, latest_snapshot(self.store), written)
 
     def run(self, executor: Executor, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
-        """What the tasks of a job wrote. Where one fails, the files of others are deleted, as far as they are known."""
+        """Run a job. Return the messages of its tasks. If one task fails, delete the files of the others, as far as
+        they are known."""
         return written_messages(executor.run(job.undone_by(lambda result: self.abort(result.messages))))
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
@@ -298,10 +300,10 @@ class Table:
         return system_table_schema(name)
 
     def system_table(self, name: str, zone: tzinfo | None = None) -> pa.Table:
-        """The rows of `table$name`; moments in the zone given, None: the process's own."""
+        """The rows of `table$name`. Times are in `zone`, None: the process's own."""
         return read_system_table(self.store, name, zone)
 
 
 def _only_postponed(messages: Sequence[CommitMessage]) -> bool:
-    """Whether all rows are postponed: no version is older than the one that their compaction is to start from."""
+    """Return whether all rows are postponed. Then the compaction that gives them buckets runs the upkeep instead."""
     return bool(messages) and all(m.bucket == POSTPONED for m in messages)

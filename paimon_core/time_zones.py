@@ -1,11 +1,12 @@
-"""Time zones by name, and moments as texts. One rule book, which is Spark's.
+"""Time zones by name, and moments as texts. All rules are Spark's.
 
-A zone is a region (`Asia/Shanghai`), an offset (`+08:00`, `+8`, `Z`), an offset behind a prefix (`GMT+8`, `UTC+08:00`)
-or a short name of Java's (`PST`). A text without a zone is a wall clock. A wall clock that a change of daylight saving
-repeats means the first of both moments. A wall clock that a change skips means the moment as far behind the change.
+A zone is a region (`Asia/Shanghai`), an offset (`+08:00`, `+8`, `Z`), an offset after a prefix (`GMT+8`, `UTC+08:00`)
+or one of Java's short names (`PST`). A text without a zone is a wall clock. If a change of daylight saving repeats a
+wall clock, it means the first of both moments. If a change skips a wall clock, it means the moment as far behind the
+change.
 
-Paimon stores some moments as wall clocks of the machine that wrote them: tags and data files keep so when they were
-made. As Java does, we take such a wall clock for one of this process.
+Paimon stores some moments as wall clocks of the machine that wrote them, for example the creation times of tags and
+data files. As Java does, we read such a wall clock in the zone of this process.
 Source: `DateTimeUtils.getZoneId` of Spark, `ZoneId` of Java.
 """
 
@@ -21,8 +22,8 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
 
-# Java's `ZoneId.SHORT_IDS`. Java 24 reads the last three as America/Panama, America/Phoenix and Pacific/Honolulu, whose
-# offsets are the same since 1968
+# Java's `ZoneId.SHORT_IDS`. Java 24 reads the last three as America/Panama, America/Phoenix and Pacific/Honolulu; these
+# zones have had the same offsets since 1968
 SHORT_NAMES: Mapping[str, str] = {
     "ACT": "Australia/Darwin",
     "AET": "Australia/Sydney",
@@ -68,7 +69,7 @@ _TEXT = re.compile(
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLI = timedelta(milliseconds=1)
-_BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # a day within what Python's dates can be
+_BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # Python's dates end a day beyond
 _QUARTER = 900_000  # since 1972 zones change at whole quarters of an hour
 
 
@@ -83,7 +84,7 @@ def time_zone(name: str) -> tzinfo:
 
 
 def parsed_moment(text: str) -> tuple[datetime, int, tzinfo | None]:
-    """A text as a wall clock of whole seconds, the nanoseconds of the second, and the zone that the text names.
+    """Parse a text: a wall clock of whole seconds, the nanoseconds of the second, and the zone in the text.
 
     Raises `ValueError`.
     """
@@ -98,9 +99,9 @@ def parsed_moment(text: str) -> tuple[datetime, int, tzinfo | None]:
 
 
 def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
-    """A text as epoch milliseconds and the nanoseconds of the millisecond.
+    """Parse a text: epoch milliseconds, and the nanoseconds of the millisecond.
 
-    `zone` is where a text without a zone is read, None: this process's. Raises `ValueError`.
+    `zone` is the zone of a text without a zone, None: this process's. Raises `ValueError`.
     """
     wall, nanos, named = parsed_moment(text)
     try:
@@ -111,18 +112,18 @@ def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
 
 
 def wall_moment(text: str) -> tuple[int, int]:
-    """As `epoch_moment`, of a text whose zone does not count. Raises `ValueError`."""
+    """Parse a text as `epoch_moment`, but ignore its zone. Raises `ValueError`."""
     wall, nanos, _ = parsed_moment(text)
     return (wall.replace(tzinfo=UTC) - _EPOCH) // _MILLI + nanos // 1_000_000, nanos % 1_000_000
 
 
 def epoch_millis(text: str, zone: tzinfo | None) -> int:
-    """See `epoch_moment`."""
+    """Parse a text to epoch milliseconds only, see `epoch_moment`."""
     return epoch_moment(text, zone)[0]
 
 
 def wall_clock(millis: int, zone: tzinfo | None) -> int:
-    """Epoch milliseconds as the wall clock of a zone, in milliseconds since the wall clock of 1970."""
+    """Convert epoch milliseconds to the wall clock of a zone, in milliseconds since the wall clock of 1970."""
     known = min(max(millis, _BOUNDS[0]), _BOUNDS[1])
     moment = (_EPOCH + timedelta(milliseconds=known)).astimezone(zone)
     return millis + (moment.utcoffset() or timedelta()) // _MILLI
@@ -137,7 +138,7 @@ def wall_clock_millis(wall: datetime) -> int:
 
 
 def wall_clock_elsewhere(wall: datetime, zone: tzinfo | None) -> datetime:
-    """A wall clock of this process as the wall clock of a zone."""
+    """Convert a wall clock of this process to the wall clock of a zone."""
     try:
         return _moment(wall, None).astimezone(zone).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):  # at the ends of the calendar
@@ -145,7 +146,7 @@ def wall_clock_elsewhere(wall: datetime, zone: tzinfo | None) -> datetime:
 
 
 def wall_clocks_elsewhere(millis: NDArray[np.int64], zone: tzinfo | None) -> NDArray[np.int64]:
-    """As `wall_clock_elsewhere`, of milliseconds since the wall clock of 1970."""
+    """Convert as `wall_clock_elsewhere`, from milliseconds since the wall clock of 1970."""
     quarters, which = np.unique(millis // _QUARTER, return_inverse=True)
     return millis + np.array([_move(int(q) * _QUARTER, zone) for q in quarters], dtype=np.int64)[which]
 
@@ -156,7 +157,7 @@ def _move(millis: int, zone: tzinfo | None) -> int:
 
 
 def _moment(wall: datetime, zone: tzinfo | None) -> datetime:
-    """What a wall clock of a zone means, None: of this process."""
+    """The moment of a wall clock in a zone, None: in this process's zone."""
     if zone is not None:
         return wall.replace(tzinfo=zone).astimezone(UTC)
     # `astimezone` reads a wall clock that is skipped as an hour before the change
@@ -165,7 +166,7 @@ def _moment(wall: datetime, zone: tzinfo | None) -> datetime:
 
 
 def _zone(name: str) -> tzinfo:
-    """As `time_zone`. Raises `ValueError`."""
+    """Return the zone of a name, as `time_zone`. Raises `ValueError`."""
     spelled = _SHORT_MINUTE.sub(r"\1:0\2", _SHORT_HOUR.sub(r"\g<1>0\2:", name, count=1))
     spelled = SHORT_NAMES.get(spelled, spelled)
     if spelled == "Z":

@@ -1,4 +1,4 @@
-"""What changes the versions of a table that users name, tags and branches: its files here, or a catalog's server."""
+"""Changes of the versions that users name, tags and branches: in the table's files here, or by a catalog's server."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from paimon_core.store.table_store import TableStore
 
 
 class TableVersions(Protocol):
-    """Tags, branches and rollbacks of a table. Methods raise as the functions so named in `maintenance`, and where
-    a server makes them `StorageError`, and `UnsupportedFeatureError` for what it does not have."""
+    """Tags, branches and rollbacks of a table. Methods raise as the functions of these names in `maintenance`. If a
+    server does the change, they also raise `StorageError`, and `UnsupportedFeatureError` for what it does not support.
+    """
 
     def create_tag(self, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
         """Name a snapshot."""
 
     def delete_tags(self, names: Sequence[str]) -> None:
-        """Remove tags; names that are no tags are ignored."""
+        """Remove tags; names without a tag are ignored."""
 
     def branch_names(self) -> list[str]:
-        """All branches but main, sorted; those that were made, or deleted, halfway among them."""
+        """All branches but main, sorted, with incomplete ones that were made or deleted halfway."""
 
     def branch_exists(self, name: str) -> bool:
-        """Whether there is such a branch; not where it was made, or deleted, halfway."""
+        """Return whether a branch exists. An incomplete branch, made or deleted halfway, does not."""
 
     def create_branch(self, name: str, tag: str | None = None) -> None:
-        """Branch off, from a tag with its rows, without one with the schema only."""
+        """Create a branch, from a tag with its rows, or without a tag with the schema only."""
 
     def delete_branch(self, name: str) -> None:
         """Remove a branch."""
@@ -42,12 +43,12 @@ class TableVersions(Protocol):
         """Make the table what a branch is."""
 
     def roll_back(self, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
-        """Go back to a snapshot, or to a tag; the numbers of the snapshot it was before, and is now."""
+        """Go back to a snapshot, or to a tag. Return the snapshot numbers before and after."""
 
 
 @dataclass(frozen=True)
 class FileVersions:
-    """Changes a table's files itself."""
+    """Changes the files of a table directly."""
 
     store: TableStore
 

@@ -1,3 +1,3 @@
-"""Commits: changes of files become the next snapshot (`commit`), where no rule finds a conflict (`conflicts`), by one
-atomic step (`publish`). May import `write`, `scan`, `store` and what is below them.
+"""Commits: changes of files become the next snapshot (`commit`) in one atomic step (`publish`), if no rule finds a
+conflict (`conflicts`). May import `write`, `scan`, `store` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""A change put on top of a version, and what stands against it: the values that the rules of conflicts work on."""
+"""A change put on top of a version: the values that the rules for conflicts check."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Live = Mapping[FileIdentifier, ManifestEntry]
 class Attempt:
     """One try of a commit: `change` on top of the snapshot `latest` (None: an empty table).
 
-    `live` are the data files of `latest` in the partitions that the change touches, `entries` what is added and deleted
-    of them; `indexes` are all index files of `latest`, `index_entries` what is added and deleted of those.
+    `live` are the data files of `latest` in the partitions that the change touches; `entries` adds and deletes data
+    files. `indexes` are all index files of `latest`; `index_entries` adds and deletes index files.
     """
 
     store: TableStore
@@ -41,7 +41,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why an attempt must not be published: the end of a sentence; with an `error` of its own, all of its message."""
+    """The reason why an attempt must not be published, as the end of a sentence. With its own `error`, `reason` is the
+    whole message."""
 
     reason: str
     error: type[PaimonError] | None = None
@@ -51,9 +52,8 @@ class Conflict:
         if self.error is not None:
             return self.error(self.reason)
         return CommitConflictError(
-            f"Commit of kind {attempt.change.kind} to table {attempt.store.name} conflicts with what is in it now "
-            f"({author(attempt.latest)}): {self.reason}. Nothing was committed; run the statement again on the table "
-            "as it is now."
+            f"Commit of kind {attempt.change.kind} to table {attempt.store.name} conflicts with its latest version "
+            f"({author(attempt.latest)}): {self.reason}. Nothing was committed; run the statement again."
         )
 
 
@@ -61,7 +61,7 @@ Rule = Callable[[Attempt], Conflict | None]
 
 
 def author(latest: Snapshot | None) -> str:
-    """Which snapshot is the latest, and who made it."""
+    """Name the latest snapshot and the commit that made it."""
     if latest is None:
         return "no snapshot"
     return (

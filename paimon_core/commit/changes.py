@@ -1,4 +1,4 @@
-"""What a snapshot changes: commit messages of writers as manifest entries, and the live files that these replace."""
+"""The changes of a snapshot: commit messages of writers as manifest entries, and the live files that they replace."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overwrite:
-    """What an overwrite replaces: the partitions that satisfy `predicate` (None: the whole table), or, where
-    `dynamic`, those that get rows. With `older_than` it replaces no file that was written at this time (by the wall
-    clock of its writer) or later."""
+    """An overwrite, which replaces the partitions that satisfy `predicate` (None: the whole table). If `dynamic`, it
+    replaces the partitions that get rows. With `older_than` it replaces only files written before this time (by the
+    wall clock of their writer)."""
 
     predicate: Predicate | None = None
     dynamic: bool = False
@@ -33,13 +33,14 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one snapshot changes: `entries` and `index`, and where `replaces`, DELETE of all that is in `scope`;
-    `changelog` are the files with the changed rows and their row kinds.
+    """The changes of one snapshot: `entries` and `index`. If it `replaces`, it also deletes all other files in `scope`.
 
-    `scope` are the partitions whose live files are checked for conflicts, None: none are. `index_base` is the snapshot
-    (0: none) whose hash indexes have to be those of the latest one, `rows_base` the one since which nobody may have
-    written the columns of the same rows; None where there is nothing to check. `statistics` names the statistics file
-    of the snapshot, None: it keeps that of the one before. `older_than` is that of the `Overwrite`.
+    `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions to check for
+    conflicts, by their live files; None: none. `statistics` names the statistics file of the snapshot; None: it keeps
+    the file of the snapshot before. `older_than` is copied from the `Overwrite`.
+
+    `index_base` is a snapshot (0: none): its hash indexes must still be the latest ones. `rows_base` is a snapshot,
+    too: since then, no other commit may have written the same columns of the same rows. None: do not check this.
     """
 
     kind: CommitKind
@@ -59,7 +60,7 @@ class Change:
         return [*deleted, *self.entries]
 
     def index_against(self, before: Iterable[IndexManifestEntry]) -> list[IndexManifestEntry]:
-        """ADD and DELETE of index files, given those of the version before."""
+        """ADD and DELETE of index files, given the index files of the version before."""
         if not self.replaces or self.scope is None:
             return list(self.index)
         replaced = [e for e in before if self.scope.holds(e.partition)]
@@ -68,9 +69,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a snapshot adds to and takes from the one before; `index` are all its index files, None: the same.
-    `changelog` are the files with the changed rows, `statistics` names a new statistics file. `next_row_id` is
-    the first id that no row has, with row tracking."""
+    """The changes from one snapshot to the next. `index` are all index files of the new one, None: they stay the same.
+    `changelog` are the files with the changed rows, `statistics` names a new statistics file. With row tracking,
+    `next_row_id` is the first unused row id."""
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
@@ -80,9 +81,10 @@ class Delta:
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:
-    """The snapshots that messages make, in order: what was written, then what was compacted; none for nothing.
+    """The snapshots that messages make, in order: first the written files, then the compacted ones. Empty messages make
+    none.
 
-    Raises `InvalidDataError` where a file lies outside the partitions that are overwritten.
+    Raises `InvalidDataError` if a file is outside the partitions that are overwritten.
     """
     written, compacted = tuple(_written(messages)), tuple(_compacted(messages))
     index = tuple(_index_entries(messages, "deleted_index_files", "new_index_files"))
@@ -110,11 +112,11 @@ def _append(
 ) -> Change | None:
     if not entries and not index:
         return None
-    # to readers of the log, a commit that deletes rows is an overwrite
+    # readers of the log must see a commit that deletes rows as an overwrite
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
-    checked = checked or any(e.file.first_row_id is not None for e in entries)  # columns of rows that are there
+    checked = checked or any(e.file.first_row_id is not None for e in entries)  # these are columns of existing rows
     return Change(
         kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,
@@ -148,15 +150,15 @@ def _overwrite(
     for entry in entries:
         if not scope.holds(entry.partition):
             raise InvalidDataError(
-                f"Rows of partition {store.partition_spec(entry.partition)} were written by an overwrite of other "
-                f"partitions of {store.name}: write only rows of the partitions you overwrite."
+                f"An overwrite of other partitions of {store.name} cannot write rows of partition "
+                f"{store.partition_spec(entry.partition)}: write only rows of the partitions you overwrite."
             )
     entries = _upgraded(store, entries)
     return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
 
 
 def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:
-    """The new files on the last level, in buckets whose files share no keys: a compaction would merge nothing there."""
+    """Put the new files on the last level in buckets without common keys, where a compaction would merge nothing."""
     options, keyed = store.options, store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
     if not keyed or not options[OVERWRITE_UPGRADE] or any(e.file.level > 0 or e.bucket < 0 for e in entries):
         return entries

@@ -2,31 +2,31 @@
 
     latest snapshot + change -> conflicts? -> new manifests -> publish snapshot-N -> read snapshot-N back
 
-Nothing is locked while rows are written. A commit reads the latest snapshot, checks that its change still fits
-(`conflicts.py`), writes the manifests of the next snapshot (`draft.py`) and publishes its file under the next number
-(`publish.py`). That is the one atomic step: the file appears whole, or not at all, and only where the number is free.
-What becomes of the call:
+Nothing is locked while rows are written. A commit reads the latest snapshot and checks that its change still fits
+(`conflicts.py`). It writes the manifests of the next snapshot (`draft.py`) and publishes the snapshot file under the
+next number (`publish.py`). Publishing is the one atomic step: the file appears whole, or not at all, and only if the
+number is free. The publish call has one of three outcomes:
 
-- Published. The snapshot is read back all the same, as no storage reports a foreign writer that renames its file over
-  ours (`other_writers.py`). Its `uuid` says whose it is; commit user and identifier do not, since two tries of one
-  commit share them. A snapshot of ours that was replaced is committed again, unless the next one is built on
-  ours.
-- Lost race. Another writer has the number. The draft's manifests are deleted, and the change is put on top of what was
-  committed since, until the limits say that it is enough (`retries.py`).
-- Unknown. The call failed, and the file may be there now or, by a request that is still under way, later. The draft
-  stays open, and the next try has the same number: so at most one of them becomes visible. Each try first reads
-  that number back, and finds one of its open drafts, which ends the commit, or another's snapshot, which ends the
-  drafts.
+- Published. The commit reads the snapshot back all the same, because no storage reports a foreign writer that renames
+  its file over ours (`other_writers.py`). The `uuid` in it identifies the draft; commit user and identifier do not,
+  because two tries of one commit share them. If a foreign snapshot replaced ours, the commit tries again, unless the
+  next snapshot is built on ours.
+- Lost race. Another writer has the number. The commit deletes the draft's manifests and puts the change on top of the
+  new snapshots, until a limit is reached (`retries.py`).
+- Unknown. The call failed, and the file may exist now or later, by a request that is still under way. The draft stays
+  open, and the next try has the same number, so at most one of the two becomes visible. Each try first reads that
+  number back. If it finds one of its open drafts, the commit ends. If it finds another writer's snapshot, the drafts
+  are lost.
 
-What a draft names is deleted only when it is certain that the draft is lost. Where that is not certain in the end,
-`CommitUnknownError` says so, and callers keep their files (`on_certain_failure`).
+A commit deletes the files of a draft only if the draft is certainly lost. If this stays uncertain, it raises
+`CommitUnknownError`, and callers keep their files (`on_certain_failure`).
 
-Writers of one machine queue for the table (`FileIO.writer_slot`), which makes races rare and keeps rollbacks and expiry
-out. Where there is no queue, or who has the turn is stopped for so long that others pass by, these make numbers free
-again, and a snapshot may be published where it is no part of the history: that is looked at after every publish
+Writers of one machine queue for the table (`FileIO.writer_slot`). This makes races rare and keeps rollbacks and expiry
+out. Without a queue, or if the process with the turn pauses until others overtake it, a rollback or expiry may free
+snapshot numbers. A commit may then publish a snapshot outside the history, so it checks this after every publish
 (`withdraw.py`). tests/protocol has a model of all this, docs/commit-protocol.md explains it.
 
-Commits of streams are made once: each try looks for the same commit in what was committed before it (`once.py`).
+Commits of streams are made once: each try searches the earlier snapshots for the same commit (`once.py`).
 """
 
 from __future__ import annotations
@@ -95,12 +95,14 @@ def commit(
     publisher: Publisher,
     overwrite: Overwrite | None = None,
 ) -> Snapshot | None:
-    """Make the messages' files visible: the last snapshot made, None where there was nothing to commit.
+    """Make the messages' files visible. Return the last snapshot made, or None if there was nothing to commit.
 
-    Written and compacted files become two snapshots; where the first is published and the second conflicts, its
-    compaction is dropped. Raises `CommitConflictError`, `UnsupportedFeatureError`, `StorageError`: nothing is visible
-    then and the files may be deleted; `AlreadyCommittedError`: so for a commit that is made once, and was made before;
-    `CommitUnknownError`: they must be kept.
+    Written and compacted files become two snapshots. If the first is published and the second conflicts, the compaction
+    is dropped.
+
+    Raises `CommitConflictError`, `UnsupportedFeatureError` or `StorageError` if nothing is visible: the caller may
+    delete the files. Raises `AlreadyCommittedError` likewise, for a commit that is made once and was made before.
+    Raises `CommitUnknownError` if the caller must keep the files.
     """
     check_writable(store)
     check_table(store)
@@ -116,7 +118,7 @@ def commit(
             if made is None or isinstance(error, CommitUnknownError):
                 raise
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
-            _LOG.log(level, "Rows are committed to %s, their compaction is dropped: %s", store.name, error)
+            _LOG.log(level, "Rows are committed to %s, but their compaction is not: %s", store.name, error)
             _delete_compacted(store, messages)
     if guard is not None and made is None:
         guard.made(None)
@@ -129,7 +131,7 @@ def commit(
 
 
 def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher) -> Snapshot | None:
-    """Rewrite the manifests into few without DELETE, as a snapshot of the same files; None where nothing is due."""
+    """Rewrite the manifests into few without DELETE, as a snapshot of the same files. Return None if nothing is due."""
     latest = latest_snapshot(store)
     manifests = () if latest is None else data_manifests(store, latest)
     small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
@@ -143,7 +145,7 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
 def commit_statistics(
     store: TableStore, statistics: TableStatistics, info: CommitInfo, publisher: Publisher
 ) -> Snapshot:
-    """Make statistics those of the table, by a snapshot without changes. Raises as `commit`."""
+    """Give the table new statistics, by a snapshot without changes. Raises as `commit`."""
     check_writable(store)
     check_table(store)
     name = write_statistics(store, statistics)
@@ -153,7 +155,7 @@ def commit_statistics(
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete the files of messages that were not committed; what cannot be deleted stays as an orphan."""
+    """Delete the files of messages that were not committed. A file that cannot be deleted stays as an orphan."""
     _delete_files(store, [(m, f) for m in messages for f in (*m.new_files, *m.new_changelog)])
     delete_new_indexes(store, messages)
     _delete_compacted(store, messages)
@@ -161,9 +163,11 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
 
 @dataclass(slots=True)
 class _Attempts:
-    """The tries of a change that is neither committed nor failed yet: `open` are drafts whose publish call has no known
-    outcome, all for one snapshot id; `replaced` are snapshots that were visible until another engine replaced them.
-    `guard` is that of a commit that is made once."""
+    """The tries of a change that is not yet committed or failed.
+
+    `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
+    were visible until another engine replaced them. `guard` belongs to a commit that is made once.
+    """
 
     guard: OnceGuard | None
     open: list[Draft] = field(default_factory=list)
@@ -177,7 +181,7 @@ class _Attempts:
 def _commit_change(
     store: TableStore, change: Change, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
 ) -> Snapshot:
-    """The loop: try until a snapshot is ours and stays, or the change no longer fits, or the limits are reached."""
+    """Try until a snapshot is ours and stays, or the change no longer fits, or a limit is reached."""
     attempts, limits, began = _Attempts(guard), RetryLimits.of(store.options), time.monotonic()
     files = WrittenFiles(store, change, known=store.loaded)
     try:
@@ -227,8 +231,8 @@ def _try(
     *,
     merge: bool,
 ) -> Snapshot | None:
-    """Put the change on the latest snapshot and publish it: the snapshot made, None for a lost race, or for an unknown
-    outcome, which `attempts` then has."""
+    """Put the change on the latest snapshot and publish it. Return the snapshot made. Return None after a lost race, or
+    after an unknown outcome, which `attempts` then has."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
         landed = _landed(store, attempts, None)
@@ -246,19 +250,19 @@ def _try(
     except UnreadableFileError:
         if is_there(store, latest):
             raise
-        return None  # it has expired while it was read: others have committed
+        return None  # it expired while it was read: another writer has committed
     outcome = _publish(store, draft, publisher)
     attempts.open.append(draft)
     return _landed(store, attempts, outcome)
 
 
 def _tell(store: TableStore, made: Snapshot, change: Change) -> None:
-    """Tell the table's watcher of a change that is visible."""
+    """Notify the table's watcher of a visible change."""
     store.tell(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
 
 
 def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:
-    """The snapshot of the open drafts that is part of the history; None where there is none."""
+    """Return the snapshot of the open drafts that is part of the history, or None if none is."""
     several = len(attempts.open) > 1
     draft = _resolve(store, attempts, outcome)
     if draft is None or not withdrawn(store, draft.base, draft.snapshot):
@@ -274,7 +278,7 @@ def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -
 
 
 def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOutcome | None:
-    """None where the outcome is not known. Any error means that nothing is visible."""
+    """Publish a draft; None: the outcome is unknown. Any error means that nothing is visible."""
     try:
         store.check_turn()
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
@@ -289,10 +293,10 @@ def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOu
 
 
 def _is_invisible(store: TableStore, draft: Draft) -> bool:
-    """Whether it is certain that a draft is not visible."""
+    """Return whether a draft is certainly not visible."""
     try:
         if not store.io.exists(store.paths.snapshot(draft.snapshot.id)):
-            return True  # also where a file stands where the folder should be, which the next line cannot read
+            return True  # also if a file has the name of the folder, which the next line cannot read
         found = find_snapshot(store, draft.snapshot.id)
     except (StorageError, UnreadableFileError):
         return False
@@ -300,10 +304,11 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
 
 
 def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Draft | None:
-    """Read the snapshot back: the one of the open drafts that became visible, or None.
+    """Read the snapshot back: return the open draft that became visible, or None.
 
-    Closes drafts that are known to be lost, and deletes the manifests of a single one; of several it may be another
-    than the visible one that others have built on. `outcome` is that of the last draft, None where it is unknown.
+    Closes drafts that are certainly lost, and deletes the manifests of a single lost draft. Of several drafts it
+    deletes none: other writers may have built on one that is not visible now. `outcome` is the outcome of the last
+    draft, None if it is unknown.
     """
     drafts, last = list(attempts.open), attempts.open[-1]
     was_refused = outcome is PublishOutcome.LOST_RACE and len(drafts) == 1
@@ -322,15 +327,15 @@ def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | N
     attempts.open.clear()
     if outcome is PublishOutcome.PUBLISHED and landed is None:
         if found is None:
-            return last  # expired or rolled back by others within moments, or it cannot be read
-        _note_replaced(store, attempts, last.snapshot)  # somebody may have seen it: its manifests stay
+            return last  # others expired it or rolled it back within moments, or it cannot be read
+        _note_replaced(store, attempts, last.snapshot)  # another process may have seen it: its manifests stay
     elif landed is None and len(drafts) == 1:
         delete_manifests(store, last.written)
     return landed
 
 
 def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
-    """What to commit on top of `latest`. Raises `CommitConflictError`, `UnsupportedFeatureError`."""
+    """Return the delta to commit on top of `latest`. Raises `CommitConflictError`, `UnsupportedFeatureError`."""
     attempt = _attempt(store, change, latest)
     conflict = find_conflict(attempt)
     if conflict is not None:
@@ -369,7 +374,7 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
 
 
 def check_table(store: TableStore) -> None:
-    """Raises `CommitConflictError` where the table was dropped, or dropped and created again, since it was loaded."""
+    """Raises `CommitConflictError` if the table was dropped since it was loaded, even if it was created again."""
     try:
         same = store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
@@ -386,14 +391,14 @@ def check_table(store: TableStore) -> None:
 def _unknown(store: TableStore, undecided: Sequence[Snapshot], cause: PaimonError | None = None) -> CommitUnknownError:
     snapshot, why = undecided[-1], f": {cause}" if cause else "."
     return CommitUnknownError(
-        f"Table {store.name}: whether snapshot {snapshot.id} was published could not be established{why} Its files are "
-        f"kept. Before you run the statement again, look whether `{store.name}$snapshots` shows commit user "
+        f"Table {store.name}: it is unknown whether snapshot {snapshot.id} was published{why} Its files are kept. "
+        f"Before you run the statement again, check whether `{store.name}$snapshots` shows commit user "
         f"{snapshot.commit_user} there."
     )
 
 
 def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete what compactions wrote, but for files that only changed their level or their index: they are live."""
+    """Delete the files that compactions wrote, except files that only changed their level or index: they are live."""
     for message in messages:
         kept = frozenset(
             n for f in (*message.compact_before, *message.new_files) for n in (f.file_name, *f.extra_files)
@@ -406,7 +411,7 @@ def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> N
 def _delete_files(
     store: TableStore, files: Sequence[tuple[CommitMessage, DataFileMeta]], kept: frozenset[str] = frozenset()
 ) -> None:
-    """Delete data files with their extra files, except those whose names are `kept`."""
+    """Delete data files with their extra files, except files with a name in `kept`."""
     folders = ((store.bucket_dir(m.partition, m.bucket), f) for m, f in files)
     for path in (p for folder, file in folders for p in data_file_paths(folder, file)):
         if path.rpartition("/")[2] in kept:
@@ -414,4 +419,4 @@ def _delete_files(
         try:
             store.io.delete(path)
         except OSError as error:
-            _LOG.warning("File %s of a commit that failed stays behind: %s", path, error)
+            _LOG.warning("File %s of a failed commit could not be deleted: %s", path, error)

@@ -1,18 +1,17 @@
 """The rules by which a change fits the version it is put on, or conflicts with it.
 
-A commit was planned on an older version than the one it is put on. It needs no lock for that: it fits as long as every
-rule of `RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first that finds a
-`Conflict` ends the commit, so rules whose errors callers handle, or whose messages say most, come first. The rules of
-this module read metadata only for chain tables and for keys that were looked up; those of other modules read none but
-schemas:
+A commit was planned on an older version than the one it is put on. This needs no lock: the change fits if every rule of
+`RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit.
+So rules with errors that callers handle, or with the most helpful messages, come first. The rules of this module read
+metadata only for chain tables and for keys that were looked up. The rules of other modules read only schemas:
 
-1. No full partition of a chain table is dropped that changes start from.
-2. Keys are in the buckets and partitions that the writer looked them up in.
-3. A change deletes only files that are live, and adds only files that are not.
-4. All files of a partition are of the same number of buckets.
+1. A full partition of a chain table is not dropped if changes start from it.
+2. Keys are in the buckets and partitions in which the writer found them.
+3. A change deletes only live files, and adds only files that are not live.
+4. All files of a partition have the same number of buckets.
 5. Above level 0 the files of a bucket's level share no keys.
-6. Files are rewritten by those only who know all their columns.
-7. Partitions that expire by their last change have no younger files.
+6. A writer rewrites only files with columns that it knows.
+7. A partition that expires by its last change has no younger files.
 """
 
 from __future__ import annotations
@@ -40,12 +39,13 @@ from paimon_core.store.table_store import TableStore
 
 
 def find_conflict(attempt: Attempt) -> Conflict | None:
-    """The first conflict that a rule finds, None where the change fits. Raises `StorageError`, `CorruptFileError`."""
+    """Return the conflict of the first rule that finds one, or None if the change fits. Raises `StorageError`,
+    `CorruptFileError`."""
     return next((found for rule in RULES if (found := rule(attempt)) is not None), None)
 
 
 def chain_conflict(attempt: Attempt) -> Conflict | None:
-    """A full partition of a chain table that is dropped, or put out of date by an overwrite, and that changes need."""
+    """A full partition of a chain table that changes need, but that is dropped, or outdated by an overwrite."""
     store, entries = attempt.store, attempt.entries
     if attempt.change.kind is not CommitKind.OVERWRITE:
         return None
@@ -58,21 +58,21 @@ def chain_conflict(attempt: Attempt) -> Conflict | None:
         return None
     spec = ", ".join(f"{k}={v}" for k, v in store.partition_spec(needed).items())
     return Conflict(
-        f"Snapshot partition cannot be dropped: changes behind partition {spec} of branch "
-        f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' start from it, and no full one is before it. Make one of the next by "
-        f"sys.compact_chain_table, or drop the changes from '{store.options[SCAN_DELTA_BRANCH]}'.",
+        f"Snapshot partition cannot be dropped: changes on top of partition {spec} of branch "
+        f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' start from it, and no earlier full partition exists. Make a later "
+        f"full partition by sys.compact_chain_table, or drop the changes from '{store.options[SCAN_DELTA_BRANCH]}'.",
         UnsupportedFeatureError,
     )
 
 
 def lookup_conflict(attempt: Attempt) -> Conflict | None:
-    """Keys that may be in another bucket or partition by now than the writer found them in."""
+    """Keys that may have moved to another bucket or partition since the writer looked them up."""
     store, change, base = attempt.store, attempt.change, attempt.change.index_base
     if base is None:
         return None
     looked_up_in = find_snapshot(store, base) if base else None
     if base and looked_up_in is None:
-        return Conflict(f"snapshot {base}, which the buckets of its keys were looked up in, has expired")
+        return Conflict(f"this commit looked up the buckets of its keys in snapshot {base}, which has expired")
     if store.schema.cross_partition_update:
         return _rows_since(store, base)
     if change.scope is None:
@@ -120,7 +120,7 @@ def _apply(after: dict[FileIdentifier, ManifestEntry], entries: Sequence[Manifes
             del after[entry.identifier]
             deleted.add(entry.identifier)
         elif known or entry.identifier in deleted:
-            return f"file {name} of bucket {entry.bucket}, which this commit adds, is there already"
+            return f"file {name} of bucket {entry.bucket}, which this commit adds, already exists"
         else:
             after[entry.identifier] = entry
     return None
@@ -133,8 +133,7 @@ def _other_bucket_number(entries: Iterable[ManifestEntry]) -> str | None:
         if entry.total_buckets > 0 and total > 0 and total != entry.total_buckets:
             return (
                 f"it writes a partition with a new bucket num {entry.total_buckets}, but the previous bucket num is "
-                f"{total}; after a change of 'bucket' a partition is to be overwritten, or CALL sys.rescale run on it, "
-                "before rows are added"
+                f"{total}; after a change of 'bucket', overwrite the partition or CALL sys.rescale before you add rows"
             )
     return None
 
@@ -142,7 +141,7 @@ def _other_bucket_number(entries: Iterable[ManifestEntry]) -> str | None:
 def _overlap(
     after: Iterable[ManifestEntry], entries: Sequence[ManifestEntry], key_types: Sequence[DataType]
 ) -> str | None:
-    """Levels above 0 that get files: two of their files that share keys."""
+    """Two files that share keys, on a level above 0 that gets files."""
     changed = {_level(e) for e in entries if e.kind is FileKind.ADD and e.file.level > 0}
     levels = defaultdict(list)
     for entry in after if changed else ():
@@ -162,7 +161,7 @@ def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
 
 
 def column_conflict(attempt: Attempt) -> Conflict | None:
-    """Files that were written since columns were added, and are rewritten without their values."""
+    """Files that were written after columns were added, and are rewritten without the values of these columns."""
     store, changed = attempt.store, attempt.entries
     added = {e.file.file_name for e in changed if e.kind is FileKind.ADD}  # an upgrade rewrites nothing
     if attempt.change.replaces or not added:
@@ -172,21 +171,21 @@ def column_conflict(attempt: Attempt) -> Conflict | None:
         if read_schema(store, number).fields != store.schema.fields:
             name = next(f.file_name for f in rewritten if f.schema_id == number)
             return Conflict(
-                f"file {name}, which this commit rewrites, was written with the columns of schema {number}, and this "
-                f"commit knows those of schema {store.schema.id}"
+                f"this commit rewrites file {name}, which has the columns of schema {number}, but it uses the columns "
+                f"of schema {store.schema.id}"
             )
     return None
 
 
 def age_conflict(attempt: Attempt) -> Conflict | None:
-    """Files that came into a partition after it was found to be old enough to expire."""
+    """Files that were added to a partition after it was found old enough to expire."""
     end = attempt.change.older_than
     if end is None:
         return None
     for entry in attempt.entries:
         written = entry.file.creation_time
         if entry.kind is FileKind.DELETE and written is not None and written.replace(tzinfo=None) >= end:
-            return Conflict(f"file {entry.file.file_name} was written since its partition was found to have expired")
+            return Conflict(f"file {entry.file.file_name} was written after its partition was found to have expired")
     return None
 
 

@@ -26,7 +26,7 @@ from paimon_core.store.table_store import TableStore
 
 
 class Once(enum.Enum):
-    """A commit that is made once: what it means that the table shows no commit of its user; see `commit/once.py`."""
+    """A commit that is made once, and what it means if the table has no commit of its user; see `commit/once.py`."""
 
     FREE = "none was made before"
     FOLLOWING = "others were made before, unless its identifier is 0"
@@ -34,8 +34,11 @@ class Once(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo:
-    """Who commits, and what for (None: for the table's upkeep); `watermark` in ms. With `once`, the commit of `user`
-    and `identifier` is made once. `planned_on` is the snapshot whose numbers the rows come behind; see `planned.py`."""
+    """The author and purpose of a commit; without `operation` it is the table's upkeep. `watermark` is in ms.
+
+    With `once`, the commit of `user` and `identifier` is made once. `planned_on` is a snapshot: the sequence numbers of
+    the rows continue its numbers; see `planned.py`.
+    """
 
     user: str
     identifier: int = BATCH_COMMIT_IDENTIFIER
@@ -61,8 +64,7 @@ class _Lists:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A snapshot ready to be published, the one it is built on, and the names of the manifests and lists written for
-    it."""
+    """A snapshot ready to be published, the snapshot below it, and the names of its new manifests and lists."""
 
     snapshot: Snapshot
     base: Snapshot | None
@@ -78,7 +80,7 @@ def write_draft(
     *,
     merge: bool,
 ) -> Draft:
-    """Write the manifests of the next snapshot. Leaves nothing behind where it fails."""
+    """Write the manifests of the next snapshot. If this fails, leave nothing behind."""
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
     with on_failure(lambda: delete_manifests(store, written)):

@@ -1,8 +1,8 @@
-"""What a change means for global indexes.
+"""The effects of a change on global indexes.
 
-1. A new index file covers rows that exist, and none that another file of the same type and column covers.
-2. Nobody has written the column of these rows since the version that the index was made of.
-3. Where the column of existing rows is written, the indexes of the partition are outdated.
+1. A new index file covers only existing rows. No other file of the same type and column covers them.
+2. No other commit has written the column of these rows since the index was made.
+3. If a change writes the column of existing rows, the indexes of the partition are outdated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def outdated_indexes(
 ) -> list[IndexManifestEntry]:
     """DELETE of the global indexes `before` of columns that `entries` update.
 
-    Raises `UnsupportedFeatureError` where the table's options want it so.
+    Raises `UnsupportedFeatureError` if the table's options require an error.
     """
     action = store.options[GLOBAL_INDEX_UPDATE_ACTION]
     if change.replaces or action == "ignore" or not any(e.file.global_index for e in before):
@@ -48,8 +48,8 @@ def outdated_indexes(
         names = {f.id: f.name for f in store.schema.fields}
         ids = {i for e in outdated if e.file.global_index is not None for i in e.file.global_index.field_ids}
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be updated so: update columns contain globally indexed columns, not supported "
-            f"now ({', '.join(sorted(names[i] for i in ids if i in names))}). Drop their index by CALL "
+            f"Table {store.name} cannot be updated: update columns contain globally indexed columns, not supported now "
+            f"({', '.join(sorted(names[i] for i in ids if i in names))}). Drop their index by CALL "
             f"sys.drop_global_index, or set '{GLOBAL_INDEX_UPDATE_ACTION.key}' = 'DROP_PARTITION_INDEX', which drops "
             "the indexes of the partitions that are updated."
         )
@@ -57,8 +57,8 @@ def outdated_indexes(
 
 
 def global_index_conflict(attempt: Attempt) -> Conflict | None:
-    """New index files of rows that are covered already, not there, or updated since `rows_base`, the snapshot that the
-    index was made of."""
+    """New index files of rows that are already covered, do not exist, or were updated since `rows_base`, the snapshot
+    that the index was made of."""
     delta, base = attempt.index_entries, attempt.change.rows_base
     added = [(e, m) for e in delta if e.kind is FileKind.ADD and (m := e.file.global_index) is not None]
     added = [(e, m) for e, m in added if m.source_meta is None]
@@ -92,7 +92,7 @@ def _covered_twice(added: IndexManifestEntry, meta: GlobalIndexMeta, kept: Itera
         if other.index_field_id == meta.index_field_id and (overlaps or other.field_ids != meta.field_ids):
             return (
                 f"rows {meta.row_range_start} to {meta.row_range_end} would get a second {entry.file.index_type} index "
-                f"of column {meta.index_field_id}: {entry.file.file_name} is there already"
+                f"of column {meta.index_field_id}: {entry.file.file_name} already exists"
             )
     return None
 
@@ -101,7 +101,7 @@ def _without_rows(added: IndexManifestEntry, meta: GlobalIndexMeta, there: Seque
     missing = without([_span(meta)], there)
     if not missing:
         return None
-    return f"rows {missing[0][0]} to {missing[0][1] - 1} of index file {added.file.file_name} are no longer there"
+    return f"rows {missing[0][0]} to {missing[0][1] - 1} of index file {added.file.file_name} no longer exist"
 
 
 def _written_since(store: TableStore, meta: GlobalIndexMeta, newer: Iterable[DataFileMeta]) -> str | None:
@@ -109,7 +109,7 @@ def _written_since(store: TableStore, meta: GlobalIndexMeta, newer: Iterable[Dat
     for file in filter(_updates, newer):
         first, last = _rows(file)[0], _rows(file)[1] - 1
         if first < end and start <= last and not _written_columns(store, file).isdisjoint(meta.field_ids):
-            return f"rows {first} to {last} were updated by another commit while their index was made"
+            return f"another commit updated rows {first} to {last} while their index was made"
     return None
 
 
@@ -119,7 +119,7 @@ def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
 
 
 def _updates(file: DataFileMeta) -> bool:
-    """Whether a file holds new values of rows that were there before."""
+    """Return whether a file has new values of existing rows."""
     return file.write_cols is not None and file.first_row_id is not None and file.file_source == FileSource.APPEND
 
 

@@ -1,6 +1,6 @@
-"""Whether a change of index files fits the version it is put on.
+"""The rules by which a change of index files fits the version it is put on.
 
-1. A change deletes only index files that are there, and adds only files that are not.
+1. A change deletes only index files that exist, and adds only files that do not.
 2. A bucket has one hash index; a data file has one deletion vector.
 3. Deletion vectors are added for live data files only, and are deleted with their data file.
 """
@@ -16,7 +16,7 @@ from paimon_core.spec.manifest import FileKind, ManifestEntry
 
 
 def index_conflict(attempt: Attempt) -> Conflict | None:
-    """Index files that are deleted or added twice, or whose data files are not there any more."""
+    """Index files that are deleted twice, are added twice, or mark rows of data files that no longer exist."""
     before, delta, entries = attempt.indexes, attempt.index_entries, attempt.entries
     if not before and not delta:
         return None
@@ -49,7 +49,7 @@ def _repeated(after: Sequence[IndexManifestEntry]) -> str | None:
     marked = Counter(v.data_file for e in after for v in e.file.dv_ranges or ())
     for name, count in marked.items():
         if count > 1:
-            return f"rows of data file {name} were deleted by another commit meanwhile"
+            return f"another commit deleted rows of data file {name} meanwhile"
     return None
 
 
@@ -62,13 +62,13 @@ def _without_data_file(delta: Iterable[IndexManifestEntry], live: Live, entries:
         (files.add if entry.kind is FileKind.ADD else files.discard)((entry.file.file_name, entry.file.level))
     names = {name for name, _ in files}
     missing = next((name for name in marked if name not in names), None)
-    return None if missing is None else f"data file {missing}, of which this commit deletes rows, is no longer live"
+    return None if missing is None else f"data file {missing} is no longer live, and this commit deletes rows of it"
 
 
 def _without_vector(after: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> str | None:
-    """A data file that this commit deletes and that still has a deletion vector, which it has not seen."""
+    """A data file that this commit deletes although another commit gave it a deletion vector."""
     added = {e.file.file_name for e in entries if e.kind is FileKind.ADD}
     deleted = {e.file.file_name for e in entries if e.kind is FileKind.DELETE} - added
     marked = (v.data_file for e in after for v in e.file.dv_ranges or ())
     name = next((name for name in marked if name in deleted), None)
-    return None if name is None else f"rows of data file {name}, which this commit replaces, were deleted meanwhile"
+    return None if name is None else f"another commit deleted rows of data file {name}, which this commit replaces"

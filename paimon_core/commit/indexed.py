@@ -1,4 +1,4 @@
-"""Commits of messages whose new keys are to be in the hash indexes of their buckets."""
+"""Commits with new keys, which also enter the keys into the hash indexes of their buckets."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def commit_indexed(
     publisher: Publisher,
     overwrite: Overwrite | None = None,
 ) -> Snapshot | None:
-    """As `commit`, with one hash index per bucket of what several tasks added to it.
+    """Commit as `commit` does, with one hash index per bucket for the keys that several tasks added to it.
 
-    Where another commit gave new keys their buckets first, ours are looked up again, as often as a commit may lose
-    races. The files of `messages` are the caller's to delete where this fails for certain; others are deleted here.
+    If another commit gave new keys their buckets first, look ours up again, as often as a commit may lose races. If
+    this certainly fails, the caller deletes the files of `messages`; other files are deleted here.
     """
     limits, began = RetryLimits.of(store.options), time.monotonic()
     current = Rebucketed(messages)
@@ -49,7 +49,7 @@ def commit_indexed(
             wait = limits.next_wait(Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=True))
             if wait is None:
                 raise
-            _LOG.debug("Buckets of %s are looked up again: %s", store.name, error)
+            _LOG.debug("Looking up the buckets of %s again: %s", store.name, error)
         else:
             abort(store, current.replaced)
             return made

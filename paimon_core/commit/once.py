@@ -1,28 +1,28 @@
 """Commits that are made once, however often they are tried: the epochs of a stream of writes.
 
-Such a commit has a commit user, which is that of its stream, and an identifier, which grows with each of the stream's
-commits; the next one begins when the last one is known to be made. Both are in its snapshot. So a commit first looks
-whether one of the snapshots that the table has is of its user, and of its identifier or a later one. It looks again
-before each publish, in what was committed since: whoever tries the same commit at the same time publishes before that,
-and is found, or wants the same number, and loses the race for it.
+Such a commit has a commit user, which names its stream, and an identifier, which grows with each commit of the stream.
+A stream begins its next commit when the last one is certainly made. The snapshot stores both. So a commit first
+searches the table's snapshots for its user with its identifier or a later one. Before each publish it searches the new
+snapshots again. If another process tries the same commit at the same time, either its snapshot is found, or both want
+the same number and one loses the race.
 
-Snapshots expire. So a record says what is known of the last commit that the stream began (`store/streams.py`):
+Snapshots expire. So a record stores the state of the last commit that the stream began (`store/streams.py`):
 
-    not made, searched S    before anything is published: the commit is none of the snapshots up to S
+    not made, searched S    before anything is published: none of the snapshots up to S is this commit
     made, searched S        afterwards
 
-A process may die between any two of these steps, and the stream be started again much later. What then holds of a
-commit that no snapshot shows:
+A process may die between any two of these steps, and the stream may be started again much later. Then a commit without
+a snapshot is in one of these states:
 
-- no record of the stream, or one of an earlier commit: it was not begun;
-- a record of it that says `made`, or one of a later commit: it was made, and has expired;
-- a record of it that says `not made`, and all snapshots after S are there: it was not made;
-- the same, but some of those have expired: not known. Our own expiry looks for the commits of records in what it
-  removes, and corrects these (`settle_records`), so this needs another engine that expires snapshots. The commit is
-  refused until the user decides, by 'write.stream.unknown-epoch'.
+- no record of the stream, or a record of an earlier commit: it was not begun;
+- a record of it that says `made`, or a record of a later commit: it was made, and has expired;
+- a record of it that says `not made`, and all snapshots after S exist: it was not made;
+- the same, but some of those snapshots have expired: unknown. Our own expiry searches the snapshots that it removes for
+  the commits of records, and corrects the records (`settle_records`). So this happens only if another engine expires
+  snapshots. The commit is refused until the user decides, by 'write.stream.unknown-epoch'.
 
-A record is created by one process only, so none of the snapshots before it are of its commit. Whatever is written to it
-later stays true: it may come late, twice, or from two processes in any order.
+Only one process creates a record, so no earlier snapshot is of its commit. Whatever is written to the record later
+stays true, even if it comes late, twice, or from two processes in any order.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_not_made(store: TableStore, info: CommitInfo) -> None:
-    """Look whether a commit that is made once was made. Nothing for other commits.
+    """Check that a commit that is made once was not made. Other commits pass.
 
-    Raises `AlreadyCommittedError` where it was, `CommitConflictError` where nobody can tell any more,
-    `InvalidNameError`, `CorruptFileError`.
+    Raises `AlreadyCommittedError` if it was made, `CommitConflictError` if this is no longer known, `InvalidNameError`,
+    `CorruptFileError`.
     """
     if info.once is not None:
         _search_all(store, info)
 
 
 def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | None:
-    """What a commit that is made once asks before each publish, None for other commits. Raises as `check_not_made`."""
+    """Return the check that a commit that is made once needs before each publish, or None for other commits. Raises as
+    `check_not_made`."""
     if info.once is None:
         return None
     for _ in range(_LOOKS):
@@ -71,26 +72,26 @@ def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | None:
         guard = OnceGuard(store, info, searched)
         if (record is not None and record.identifier == info.identifier) or guard.begin():
             return guard
-    raise _not_known(store, info, "other processes try it all the time")
+    raise _not_known(store, info, "other processes keep trying to make it")
 
 
 @dataclass(slots=True)
 class OnceGuard:
-    """A commit that is made once and is none of the snapshots up to `searched`."""
+    """A commit that is made once. Snapshots up to `searched` are of other commits."""
 
     store: TableStore
     info: CommitInfo
     searched: int
 
     def begin(self) -> bool:
-        """Create the record; False where another process did."""
+        """Create the record. Return False if another process created it."""
         path, first = self.store.paths.stream_commit(self.info.user, self.info.identifier), self.record(made=False)
         if not create_new(self.store.io, path, encode_stream_commit(first)):
             return False
         latest = latest_snapshot(self.store)
         last = 0 if latest is None else latest.id
         if last <= self.searched or find_snapshot(self.store, self.searched + 1) is not None:
-            return True  # from here on, expiry finds all snapshots that the record asks for
+            return True  # from here on, expiry checks all snapshots that the record covers
         found, _ = _search(self.store, self.info, last, self.searched)
         if found is not None or last_stream_commit(self.store, self.info.user) != first:
             return False
@@ -99,27 +100,28 @@ class OnceGuard:
         return True
 
     def check(self, latest: Snapshot | None) -> None:
-        """Search what was committed up to `latest`, on which the commit is put. Raises as `check_not_made`."""
+        """Search the new snapshots up to `latest`, the base of the next try. Raises as `check_not_made`."""
         last = 0 if latest is None else latest.id
-        if last < self.searched:  # rolled back: the numbers are used again, and their snapshots are to be searched
+        if last < self.searched:  # rolled back: numbers are used again, so search their new snapshots
             self.searched = last
             self.write(made=False)
             return
         found, is_complete = _search(self.store, self.info, last, self.searched)
         if found is not None and found.commit_identifier >= self.info.identifier:
             raise _already(self.store, self.info, f"it is snapshot {found.id}")
-        if not is_complete:  # expiry has settled the record, or was another engine's
+        if not is_complete:  # our expiry has settled the record, or another engine expired snapshots
             _, last = _search_all(self.store, self.info, last)
         self.searched = last
 
     def made(self, snapshot: Snapshot | None) -> None:
-        """Remember that the commit is made; None: there was nothing to commit. Never fails: it is made all the same."""
+        """Record that the commit is made; None: there was nothing to commit. Never fails: the commit is made in any
+        case."""
         try:
             self.searched = self.searched if snapshot is None else snapshot.id
             self.write(made=True)
             delete_earlier_commits(self.store, self.info.user, self.info.identifier)
         except (StorageError, UnreadableFileError, FileNotFoundError) as error:
-            _LOG.warning("%s is made, what is remembered of it may be old: %s", _name(self.store, self.info), error)
+            _LOG.warning("%s is made, but its record may be outdated: %s", _name(self.store, self.info), error)
 
     def record(self, *, made: bool) -> StreamCommit:
         return StreamCommit(self.info.identifier, made, self.searched)
@@ -129,16 +131,16 @@ class OnceGuard:
 
 
 def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
-    """Before snapshots are removed, the oldest of a table: let records of streams say what these show."""
+    """Update the records of streams from snapshots, the oldest of a table, before these are removed."""
     ids = {s.id for s in expired}
     for user in stream_users(store):
         try:
             record = last_stream_commit(store, user)
-        except UnreadableFileError as error:  # who asks for it is told
+        except UnreadableFileError as error:  # the next commit of this stream gets this error
             _LOG.warning("%s", error)
             continue
         if record is None or record.made or record.searched + 1 not in ids:
-            continue  # it says all there is to say, or snapshots are missing already
+            continue  # the record is final, or snapshots are missing already
         of_user = [s for s in expired if s.id > record.searched and s.commit_user == user]
         made = next((s for s in of_user if record.identifier <= s.commit_identifier < BATCH_COMMIT_IDENTIFIER), None)
         if made is not None:
@@ -148,7 +150,7 @@ def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
 
 
 def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) -> tuple[StreamCommit | None, int]:
-    """The record of a commit that was not made, and the last snapshot that was searched: `last`, or the latest.
+    """Return the record of a commit that was not made, and the last snapshot that was searched: `last`, or the latest.
 
     Raises as `check_not_made`.
     """
@@ -163,7 +165,7 @@ def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) ->
     if last is None:
         latest = latest_snapshot(store)
         last = 0 if latest is None else latest.id
-    rolled_back = record is not None and record.searched > last  # all that is there was searched, or is there since
+    rolled_back = record is not None and record.searched > last  # all snapshots were searched, or are newer
     found, is_complete = _search(store, info, last, 0 if record is None or rolled_back else record.searched)
     if found is not None and found.commit_identifier >= info.identifier:
         raise _already(store, info, f"it is snapshot {found.id}")
@@ -176,19 +178,19 @@ def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) ->
         unknown = "it was begun, and snapshots have expired since"
     elif record is None and info.once is Once.FOLLOWING and info.identifier > 0:
         unknown = (
-            "the table has neither snapshots of its stream nor a record of it. The table may have been dropped and "
-            "created again, rolled back, or restored, another writer may have written the epochs before, or they were "
+            "the table has neither snapshots of its stream nor a record of it. Perhaps the table was dropped and "
+            "created again, rolled back, or restored; or another writer wrote the epochs before; or the record was "
             "forgotten ('consumer.expiration-time')"
         )
     if unknown is not None and policy == "skip":
-        raise _already(store, info, "'write.stream.unknown-epoch' = 'skip' says so")
+        raise _already(store, info, "'write.stream.unknown-epoch' = 'skip' takes it for made")
     if unknown is not None and policy == "fail":
         raise _not_known(store, info, unknown)
     return record, last
 
 
 def _search(store: TableStore, info: CommitInfo, last: int, known: int) -> tuple[Snapshot | None, bool]:
-    """The newest snapshot of a stream from `known` + 1 to `last`, and whether all of these are there."""
+    """Return the newest snapshot of a stream from `known` + 1 to `last`, and whether all of these snapshots exist."""
     for number in range(last, known, -1):
         snapshot = find_snapshot(store, number)
         if snapshot is None:  # the oldest expire first
@@ -208,8 +210,8 @@ def _already(store: TableStore, info: CommitInfo, why: str) -> AlreadyCommittedE
 
 def _not_known(store: TableStore, info: CommitInfo, why: str) -> CommitConflictError:
     return CommitConflictError(
-        f"{_name(store, info)}: whether it was made before cannot be told any more, since {why}. Nothing was committed "
-        "now. Look whether the table has its rows, and start the stream again with the option "
-        "'write.stream.unknown-epoch' = 'skip' if it has them, 'commit' if it has not; or with a new checkpoint, which "
-        "is a new stream."
+        f"{_name(store, info)}: it is unknown whether it was made before, since {why}. Nothing was committed now. "
+        "Check whether the table has its rows. If it does, start the stream again with the option "
+        "'write.stream.unknown-epoch' = 'skip'; if it does not, with 'commit'. You can also start a new stream, with "
+        "a new checkpoint."
     )

@@ -1,9 +1,10 @@
-"""Writers of other engines, whose commits can replace ours.
+"""Writers of other engines, which can replace our snapshots.
 
-On a local disk, Paimon's Java engine looks whether a snapshot's name is free and then renames its file to it, which
-replaces a snapshot that came in between. Its threads can be stopped between the two steps, so a snapshot of ours may be
-replaced some time after it was published. Therefore a commit looks again `_LOOK_AFTER` seconds later where another
-engine has committed to the table within a day, which our snapshots remember in a property.
+On a local disk, Paimon's Java engine checks that a snapshot's name is free and then renames its file to it. The rename
+replaces a snapshot that was published in between. Java's threads can pause between the two steps, so a snapshot of ours
+may be replaced some time after it was published. Therefore a commit checks again `_LOOK_AFTER` seconds later if another
+engine has committed to the table within a day. A property of our snapshots stores the time of that engine's last
+commit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
-    """The property of the snapshot after `latest`: when another engine committed last, empty after a day."""
+    """The property of the snapshot after `latest`: the time of another engine's last commit; empty after a day."""
     if latest is None:
         return {}
     if latest.writer_version != WRITER:
@@ -39,21 +40,23 @@ def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
 
 
 def is_replaced(store: TableStore, ours: Snapshot) -> bool:
-    """Whether another engine has replaced our snapshot; takes `_LOOK_AFTER` seconds where another one writes."""
+    """Return whether another engine has replaced our snapshot. Takes `_LOOK_AFTER` seconds if another engine writes."""
     if OTHER_WRITER not in (ours.properties or {}):
         return False
     try:
         return not _stays(store, ours)
     except (StorageError, UnreadableFileError) as error:
-        _LOG.warning("Snapshot %s of %s is published; it could not be looked at again: %s", ours.id, store.name, error)
+        _LOG.warning(
+            "Snapshot %s of %s is published, but it could not be checked afterwards: %s", ours.id, store.name, error
+        )
         return False
 
 
 def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None:
-    """The one of our replaced snapshots whose files the next version has nevertheless: its writer had read it.
+    """Return the one of our replaced snapshots that the next version still builds on: its writer had read it.
 
-    Removes those from `replaced` that the next version does not have. Raises `CommitUnknownError` where manifests do
-    not show whether it has them.
+    Removes from `replaced` the snapshots that the next version does not have. Raises `CommitUnknownError` if manifests
+    do not show whether it has them.
     """
     for ours in list(replaced):
         while (successor := find_snapshot(store, ours.id + 1)) is not None:
@@ -61,9 +64,9 @@ def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None
             carried = None if theirs is None else _is_built_on(store, successor, ours, theirs)
             if carried is None:
                 raise CommitUnknownError(
-                    f"Table {store.name}: snapshot {ours.id} was replaced by another engine, and whether the next one "
-                    "has its rows could not be established. Its files are kept. Before you run the statement again, "
-                    "look whether the table has the rows."
+                    f"Table {store.name}: another engine replaced snapshot {ours.id}, and it is unknown whether the "
+                    "next one has its rows. Its files are kept. Before you run the statement again, check whether the "
+                    "table has the rows."
                 )
             if not carried:
                 replaced.remove(ours)
@@ -74,14 +77,14 @@ def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None
 
 
 def _stays(store: TableStore, snapshot: Snapshot) -> bool:
-    """Whether nobody has replaced a snapshot a moment later; one that expires meanwhile counts as staying."""
+    """Return whether a snapshot is still the same a moment later. If it expires meanwhile, it counts as the same."""
     time.sleep(_LOOK_AFTER)
     found = find_snapshot(store, snapshot.id)
     return found is None or found.uuid == snapshot.uuid
 
 
 def _is_built_on(store: TableStore, successor: Snapshot, ours: Snapshot, theirs: Snapshot) -> bool | None:
-    """Whether a version is built on ours and not on theirs of the same number; None where manifests do not show it."""
+    """Return whether a version is built on ours, not on theirs of the same number. None: manifests do not show it."""
     base = {m.file_name for m in read_manifest_list(store, successor.base_manifest_list)}
     ours_only, theirs_only = ({m.file_name for m in data_manifests(store, s)} for s in (ours, theirs))
     if ours_only == theirs_only:

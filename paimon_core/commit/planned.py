@@ -1,12 +1,14 @@
 """The version that a write was planned on, and whether it is still part of the history when the write is committed.
 
-Rows with keys get sequence numbers behind those of the version that their writer looked at. Numbers can be lower in a
-later version: a compaction drops deletes, and with them the highest numbers. So rows that were planned on it, and that
-a rollback puts on a version before it, would be hidden by these deletes. Columns of rows are compared with snapshot
-numbers in the same way (`range_conflicts.py`), which a rollback gives out again.
+Sequence numbers of rows with keys continue the numbers of the version that their writer read. A later version can have
+lower numbers: a compaction drops deletes, and with them the highest numbers. If a write was planned on such a later
+version, and a rollback then restores the version before, those deletes are back and would hide the new rows. Columns of
+rows are compared by snapshot numbers in the same way (`range_conflicts.py`), and a rollback makes these numbers free
+again.
 
-A commit reads the latest snapshot first, and then the planned one. A rollback removes later ones first: where the
-planned one is there, so was the whole history up to the one read; where a rollback comes later, `withdraw.py` sees it.
+A commit reads the latest snapshot first, and then the planned one. A rollback removes later snapshots first. So if the
+planned one exists, the whole history up to the latest snapshot existed, too; `withdraw.py` finds a rollback that comes
+later.
 """
 
 from __future__ import annotations
@@ -27,10 +29,9 @@ class Planned:
 
 
 def check_planned(store: TableStore, latest: Snapshot | None, planned: Snapshot | None) -> None:
-    """Raises `CommitConflictError` where `latest` is not built on the snapshot `planned`.
+    """Raises `CommitConflictError` if `latest` is not built on the snapshot `planned`.
 
-    Where that has expired, it is taken for part of the history: `snapshot.time-retained` is then shorter than the
-    write.
+    If `planned` has expired, it counts as part of the history: `snapshot.time-retained` is then shorter than the write.
     """
     if planned is None or (latest is not None and _same(latest, planned)):
         return
@@ -39,8 +40,9 @@ def check_planned(store: TableStore, latest: Snapshot | None, planned: Snapshot 
         if found is None or _same(found, planned):
             return
     raise CommitConflictError(
-        f"Table {store.name} was rolled back while rows were written to it: snapshot {planned.id}, behind whose rows "
-        "the new ones are numbered, is no longer part of it. Nothing was committed; run the statement again."
+        f"Table {store.name} was rolled back while rows were written to it: the new rows are numbered after the rows "
+        f"of snapshot {planned.id}, which is no longer part of the table. Nothing was committed; run the statement "
+        "again."
     )
 
 

@@ -1,8 +1,8 @@
 """The atomic step of a commit: a snapshot file appears under its number once, whole, or not at all.
 
-A race is decided by the storage's `create_exclusive`, or under the catalog's lock where the storage has no such step.
-Losing it is an outcome; not knowing is `CommitUnknownError`, which the commit resolves by reading the snapshot back:
-its `uuid` says whose it is.
+The storage's `create_exclusive` decides a race; without such a call, the catalog's lock decides. A lost race is an
+outcome. If the outcome is unknown, `CommitUnknownError` is raised, and the commit reads the snapshot back: its `uuid`
+identifies the draft.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paimon_core.io.file_io import FileIO
 
 
 class PublishOutcome(enum.Enum):
-    """What became of a publish call."""
+    """The outcome of a publish call."""
 
     PUBLISHED = "published"
     LOST_RACE = "lost race"
@@ -29,22 +29,23 @@ class Publisher(Protocol):
     """Makes one file visible under a name that must be free."""
 
     def publish(self, path: str, data: bytes) -> PublishOutcome:
-        """Publish `data` as `path`; LOST_RACE where the name is taken.
+        """Publish `data` as `path`. Return LOST_RACE if the name is taken.
 
-        Raises `CommitUnknownError` where the call failed and the file may or may not be visible; `StorageRefusedError`
-        where the storage says that it is not, `UnsafeStorageError` where it cannot promise a single winner.
+        Raises `CommitUnknownError` if the call failed and the file may be visible, `StorageRefusedError` if the storage
+        reports that it is not, `UnsafeStorageError` if the storage cannot promise a single winner.
         """
 
 
 class CatalogLock(Protocol):
-    """A table's lock, held by one writer of all catalogs at a time; it can be entered again.
+    """A table's lock, held by one writer of all catalogs at a time; its holder can enter it again.
 
-    Entering raises a `PaimonError` where the lock cannot be had; leaving raises `StorageError` where it was lost.
+    Entering raises a `PaimonError` if the lock cannot be acquired; leaving raises `StorageError` if it was lost.
     """
 
     def check(self) -> None:
-        """Raises `StorageRefusedError` where the lock was lost, as that of a process which did not run for a while is:
-        another writer may hold it, and nothing may be written. Asked last before a write that is not conditional."""
+        """Raises `StorageRefusedError` if the lock was lost, for example because this process was paused for a while.
+        Another writer may then hold it, so nothing may be written. Call this last before a write without a condition.
+        """
 
     def __enter__(self) -> object: ...
 
@@ -66,23 +67,23 @@ class AtomicPublisher:
 
 @dataclass(frozen=True, slots=True)
 class LockedPublisher:
-    """Publishes under the catalog's lock; safe where every writer of the table takes that lock."""
+    """Publishes under the catalog's lock. Safe if every writer of the table takes that lock."""
 
     io: FileIO
     lock: CatalogLock
 
     def publish(self, path: str, data: bytes) -> PublishOutcome:
         held = ExitStack()
-        held.enter_context(self.lock)  # outside: without the lock nothing was tried
+        held.enter_context(self.lock)  # outside, because without the lock nothing was tried
         with _unknown_outcome(path), held:
             return _outcome(create_new(self.io, path, data, self.lock.check))
 
 
 @dataclass(frozen=True, slots=True)
 class UnsafePublisher:
-    """Publishes where two commits at once can overwrite each other unnoticed (`commit.unsafe-storage` = true).
+    """Publishes although two commits at once can overwrite each other unnoticed (`commit.unsafe-storage` = true).
 
-    For tables that one process writes at a time. The storage's atomic create is still used where it has one.
+    For tables that one process writes at a time. It still uses the storage's atomic create if there is one.
     """
 
     io: FileIO
@@ -93,8 +94,8 @@ class UnsafePublisher:
 
 
 def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> Publisher:
-    """The safest publisher a storage allows. Raises `UnsafeStorageError` where there is none and the user has not
-    accepted the risk."""
+    """Return the safest publisher that a storage allows. Raises `UnsafeStorageError` if the storage has no safe one and
+    the user has not accepted the risk."""
     if lock is not None:
         return LockedPublisher(io, lock)
     if allow_unsafe:
@@ -109,10 +110,11 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
 
 
 def create_new(io: FileIO, path: str, data: bytes, check: Callable[[], None] = lambda: None) -> bool:
-    """Create a file; False where it exists. Atomic where the storage can, else a look-up and a write.
+    """Create a file. Return False if it exists. If the storage has no atomic create, check for the file and then write
+    it.
 
-    For callers that hold a lock or have accepted the risk, and for files where losing a race costs nothing. `check`
-    is called between the two, and raises where the lock is lost.
+    For callers that hold a lock or have accepted the risk, and for files for which a lost race has no cost. `check` is
+    called between the two steps, and raises if the lock is lost.
     """
     try:
         return io.create_exclusive(path, data)
@@ -136,10 +138,10 @@ def _unknown_outcome(path: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise StorageRefusedError(
-            f"Cannot create {path}: its bucket or folder is not there. If the table was dropped, create it again."
+            f"Cannot create {path}: its bucket or folder does not exist. If the table was dropped, create it again."
         ) from error
     except OSError as error:
         raise CommitUnknownError(
-            f"Whether {path} was published is not known: {error} Read the table's latest snapshots before you run the "
-            "statement again: the commit may be visible."
+            f"It is unknown whether {path} was published: {error} The commit may be visible: read the table's latest "
+            "snapshots before you run the statement again."
         ) from error

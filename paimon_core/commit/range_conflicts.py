@@ -1,8 +1,8 @@
-"""Whether files with data evolution still fit the live ones.
+"""The rules by which files with data evolution fit the live files.
 
-1. A file of columns has the rows of a live range, and a range's files have exactly the same rows; a `.blob` file has
-   rows of one.
-2. Nobody else has written one of its columns since the version its rows were read in.
+1. A file of columns has the rows of a live range, and all files of a range have exactly the same rows. A `.blob` file
+   has rows of one range.
+2. No other commit has written one of its columns since the version in which its rows were read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from paimon_core.options import DATA_EVOLUTION
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob
 
-Bounds = tuple[int, int]  # the first row id, and the one behind the last
+Bounds = tuple[int, int]  # the first row id, and the first one after the range
 
 
 def range_conflict(attempt: Attempt) -> Conflict | None:
-    """Row ranges that others have compacted, or whose columns they have written, since their rows were read.
+    """Row ranges that another commit has compacted, or written the same columns of, since their rows were read.
 
-    `rows_base` of the change is the snapshot (0: none) in which the rows of its columns were read, None where it writes
-    none.
+    `rows_base` of the change is the snapshot (0: none) in which the rows of its columns were read, or None if it writes
+    no columns.
     """
     base, entries = attempt.change.rows_base, attempt.entries
     if not attempt.store.options[DATA_EVOLUTION]:
@@ -62,8 +62,8 @@ def _overlap(files: Iterable[DataFileMeta]) -> str | None:
     for file in sorted(files, key=_bounds):
         if last is not None and _bounds(file) != _bounds(last) and _bounds(file)[0] < _bounds(last)[1]:
             return (
-                f"files {last.file_name} and {file.file_name} share rows in part, since rows were compacted while "
-                "others were updated"
+                f"files {last.file_name} and {file.file_name} share only some of their rows, because rows were "
+                "compacted while others were updated"
             )
         last = file
     return None
@@ -80,7 +80,7 @@ def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base
             continue
         first, end = _bounds(file)
         if (first, end) not in ranges:
-            return f"rows {first} to {end - 1}, of which it writes columns, are no longer there"
+            return f"rows {first} to {end - 1}, which this commit updates, are no longer a row range of the table"
         for other in ranges[first, end]:
             if other.max_sequence_number > base and _share_columns(file, other):
                 return f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
@@ -91,7 +91,7 @@ def _missing_rows(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) 
     ranges = {_bounds(f) for f in files}
     for first, end in map(_bounds, blobs):
         if not any(low <= first and end <= high for low, high in ranges):
-            return f"rows {first} to {end - 1}, of which it writes a BLOB column, are no longer there"
+            return f"rows {first} to {end - 1}, which this commit adds a BLOB to, are no longer within a row range"
     return None
 
 

@@ -1,9 +1,9 @@
-"""How long a commit waits before it tries again, and when it gives up: decisions without a clock.
+"""The waits of a commit between its tries, and the point at which it gives up: decisions without a clock.
 
-A lost race means that somebody else committed, so the next try comes soon, and the sooner the more races were lost:
-up to twice the time that the last try took, then half as long each time: newcomers let those pass that have waited
-longer. That goes on for five minutes, or as `commit.max-retries` and `commit.timeout` say. A publish call of unknown
-outcome means that the storage is in trouble: the waits double, and `commit.max-retries` counts in any case.
+A lost race means that another writer committed, so the next try comes soon. The first wait is up to twice the time of
+the last try, and each next wait is half as long: commits that have waited longer get ahead of newcomers. Tries end
+after five minutes, or as `commit.max-retries` and `commit.timeout` say. A publish call of unknown outcome means that
+the storage is in trouble: the waits double, and `commit.max-retries` always counts.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from paimon_core.options import (
 )
 
 _RACING_SECONDS = 300.0
-_FIRST_WAIT = 2.0  # times the time that a try takes
+_FIRST_WAIT = 2.0  # times the duration of a try
 _MAX_DOUBLINGS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """What was tried so far: how often, for how many seconds, the last one of them, and whether the outcome of each is
-    known."""
+    """The tries so far: their number, their duration in seconds, the duration of the last one, and whether all outcomes
+    are known."""
 
     count: int
     seconds: float
@@ -37,8 +37,8 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryLimits:
-    """`retries` always hold where the outcome is unknown, and for lost races where `counts_races`; times in seconds,
-    `racing_seconds` and `seconds` None: no limit."""
+    """The limits of a commit. `retries` counts tries of unknown outcome, and lost races if `counts_races`. Times are in
+    seconds; None in `racing_seconds` or `seconds` means no limit."""
 
     retries: int
     counts_races: bool
@@ -49,7 +49,7 @@ class RetryLimits:
 
     @staticmethod
     def of(options: TableOptions) -> RetryLimits:
-        """The limits of a table: those set on it, and five minutes of lost races where none is."""
+        """The limits of a table: its options, or else five minutes of lost races."""
         timeout, counts = options[COMMIT_TIMEOUT], COMMIT_MAX_RETRIES in options
         return RetryLimits(
             retries=options[COMMIT_MAX_RETRIES],
@@ -61,7 +61,7 @@ class RetryLimits:
         )
 
     def next_wait(self, tries: Tries) -> float | None:
-        """Seconds to wait before the next try, None where there is to be none."""
+        """Return the seconds to wait before the next try, or None to give up."""
         counted = self.counts_races or not tries.is_known
         limits = [self.seconds, self.racing_seconds if tries.is_known else None]
         if counted and tries.count > self.retries or any(s is not None and tries.seconds > s for s in limits):

@@ -14,11 +14,12 @@ from paimon_core.spec.row_ranges import first_row, is_blob
 def number_rows(
     entries: Iterable[ManifestEntry], snapshot_id: int, next_row_id: int
 ) -> tuple[list[ManifestEntry], int]:
-    """The entries of a snapshot with ids for their new rows, from `next_row_id` up, and the first id that no row has.
+    """Give ids to the new rows of a snapshot's entries, from `next_row_id` up. Return the entries, and the next unused
+    id.
 
-    A file of rows that were in the table before has their ids in a column, or knows the first of them, as do files of
-    another table, whose ids are then given to no others. `.blob` files follow the data file whose rows they have, those
-    of one column one after the other.
+    A file of rows that were in the table before stores their ids in a column, or its metadata has the first id. Files
+    of another table bring their ids along, and these are not used again. `.blob` files get the ids of the data file
+    before them; several `.blob` files of one column follow one another.
     """
     entries = list(entries)
     known = [e.file for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
@@ -41,7 +42,8 @@ def number_rows(
 
 
 def grouped(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-    """The entries partition by partition, in the order in which these come first: neighbours can be compacted."""
+    """Group the entries by partition, in the order of each partition's first entry, so that neighbours can be
+    compacted."""
     partitions: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in entries:
         partitions[entry.partition].append(entry)
@@ -54,7 +56,7 @@ def _is_new(file: DataFileMeta) -> bool:
 
 
 def _versioned(file: DataFileMeta, snapshot_id: int) -> DataFileMeta:
-    """Rows that are new or change in this snapshot have its number."""
+    """Set the snapshot number as the version of rows that are new or changed in this snapshot."""
     low, high = file.min_sequence_number, file.max_sequence_number
     if low == TO_BE_NUMBERED:
         return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)

@@ -1,7 +1,8 @@
-"""The time of a snapshot: never earlier than that of the one before it, as time travel searches by bisection.
+"""The time of a snapshot, which is never earlier than the time of the snapshot before: time travel searches by
+bisection.
 
-So one commit by a host whose clock is ahead gives its time to all that follow, until the true time has caught up:
-whoever commits meanwhile is warned.
+So one commit by a host with a fast clock gives its time to all later snapshots, until the true time has caught up.
+Commits log a warning meanwhile.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.value_texts import iso_timestamp
 
-_USUAL_MILLIS = 60_000  # by which clocks of hosts may differ
+_USUAL_MILLIS = 60_000  # the usual difference between clocks of hosts
 
 
 def snapshot_time(latest: Snapshot | None, now: int) -> int:
@@ -18,16 +19,16 @@ def snapshot_time(latest: Snapshot | None, now: int) -> int:
 
 
 def clock_warning(table: str, made: Snapshot, now: int) -> str | None:
-    """The warning that a snapshot made `now` (epoch milliseconds) has got a later time; None where it is no later than
-    clocks usually differ."""
+    """Return the warning that a snapshot made `now` (epoch milliseconds) got a later time, or None if the difference is
+    usual for clocks."""
     ahead = made.time_millis - now
     if ahead <= _USUAL_MILLIS:
         return None
     return (
-        f"Snapshot {made.id} of {table} is dated {_text(made.time_millis)}, {ahead // 1000} seconds from now: "
-        "an earlier one was made by a host whose clock is ahead, or this host's clock is behind. Until then all "
-        "snapshots get this time: TIMESTAMP AS OF does not distinguish them, and 'snapshot.time-retained' keeps them "
-        f"longer. Set that clock right; `{table}$snapshots` shows by commit_user who made the first of this time."
+        f"Snapshot {made.id} of {table} is dated {_text(made.time_millis)}, {ahead // 1000} seconds from now: a host "
+        "with a fast clock made an earlier snapshot, or this host's clock is slow. Until then all snapshots get this "
+        "time: TIMESTAMP AS OF does not distinguish them, and 'snapshot.time-retained' keeps them longer. Set the "
+        f"clock right; in `{table}$snapshots`, the commit_user of the first snapshot with this time names the writer."
     )
 
 

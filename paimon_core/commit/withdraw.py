@@ -1,11 +1,12 @@
-"""Snapshots that were published where they are no part of the history.
+"""Snapshots that were published outside the history, which a commit withdraws.
 
-Where writers do not queue, others can come between reading the latest snapshot and publishing the next. A rollback, a
-fast-forward or the deletion of a branch may cut off what that is built on, and it would bring back what was rolled
-back. Or others commit, and expiry takes their snapshots: then the number is free again, and what is published under it
-is below the latest snapshot, so nobody would ever read it. Who cuts a history looks afterwards for snapshots that were
-published meanwhile; who publishes looks afterwards for the snapshot that it is built on. So at least one of them sees
-the other.
+If writers do not queue, another process can act between a commit's read of the latest snapshot and its publish. A
+rollback, a fast-forward or the deletion of a branch may cut off the snapshot that the new one is built on; the new
+snapshot would bring back what was rolled back. Or other commits come, and expiry removes their snapshots: then the
+number is free again, and a snapshot published under it is below the latest one, so no reader would ever find it.
+
+A process that cuts a history checks afterwards for snapshots published meanwhile. A process that publishes checks
+afterwards that the base of its snapshot still exists. So at least one of them sees the other.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from paimon_core.store.table_store import TableStore
 
 
 def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    """Whether `made`, which was published onto `base`, is no part of the history, and is therefore removed.
+    """Remove `made`, which was published onto `base`, if it is outside the history. Return whether it was removed.
 
-    It stays where others have built on it. Its manifests always stay, for those who read it. Raises
-    `CommitUnknownError` where it cannot be removed, where it cannot be told, and where its branch was deleted or
-    renamed; `CommitConflictError` where the table was dropped, so that nothing of ours is in one created in its place.
+    It stays if others have built on it. Its manifests always stay, for processes that read it. Raises
+    `CommitUnknownError` if it cannot be removed, if this cannot be decided, and if its branch was deleted or renamed.
+    Raises `CommitConflictError` if the table was dropped: then our files are not in a table created in its place.
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
@@ -42,7 +43,7 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
         if not deleted and not dropped and not _is_outside(store, base, made):
             return False
     except (StorageError, UnreadableFileError):
-        return False  # it is published, and there is no sign that it should not be
+        return False  # it is published, and no sign shows that it should not be
     _remove(store, made)
     if dropped:
         raise CommitConflictError(
@@ -50,14 +51,14 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
         )
     if deleted:
         raise CommitUnknownError(
-            f"{store.name} was deleted or renamed while rows were written to it. The files stay: where it was renamed, "
-            "look whether the rows are there before you run the statement again."
+            f"{store.name} was deleted or renamed while rows were written to it. The files stay. If it was renamed, "
+            "check whether the rows are there before you run the statement again."
         )
     return True
 
 
 def is_there(store: TableStore, snapshot: Snapshot | None) -> bool:
-    """Whether a snapshot is still the one of its number: then no later number was used before. True for None."""
+    """Return whether a snapshot still has its number: then no later number was used before. True for None."""
     now = None if snapshot is None else find_snapshot(store, snapshot.id)
     return snapshot is None or (now is not None and now.delta_manifest_list == snapshot.delta_manifest_list)
 
@@ -68,12 +69,12 @@ def _remove(store: TableStore, made: Snapshot) -> None:
     except StorageError as error:
         raise CommitUnknownError(
             f"Snapshot {made.id} of {store.name} was published while the table was rolled back, and could not be "
-            f"removed: {error} Look whether it is there before you run the statement again."
+            f"removed: {error} Check whether it is there before you run the statement again."
         ) from error
 
 
 def _has_schema(store: TableStore) -> bool:
-    """Whether the table is the one that was loaded, and not dropped, or dropped and created again, since."""
+    """Return whether the table is still the one that was loaded, and was not dropped or replaced."""
     try:
         return store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
@@ -81,49 +82,50 @@ def _has_schema(store: TableStore) -> bool:
 
 
 def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    """Whether `made` is no part of the history, where `base` is gone."""
+    """Return whether `made` is outside the history, if `base` is gone."""
     ids = snapshot_ids(store)
     later = [n for n in ids if n > made.id]
     if later:
         return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
     earlier = [n for n in ids if base is not None and n <= base.id]
-    # that of its number and the next ones below may be others by now: of a branch, or where a rollback freed numbers
+    # snapshots at its number and just below may be new ones: of a new branch, or at numbers that a rollback freed
     return made.id in ids and base is not None and any(_is_cut_off(store, base, made, n) for n in reversed(earlier))
 
 
 def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:
-    """Whether the next version that there is has what we made. Raises `CommitUnknownError` where it does not show."""
+    """Return whether the next existing version contains `made`. Raises `CommitUnknownError` if manifests do not show
+    it."""
     if is_visible and later > made.id + 1:
-        return False  # expiry takes the first ones: ours came when the ones between were gone
+        return False  # expiry removes the first snapshots: ours came after the ones in between were gone
     found = find_snapshot(store, later)
     try:
         has = None if found is None else _have(store, read_manifest_list(store, found.base_manifest_list), made)
     except UnreadableFileError:
         if is_visible:
             raise
-        has = None  # who removed it has deleted its manifests, too
+        has = None  # the process that removed the snapshot has deleted its manifests, too
     if has is None or not (has or is_visible):
         raise CommitUnknownError(
-            f"Snapshot {made.id} of {store.name} was published while others expired, and whether the table has its "
-            "rows could not be established. Its files are kept. Before you run the statement again, look whether the "
-            "table has the rows."
+            f"Snapshot {made.id} of {store.name} was published while others expired, and it is unknown whether the "
+            "table has its rows. Its files are kept. Before you run the statement again, check whether the table has "
+            "the rows."
         )
     return has
 
 
 def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) -> bool:
-    """Whether a snapshot is there that `base` was built on or replaced by, while `base` is not: expiry would have taken
-    that first. One that took a number which expiry had made free is no such sign."""
+    """Return whether a snapshot exists that `base` was built on or replaced by, although `base` does not exist: expiry
+    would have removed that one first. A snapshot at a number that expiry had freed does not count."""
     found = find_snapshot(store, number)
     if found is None:
         return False
-    # a later commit may have deleted its files, which does not show then
+    # a later commit may have deleted its files, and then this does not show
     return _have(store, data_manifests(store, base), found) is True or _is_older(store, number, made)
 
 
 def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
-    """Whether a snapshot was there, by the storage's clock, before `made`. Expiry takes what `made` is built on when it
-    sees `made`, and had taken that one before."""
+    """Return whether a snapshot is older than `made`, by the storage's clock. When expiry sees `made`, it removes the
+    base of `made`; it would have removed that snapshot before."""
     try:
         then, now = (store.io.status(store.paths.snapshot(n)).modified for n in (number, made.id))
     except FileNotFoundError:
@@ -132,7 +134,7 @@ def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
 
 
 def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapshot) -> bool | None:
-    """Whether manifests have what a snapshot changed, be it that they were merged; None where they do not show it."""
+    """Return whether manifests contain the changes of a snapshot, even if merged. None: they do not show it."""
     changed, names = read_manifest_list(store, made.delta_manifest_list), {m.file_name for m in manifests}
     if any(m.file_name in names for m in changed):
         return True
@@ -140,6 +142,6 @@ def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapsh
     if entry is None:
         return None
     entries = list(read_entries(store, manifests))
-    if entry.kind is FileKind.ADD:  # who deletes a file knows it
+    if entry.kind is FileKind.ADD:  # a commit that deletes a file has its entry
         return any(e.identifier == entry.identifier for e in entries)
     return all(e.identifier != entry.identifier or e.kind is FileKind.DELETE for e in live_entries(entries).values())

@@ -1,7 +1,7 @@
-"""Whether the files of a long write still exist when it is committed.
+"""A check that the files of a long write still exist when it is committed.
 
-A clean-up deletes files that no snapshot references once they are old enough by its clock: it takes them for those of a
-writer that died. A file that it has deleted must not become part of a version, which nobody could read.
+A clean-up deletes files that no snapshot references once they are old enough by its clock, because it takes them for
+files of a dead writer. A deleted file must not become part of a version: that version could not be read.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.table_store import TableStore
 
-LONG_WRITE = 600.0  # seconds: sensible clean-ups keep younger files, and few writes pay for the look-ups
+LONG_WRITE = 600.0  # seconds: sensible clean-ups keep younger files, and few writes must pay for the look-ups
 
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """The files that a change adds; at `known` all of them existed, or were yet to be written (epoch seconds by this
-    host's clock)."""
+    """The files that a change adds. At `known` (epoch seconds by this host's clock) all of them existed, or were not
+    yet written."""
 
     store: TableStore
     change: Change
     known: float
 
     def check(self) -> None:
-        """Look the files up where `known` is long ago; each of them costs a request.
+        """Check that the files exist, if `known` is long ago; each file costs a request.
 
-        Raises `CommitConflictError` where one was deleted, `StorageError`.
+        Raises `CommitConflictError` if one was deleted, `StorageError`.
         """
         age = time.time() - self.known
         if 0 <= age < LONG_WRITE:
@@ -42,10 +42,10 @@ class WrittenFiles:
         missing = missing_paths(self.store.io, paths)
         if missing:
             raise CommitConflictError(
-                f"Table {self.store.name}: {len(missing)} of {len(paths)} files of this write are no longer there, the "
-                f"first is {missing[0]}. A clean-up deleted them before they were committed: by this host's clock "
-                f"the write took {age:.0f} seconds, and the clean-up goes by a smaller age, or by a wrong clock. "
-                "Nothing was committed; run the statement again, and clean-ups with an age above the longest write."
+                f"Table {self.store.name}: {len(missing)} of {len(paths)} files of this write no longer exist, the "
+                f"first is {missing[0]}. A clean-up deleted them before they were committed: by this host's clock the "
+                f"write took {age:.0f} seconds, so the clean-up uses a smaller age or a wrong clock. Nothing was "
+                "committed. Run the statement again, and run clean-ups with an age above the longest write."
             )
         self.known = now
 

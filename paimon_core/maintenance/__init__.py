@@ -1,3 +1,4 @@
-"""Upkeep of a table: tags, branches, rollback, expiry of snapshots, partitions and consumers, and the deletion of files
-that no version needs (`release`; `orphans/` where nobody did). May import `commit` and what is below it.
+"""Upkeep of a table: tags, branches, rollback, expiry of snapshots, partitions and consumers. It also deletes files
+that no version needs (`release`), and finds such files that remained (`orphans/`). May import `commit` and what is
+below it.
 """

@@ -1,7 +1,7 @@
-"""What a commit does for the table's upkeep once its snapshot is visible, as the options say.
+"""The upkeep after a commit, as the table's options require, once its snapshot is visible.
 
-Tables that are `write-only` leave it to others, except what says that rows were written: tags of batches, done
-partitions and Iceberg's metadata. A commit that succeeded does not fail because its upkeep does.
+For `write-only` tables, only the steps that follow new rows run: tags of batches, done partitions and Iceberg's
+metadata. The rest is left to others. A successful commit does not fail if its upkeep fails.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ Step = tuple[str, Callable[[], object]]
 
 
 def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
-    """Expire partitions, tag, expire tags, consumers, snapshots and changelogs, mark the partitions `written` as done,
-    each where the options say so."""
-    steps: list[Step] = [("let Iceberg's metadata follow", lambda: follow(store))] if is_followed(store) else []
+    """Run the upkeep that the options require: expire partitions, tag, expire tags, consumers, snapshots and
+    changelogs, mark the partitions `written` as done."""
+    steps: list[Step] = [("update the Iceberg metadata", lambda: follow(store))] if is_followed(store) else []
     steps += [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)
     if store.options[WRITE_ONLY] and store.options[TAG_AUTOMATIC_CREATION] == "batch":
         steps.append(("create tags", lambda: create_automatic_tags(store)))
@@ -69,12 +69,19 @@ def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: C
             step()
         except Exception as error:
             level = logging.DEBUG if _is_race(store, made, error) else logging.WARNING
-            _LOG.log(level, "Snapshot %s of %s is committed; to %s failed: %s", made.id, store.name, what, error)
+            _LOG.log(
+                level,
+                "Snapshot %s of %s is committed, but the step after it failed (%s): %s",
+                made.id,
+                store.name,
+                what,
+                error,
+            )
 
 
 def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:
-    """Whether another writer did the same at the same time. An error of missing files counts only where others
-    have committed since: if they are missing for good, the last of them gets the same error."""
+    """Return whether another writer did the same at the same time. An error of missing files counts only if others have
+    committed since. If the files are missing for good, the last of those commits gets the same error."""
     if isinstance(error, CommitConflictError | AlreadyExistsError):
         return True
     if not isinstance(error, NotFoundError | FileNotFoundError | UnreadableFileError):
@@ -123,7 +130,8 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
     if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
         return
     now = _now()
-    expire_snapshots(store, retention_of(store.options, now), now, patience=0)  # others expire them, or a later commit
+    # no patience: if another process has the turn, it expires them, or a later commit does
+    expire_snapshots(store, retention_of(store.options, now), now, patience=0)
     longer = changelog_retention_of(store.options, now)
     if longer is not None:
         expire_changelogs(store, longer, patience=0)

@@ -73,11 +73,11 @@ def _tag_periods(store: TableStore, period: TagPeriod, clock: Callable[[Snapshot
 
 
 def _after_tag(store: TableStore, name: str) -> int:
-    """The first snapshot after a tag, 0 if the tag cannot be read: the name of a tag says enough of its time."""
+    """The first snapshot after a tag, or 0 if the tag cannot be read: its name is enough to find its time."""
     try:
         return require_tag(store, name).snapshot.id + 1
     except UnreadableFileError as error:
-        _LOG.warning("Tag %r of table %s is passed over: %s", name, store.name, error)
+        _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error)
         return 0
 
 
@@ -107,7 +107,7 @@ def _moment(millis: int, zone: tzinfo | None) -> datetime:
 
 
 def _zone(options: TableOptions) -> tzinfo | None:
-    """`sink.process-time-zone`, None for the process's own."""
+    """The zone of `sink.process-time-zone`, None for the process's own."""
     name = options[SINK_PROCESS_TIME_ZONE]
     try:
         return time_zone(name) if name else None

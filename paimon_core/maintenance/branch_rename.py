@@ -1,9 +1,10 @@
-"""Renaming a branch: one step of the storage where commits queue, else a move that no commit is lost in.
+"""Renaming a branch: one step of the storage if commits queue, else a move that loses no commit.
 
-Object stores rename a folder by copying and deleting each file, and a commit may come in between. So: everything is
-copied, and there are two branches. Then the old one's schemas are removed: who commits to it from now on sees that, and
-takes its snapshot back (`commit/withdraw.py`). What was committed until then is copied, too, before the rest goes.
-Where a process is killed on the way, both branches remain, or the new one and a folder without schemas.
+Object stores rename a folder by copying and deleting each file, and a commit may come in between. So the move first
+copies everything: there are two branches. Then it removes the schemas of the old branch. From now on, a commit to the
+old branch finds no schema and withdraws its snapshot (`commit/withdraw.py`). Commits made before that are copied, too,
+before the rest is deleted.
+If the process is killed on the way, both branches remain, or the new branch and a folder without schemas.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def rename_branch(store: TableStore, name: str, target: str) -> None:
-    """Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`; `CommitConflictError` where both branches
-    remain, since rows were written to both meanwhile."""
+    """Rename a branch. Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`; `CommitConflictError` if
+    both branches remain because rows were written to both meanwhile."""
     check_branch_name(name)
     check_branch_name(target)
     with upkeep_turn(store) as held:
@@ -48,14 +49,15 @@ def _move(old: TableStore, new: TableStore) -> None:
     if not _copy(old, new):
         publish_schemas(old, schemas, schemas[-1].id)
         raise CommitConflictError(
-            f"Branch {old.name} was not renamed: rows were written to it and to {new.name} meanwhile. Both branches "
-            "remain: delete one of them."
+            f"Branch {old.name} was not renamed: another writer wrote rows to it and to {new.name} meanwhile. Both "
+            "branches remain: delete one of them."
         )
     old.delete_dir(old.paths.version_root)
 
 
 def _copy(old: TableStore, new: TableStore) -> bool:
-    """Copy all but schemas and hints that is not there yet; False where another snapshot has the number of one."""
+    """Copy files that the new branch does not have yet, except schemas and hints. Return False if another snapshot has
+    the number of one of them."""
     source, target = old.paths.version_root, new.paths.version_root
     apart = (f"{old.paths.schema_dir}/", old.paths.latest_hint, old.paths.earliest_hint)
     for path in (p for p in _files_below(old.io, source) if not p.startswith(apart)):

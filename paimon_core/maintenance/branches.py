@@ -1,6 +1,6 @@
 """Making, removing and joining branches.
 
-A branch has schemas, snapshots and tags of its own; its manifests and data files lie where the table's do.
+A branch has its own schemas, snapshots and tags; its manifests and data files are in the table's folders.
 """
 
 from __future__ import annotations
@@ -39,17 +39,19 @@ from paimon_core.store.tags import read_tag, require_tag
 
 
 def check_branch_name(name: str) -> str:
-    """`name`, where a branch can have it. Raises `InvalidNameError`."""
+    """Return `name` if a branch can have it. Raises `InvalidNameError`."""
     check_name("branch", name)
     if name == MAIN_BRANCH:
-        raise InvalidNameError(f"The branch name {MAIN_BRANCH!r} is the table's own: choose another name.")
+        raise InvalidNameError(
+            f"The branch name {MAIN_BRANCH!r} is reserved for the table itself: choose another name."
+        )
     if name.isdigit():
         raise InvalidNameError(f"The branch name {name!r} is a number: a branch needs a name with a letter.")
     return name
 
 
 def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
-    """Branch off: from a tag with its rows, without one with the schema only.
+    """Create a branch: from a tag with its rows, or without a tag with the schema only.
 
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
@@ -62,12 +64,13 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
             )
         start = None if tag is None else require_tag(held, tag)
         if name in branch_names(held):
-            _remove(_any_branch(held, name))  # one that was made, or deleted, halfway
+            _remove(_any_branch(held, name))  # its creation or deletion stopped halfway
         branch = replace(held, branch=name)
         if start is not None:
             _start_at(branch, start)
         publish_schemas(branch, list_schemas(held), store.schema.id if start is None else start.snapshot.schema_id)
-        if start is not None and not _is_still(held, start, name):  # its files may be deleted: it kept them
+        # without the tag, the files of the branch may be deleted
+        if start is not None and not _is_still(held, start, name):
             branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(
                 f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was made."
@@ -79,8 +82,8 @@ def _is_still(store: TableStore, tag: Tag, branch: str) -> bool:
         return read_tag(store, tag.name) == tag
     except UnreadableFileError as error:
         raise CommitUnknownError(
-            f"Branch {branch!r} of table {store.name} is made, but whether its tag was deleted meanwhile could not be "
-            f"established: {error} Read the branch, or delete it and make it anew."
+            f"Branch {branch!r} of table {store.name} is made, but it is unknown whether its tag was deleted "
+            f"meanwhile: {error} Read the branch, or delete it and make it again."
         ) from error
 
 
@@ -91,19 +94,19 @@ def _start_at(branch: TableStore, tag: Tag) -> None:
 
 
 def publish_schemas(branch: TableStore, schemas: Iterable[TableSchema], last: int) -> None:
-    """Write the schemas up to `last`, that one first: there is a branch from then on."""
+    """Write the schemas up to `last`, and `last` first: the branch exists from then on."""
     for schema in sorted((s for s in schemas if s.id <= last), key=lambda s: s.id, reverse=True):
         branch.io.replace_file(branch.paths.schema(schema.id), encode_schema(schema))
 
 
 def branch_exists(store: TableStore, name: str) -> bool:
-    """Whether there is such a branch; not where it was made, or deleted, halfway."""
+    """Return whether a branch exists. An incomplete branch, made or deleted halfway, does not."""
     return name in branch_names(store) and branch_schema(store, name) is not None
 
 
 def delete_branch(store: TableStore, name: str) -> None:
-    """Remove a branch, with the files that nothing else needs. Raises `BranchNotFoundError`, `InvalidOptionError`
-    where the table reads it."""
+    """Remove a branch, with the files that nothing else needs. Raises `BranchNotFoundError`, and `InvalidOptionError`
+    if the table reads the branch."""
     check_branch_name(name)
     branch = _any_branch(store, name) if name in branch_names(store) else open_branch(store, name)
     check_unused(store, name)
@@ -115,8 +118,8 @@ def check_unused(store: TableStore, name: str) -> None:
     fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
     if name == fallback:
         raise InvalidOptionError(
-            f"Branch {name!r} cannot be deleted: table {store.identifier} reads it where it has no rows of its own. "
-            "Unset 'scan.fallback-branch' first."
+            f"Branch {name!r} cannot be deleted: table {store.identifier} reads it for partitions that it does not "
+            "have. Unset 'scan.fallback-branch' first."
         )
 
 
@@ -131,7 +134,7 @@ def _remove(branch: TableStore) -> None:
 
 
 def remove_schemas(branch: TableStore) -> None:
-    """There is no such branch from then on: commits to it fail."""
+    """Remove the schemas of a branch. The branch does not exist any more: commits to it fail."""
     for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
         branch.delete(branch.paths.schema(number))
 
@@ -139,9 +142,9 @@ def remove_schemas(branch: TableStore) -> None:
 def merge_branch(
     store: TableStore, name: str, target: str, commit: Callable[[TableStore, list[CommitMessage]], object]
 ) -> None:
-    """Let `commit` add the rows of a branch to another, whose store it is given. Raises as `files_to_merge`,
-    `BranchNotFoundError`, `InvalidOptionError`."""
-    with upkeep_turn(store) as held:  # the one branch keeps the files until the other does
+    """Add the rows of a branch to another branch: `commit` gets the store of that one, and the messages. Raises as
+    `files_to_merge`, `BranchNotFoundError`, `InvalidOptionError`."""
+    with upkeep_turn(store) as held:  # the source branch keeps the files until the target does
         branch, into = open_branch(held, name), open_branch(held, target)
         if branch.branch == into.branch:
             raise InvalidOptionError(f"Branch {name!r} cannot be merged into itself.")
@@ -149,10 +152,10 @@ def merge_branch(
 
 
 def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:
-    """The files of a branch that another lacks, as something to commit there.
+    """Return the files of a branch that another lacks, as messages to commit there.
 
-    Only for append tables of one schema, whose branches only grew. Rows get new ids where the table tracks them.
-    Raises `InvalidDataError`, `SnapshotNotFoundError`.
+    Only for append tables of one schema, if their branches only grew. With row tracking, the rows get new ids. Raises
+    `InvalidDataError`, `SnapshotNotFoundError`.
     """
     last, last_there = _last_that_only_grew(source), _last_that_only_grew(target)
     if source.schema.fields != target.schema.fields:
@@ -161,11 +164,11 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
         )
-    # of the versions that were checked: later ones may have compacted files that both have
+    # of the checked versions: later ones may have compacted files that both branches have
     ours, theirs = live_files(source, last), live_files(target, last_there)
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
-    # ids of the other branch's rows are new ones here
+    # the other branch's rows get new ids here
     files = ((e, replace(e.file, first_row_id=None)) for e in new)
     return [
         CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(file,))
@@ -174,21 +177,23 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
 
 
 def _last_that_only_grew(side: TableStore) -> Snapshot:
-    """The latest snapshot. Raises where rows of it may be in other files than those that another branch has them in."""
+    """The latest snapshot. Raises if this branch may have some rows in other files than another branch has."""
     own = list_snapshots(side)
     if not own:
         raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
     if side.has_primary_key:
-        raise InvalidDataError(f"Branch {side.name} cannot be merged: it has a primary key. Append tables can.")
+        raise InvalidDataError(
+            f"Branch {side.name} cannot be merged: it has a primary key. Only append tables can be merged."
+        )
     if side.options[DATA_EVOLUTION]:
         raise InvalidDataError(
-            f"Branch {side.name} cannot be merged: it has '{DATA_EVOLUTION.key}', whose files may be parts of rows."
+            f"Branch {side.name} cannot be merged: with '{DATA_EVOLUTION.key}' its files may hold parts of rows."
         )
     history = [*_before(side, own[0]), *own]
     if [s.id for s in history] != list(range(1, own[-1].id + 1)):
         raise InvalidDataError(
-            f"Branch {side.name} cannot be merged: snapshots of it have expired, and rows may have been replaced or "
-            "compacted in them."
+            f"Branch {side.name} cannot be merged: snapshots of it have expired, and they may have replaced or "
+            "compacted rows."
         )
     if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in history):
         raise InvalidDataError(
@@ -198,7 +203,7 @@ def _last_that_only_grew(side: TableStore) -> Snapshot:
 
 
 def _before(side: TableStore, first: Snapshot) -> list[Snapshot]:
-    """The table's snapshots before a branch's first one, where it branched off from the table there."""
+    """The table's snapshots before a branch's first one, if the branch was made from that snapshot of the table."""
     if not side.branch:
         return []
     known = list_snapshots(open_branch(side, MAIN_BRANCH))
@@ -211,11 +216,11 @@ def _check_schemas(source: TableStore, target: TableStore, entries: list[Manifes
     for number in {e.file.schema_id for e in entries}:
         if ours.get(number) != theirs.get(number):
             raise InvalidDataError(
-                f"Branch {source.name} cannot be merged into {target.name}: schema {number}, which its files have, is "
-                "another there."
+                f"Branch {source.name} cannot be merged into {target.name}: its files have schema {number}, which "
+                "differs between the two."
             )
 
 
 def _any_branch(store: TableStore, name: str) -> TableStore:
-    """The store of a branch, also of one that was made or deleted halfway."""
+    """The store of a branch, even of an incomplete one."""
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)

@@ -1,4 +1,4 @@
-"""Chain tables: full partitions made of older ones and the changes since, and those that changes make outdated."""
+"""Chain tables: full partitions made of older ones and later changes, and full partitions that changes outdate."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from paimon_core.write.writer import open_writer, written
 
 
 def full_branch(store: TableStore) -> TableStore:
-    """Where the full partitions of a chain table are. Raises `BranchNotFoundError`."""
+    """The branch with the full partitions of a chain table. Raises `BranchNotFoundError`."""
     return open_branch(store, store.options[SCAN_SNAPSHOT_BRANCH])
 
 
 def fill_job(store: TableStore, splits: Sequence[DataSplit]) -> Job[DataSplit, WriteResult]:
-    """Writes the rows of splits into the branch of full partitions."""
+    """The job that writes the rows of splits into the branch of full partitions."""
     full, tasks = full_branch(store), tuple(sorted(splits, key=lambda s: -s.size))
     run = partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
     return Job(f"compact {store.name}", run, DATA_SPLIT, WRITE_RESULT, tasks)
@@ -46,9 +46,9 @@ def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataS
 
 
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    """After an overwrite of changes: remove the full partitions of the same values, which are outdated.
+    """After an overwrite of changes, remove the full partitions of the same values, which are outdated.
 
-    Raises `CommitUnknownError` where that fails: the overwrite is committed, so nobody may delete its files.
+    Raises `CommitUnknownError` if that fails: the overwrite is committed, so its files must not be deleted.
     """
     if made.commit_kind is not CommitKind.OVERWRITE or not is_branch_of_chain(store, SCAN_DELTA_BRANCH):
         return
@@ -56,14 +56,14 @@ def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> No
         _drop_full(store, made, publisher)
     except PaimonError as error:
         raise CommitUnknownError(
-            f"Snapshot {made.id} of {store.name} is committed, but full partitions of the same values, which hide its "
-            f"changes, could not be removed from branch '{store.options[SCAN_SNAPSHOT_BRANCH]}': {error} Run the "
-            "statement again."
+            f"Snapshot {made.id} of {store.name} is committed, but branch "
+            f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' still has full partitions of the same values, which hide its "
+            f"changes: {error} Run the statement again to remove them."
         ) from error
 
 
 def _drop_full(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    # `chain_conflict` has checked before the overwrite that they may be removed
+    # `chain_conflict` checked before the overwrite that they may be removed
     full = full_branch(store).with_options({CHAIN_TABLE.key: "false"})
     changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}
     fields = full.schema.partition_fields

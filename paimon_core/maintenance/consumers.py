@@ -13,8 +13,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | None) -> None:
-    """Let a consumer go on at a snapshot; None: forget it. Raises `SnapshotNotFoundError`, `InvalidNameError`,
-    `ConsumerNotFoundError` naming those that exist."""
+    """Set the next snapshot of a consumer; None: delete the consumer. Raises `SnapshotNotFoundError`,
+    `InvalidNameError`, and `ConsumerNotFoundError`, which lists the consumers."""
     if next_snapshot is not None:
         with upkeep_turn(store) as held:  # the snapshot does not expire meanwhile
             read_snapshot(held, next_snapshot)
@@ -28,7 +28,8 @@ def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | Non
 
 
 def clear_consumers(store: TableStore, including: str | None, excluding: str | None) -> list[str]:
-    """Forget the consumers whose ids match one regular expression and not the other; returns their ids."""
+    """Delete the consumers with an id that matches the first regular expression and not the second. Return their
+    ids."""
     known = list(consumer_files(store))
     taken = _matching("includingConsumers", including, known) or [True] * len(known)
     kept = _matching("excludingConsumers", excluding, known) or [False] * len(known)
@@ -39,7 +40,7 @@ def clear_consumers(store: TableStore, including: str | None, excluding: str | N
 
 
 def expire_consumers(store: TableStore, older_than: int) -> None:
-    """Forget the consumers that have not read since `older_than` (epoch milliseconds)."""
+    """Delete the consumers that have not read since `older_than` (epoch milliseconds)."""
     for consumer_id, file in consumer_files(store).items():
         if file.modified < older_than and consumer_id in list_consumers(store):
             delete_consumer(store, consumer_id)

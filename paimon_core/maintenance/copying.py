@@ -28,12 +28,13 @@ from paimon_core.store.table_store import TableStore
 
 
 def check_takes_files(source: TableStore, target: TableStore) -> None:
-    """Raises `InvalidSchemaError` where a table cannot have the files of another: it needs its keys, buckets, format
-    and columns, and may have more columns; `UnsupportedFeatureError` where rows would come with the ids of others."""
+    """Raises `InvalidSchemaError` if a table cannot have the files of another: both must have the same keys, buckets
+    and format, and the target all columns of the source. Raises `UnsupportedFeatureError` if rows would get ids that
+    other rows have."""
     if target.options[ROW_TRACKING]:
         raise UnsupportedFeatureError(
-            f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and they hold ids that "
-            "its rows may have. Copy them to a new table, or INSERT the rows."
+            f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and the files hold row "
+            "ids that its own rows may have. Copy them to a new table, or INSERT the rows."
         )
     given, taking = source.schema, target.schema
     pairs = {
@@ -53,7 +54,8 @@ def check_takes_files(source: TableStore, target: TableStore) -> None:
 
 
 def adopt_schemas(source: TableStore, snapshot: Snapshot | None, target: TableStore) -> dict[int, int]:
-    """The target's schema for each that files of `source` have; versions it lacks are put before its latest one."""
+    """Map each schema of the files of `source` to a schema of the target. Versions that the target lacks are inserted
+    before its latest one."""
     needed = {e.file.schema_id for e in live_files(source, snapshot).values()}
     theirs = list_schemas(target)
     last, ids, count_from = theirs[-1], {_columns(s): s.id for s in theirs}, theirs[-1].id
@@ -68,7 +70,9 @@ def adopt_schemas(source: TableStore, snapshot: Snapshot | None, target: TableSt
 
 def _publish(target: TableStore, schema: TableSchema) -> None:
     if not create_schema(target.io, target.root, schema):
-        raise CommitConflictError(f"Table {target.name} was altered meanwhile: nothing was copied, try again.")
+        raise CommitConflictError(
+            f"Table {target.name} was altered meanwhile. Nothing was copied; run the statement again."
+        )
 
 
 def _columns(schema: TableSchema) -> tuple[tuple[int, str, DataType], ...]:
@@ -83,11 +87,11 @@ def copy_files(
     schemas: Mapping[int, int] | None = None,
     copy: Copy = transfer.copy_files,
 ) -> list[CommitMessage]:
-    """Copy the files of the partitions meant, by `copy`; what to commit to `target`.
+    """Copy the files of the partitions `which`, by `copy`. Return the messages to commit to `target`.
 
-    Its schemas are those of `source`; or there are `schemas`, and the files get new names, as it may have theirs.
-    Raises `NoPrivilegeError`, `StorageError`, `FileNotFoundError`; files copied by then stay in the target's folders as
-    orphans.
+    The target has the schemas of `source`, or `schemas` maps their ids. In that case the files get new names, because
+    the target may have files with their names. Raises `NoPrivilegeError`, `StorageError`, `FileNotFoundError`; files
+    copied before the error stay in the target's folders as orphans.
     """
     check_selectable(source)
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
@@ -136,5 +140,5 @@ def _renamed(
 
 
 def _new_name(name: str) -> str:
-    """Another name of the same kind: what follows the first dot says which format."""
+    """Return another name of the same kind: the part after the first dot names the format."""
     return f"copy-{uuid.uuid4()}{''.join(name.partition('.')[1:])}"

@@ -1,4 +1,4 @@
-"""Marking partitions as complete for those who wait for them: `partition.mark-done-action`.
+"""Marking partitions as complete, for processes that wait for them: `partition.mark-done-action`.
 
 success-file    PARTITION/_SUCCESS: {"creationTime": ms, "modificationTime": ms}
 http-report     POST of {"params", "table", "path", "partition"}, answered by {"result": "SUCCESS"}
@@ -35,10 +35,10 @@ _METASTORE = ("done-partition", "mark-event")
 
 
 def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
-    """Take the table's actions for each partition, given as folders spell it.
+    """Run the table's actions for each partition. Partitions are given as in names of folders.
 
-    Raises `UnsupportedFeatureError` for an action that needs what this library or a catalog without a metastore does
-    not have, `InvalidOptionError`, `StorageError`; before anything is done, where that is known by then.
+    Raises `UnsupportedFeatureError` for an action that this library does not have, or that needs a metastore,
+    `InvalidOptionError`, `StorageError`. Errors that are known in advance are raised before any action.
     """
     actions = [_action(store, name) for name in store.options[PARTITION_MARK_DONE_ACTION]]
     for spec in specs:
@@ -50,7 +50,7 @@ def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
 def _action(store: TableStore, name: str) -> Action:
     found = _ACTIONS.get(name.strip().lower())
     if found is None:
-        why = "needs a metastore, which the catalog of this table is not" if name in _METASTORE else "is not supported"
+        why = "needs a metastore, and the catalog of this table has none" if name in _METASTORE else "is not supported"
         raise UnsupportedFeatureError(
             f"Table {store.name}: '{PARTITION_MARK_DONE_ACTION.key}' = '{name}' {why}; {', '.join(_ACTIONS)} work."
         )
@@ -60,8 +60,9 @@ def _action(store: TableStore, name: str) -> Action:
 
 
 def check_report(table: str, declared: Mapping[str, str], options: TableOptions, allowed: Allowed) -> None:
-    """Raises `InvalidOptionError` where partitions are to be reported and there is no address, `NotAllowedError` where
-    it is what the table's schema, `declared`, says, and the catalog does not allow it: another may have written it."""
+    """Raises `InvalidOptionError` if partitions must be reported, but no address is set. Raises `NotAllowedError` if
+    the address comes from the table's schema, `declared`, and the catalog does not allow it: others may have written
+    the schema."""
     if _REPORT not in [name.strip().lower() for name in options[PARTITION_MARK_DONE_ACTION]]:
         return
     key, url = PARTITION_MARK_DONE_URL.key, options[PARTITION_MARK_DONE_URL]
@@ -70,8 +71,8 @@ def check_report(table: str, declared: Mapping[str, str], options: TableOptions,
     if url == declared.get(key) and not allowed.takes_url(url):
         raise NotAllowedError(
             f"Table {table} cannot report its partitions to the address in its '{key}': the catalog's option "
-            f"'{MARK_DONE_URLS}' has to name that address, or one that it begins with. Set it, or "
-            f"'spark.paimon.{key}' for this session."
+            f"'{MARK_DONE_URLS}' must list that address or a prefix of it. Set it, or 'spark.paimon.{key}' for this "
+            "session."
         )
 
 
@@ -94,7 +95,7 @@ def _report(store: TableStore, folder: str) -> None:
         ) from e
     if str(result).upper() != "SUCCESS":
         raise StorageError(
-            f"Partition {folder} of table {store.name} was reported, and the answer is {result!r}, not 'SUCCESS'."
+            f"Partition {folder} of table {store.name} was reported, but the answer is {result!r}, not 'SUCCESS'."
         )
 
 

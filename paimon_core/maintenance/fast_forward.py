@@ -1,7 +1,7 @@
 """Fast forward: make the table what one of its branches is.
 
-The branch's snapshots are copied into the table's history. Where writers do not queue, others may delete, expire or
-roll back either meanwhile: so both are read again after copying, and copies whose files nobody keeps are removed.
+The branch's snapshots are copied into the table's history. If writers do not queue, other processes may delete, expire
+or roll back either of them meanwhile. So both are read again after copying, and copies without files are removed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOOKS = 10
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """What a branch has."""
+    """The history of a branch."""
 
     snapshots: tuple[Snapshot, ...]
     tags: tuple[Tag, ...]
@@ -39,31 +39,32 @@ class _History:
 
     @staticmethod
     def of(store: TableStore) -> _History:
-        """Raises `CommitConflictError` where snapshots are made and removed all the time."""
+        """Read the history of a branch. Raises `CommitConflictError` if others keep making and removing snapshots."""
         for _ in range(_LOOKS):
             ids, snapshots = snapshot_ids(store), list_snapshots(store)
             if [s.id for s in snapshots] == ids:
                 return _History(tuple(snapshots), tuple(readable_tags(store)), tuple(list_schemas(store)))
         raise CommitConflictError(
-            f"Snapshots of {store.name} are made and removed all the time. Run the statement again."
+            f"Other processes keep making and removing snapshots of {store.name}. Run the statement again."
         )
 
 
 def fast_forward(store: TableStore, name: str) -> None:
-    """Make the table what a branch is: its history from the branch's first snapshot on is the branch's.
+    """Make the table what a branch is: from the branch's first snapshot on, the table gets the branch's history.
 
-    The branch stays. Raises `BranchNotFoundError`, `SnapshotNotFoundError` where it has no snapshot.
+    The branch stays. Raises `BranchNotFoundError`, and `SnapshotNotFoundError` if it has no snapshot.
     """
     check_branch_name(name)
     with upkeep_turn(store) as held:
         branch, main = open_branch(held, name), open_branch(held, MAIN_BRANCH)
         new, old = _History.of(branch), _History.of(main)
         if not new.snapshots:
-            raise SnapshotNotFoundError(f"Branch {branch.name} cannot be the table: it has no snapshot yet.")
+            raise SnapshotNotFoundError(f"Branch {branch.name} cannot replace the table: it has no snapshot yet.")
         same = _common(new.snapshots, old.snapshots)
         _replace_schemas(main, new.schemas, new.snapshots[0].schema_id)
-        first = new.snapshots[max(0, same - 1)]  # the table is never without a snapshot
-        if find_snapshot(main, first.id) != first:  # before the look for later ones: who built on another withdraws
+        first = new.snapshots[max(0, same - 1)]  # the table always has a snapshot
+        # before the search for later ones: a commit on top of another snapshot then withdraws
+        if find_snapshot(main, first.id) != first:
             _put(main, main.paths.snapshot(first.id), encode_snapshot(first))
         cut_history(main, first, new.tags)
         for snapshot in new.snapshots[same:]:
@@ -82,7 +83,7 @@ def fast_forward(store: TableStore, name: str) -> None:
 
 
 def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
-    """How many of the first snapshots are those of the other history."""
+    """The number of first snapshots that both histories share."""
     same = 0
     for one, other in zip(ours, [s for s in theirs if s.id >= ours[0].id], strict=False):
         if one != other:
@@ -92,7 +93,8 @@ def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
 
 
 def _check_source(branch: TableStore, main: TableStore, new: _History, old: _History, same: int) -> None:
-    """Remove copies whose files nobody keeps. Raises `BranchNotFoundError`: the table is as it was before then."""
+    """Remove copies if no version keeps their files any more. Raises `BranchNotFoundError`; then the table is as it was
+    before."""
     copies, last = new.snapshots[same:], new.snapshots[-1]
     if branch_schema(branch, branch.branch) is None or find_snapshot(branch, last.id) != last:
         for snapshot in reversed(copies):
@@ -133,6 +135,7 @@ def _replace_schemas(main: TableStore, schemas: Sequence[TableSchema], first: in
 
 
 def _put(main: TableStore, path: str, data: bytes) -> None:
-    """Put a file in the place of what is there, as long as the turn lasts: many take longer than it does."""
+    """Write a file, in place of an existing one. The turn is checked each time: a long series of files can outlast
+    it."""
     main.check_turn()
     main.io.replace_file(path, data)

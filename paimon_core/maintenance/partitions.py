@@ -1,4 +1,4 @@
-"""Partition upkeep: which have expired, and which are done."""
+"""Partition upkeep: partitions that have expired, and partitions that are done."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _LOG = logging.getLogger(__name__)
 def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
     """The partitions older than `partition.expiration-time`, the oldest first, `partition.expiration-max-num` at most.
 
-    By `partition.expiration-strategy` a partition's age is that of its values, or of its newest file. `now` is a local
-    time. Raises `InvalidOptionError` where there is no such time, or no partition.
+    By `partition.expiration-strategy`, the age of a partition is the age of its values, or of its newest file. `now` is
+    a local time. Raises `InvalidOptionError` without this option, or without partition columns.
     """
     kept = store.options[PARTITION_EXPIRATION_TIME]
     if kept is None or not store.schema.partition_keys:
         raise InvalidOptionError(
-            f"Partitions of table {store.name} do not expire: it needs partition columns and "
+            f"Partitions of table {store.name} cannot expire: the table needs partition columns and "
             f"'{PARTITION_EXPIRATION_TIME.key}'."
         )
     by_change = store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time"
@@ -52,8 +52,8 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
 
 
 def expire_partitions(store: TableStore, now: datetime, user: str, publisher: Publisher) -> list[bytes]:
-    """Drop the `expired_partitions`, and give these. Raises as it and `commit`: `CommitConflictError` where one that
-    expires by its last change was written to since it was found."""
+    """Drop the `expired_partitions` and return them. Raises as `expired_partitions` and `commit`. The commit conflicts
+    if partitions expire by their last change, and one of them was written to since it was found."""
     expired = expired_partitions(store, now)
     if expired:
         by_change = store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time"
@@ -65,7 +65,7 @@ def expire_partitions(store: TableStore, now: datetime, user: str, publisher: Pu
 def drop_partitions(
     store: TableStore, partitions: Sequence[bytes], user: str, publisher: Publisher, older_than: datetime | None = None
 ) -> None:
-    """Remove all rows of partitions, in one commit; with `older_than`, a local time, only where no file is younger."""
+    """Remove all rows of partitions, in one commit. With `older_than`, a local time, only if no file is younger."""
     fields = store.schema.partition_fields
     each = [_equals(fields, p) for p in partitions]
     overwrite = Overwrite(predicate=Or(tuple(each)), older_than=older_than)
@@ -81,8 +81,9 @@ def _time(store: TableStore, partition: bytes) -> datetime | None:
     values, found = time_of_partition(store, partition)
     if found is None:
         _LOG.warning(
-            "Partition %s of table %s does not expire: its values give no time. Set 'partition.timestamp-pattern' and "
-            "'partition.timestamp-formatter', or 'partition.expiration-strategy' = 'update-time'.",
+            "Partition %s of table %s does not expire: its values are not a valid time. Set "
+            "'partition.timestamp-pattern' and 'partition.timestamp-formatter', or 'partition.expiration-strategy' = "
+            "'update-time'.",
             values,
             store.name,
         )
@@ -94,5 +95,5 @@ def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:
 
 
 def local_now() -> datetime:
-    """The local wall clock, without a zone, which values of partitions and times of tags are compared with."""
+    """The local wall clock, without a zone, for comparison with values of partitions and times of tags."""
     return datetime.now(UTC).astimezone().replace(tzinfo=None)

@@ -1,4 +1,4 @@
-"""Purging an empty table: everything is deleted but its schema and its last snapshot."""
+"""Purging an empty table: delete everything except its schema and its last snapshot."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from paimon_core.store.tags import tag_names
 
 
 def purge(store: TableStore, now: int) -> None:
-    """Delete branches, tags, consumers, changelogs, snapshots but the latest, and all files that are orphans then.
+    """Delete branches, tags, consumers, changelogs, all snapshots but the latest, and then all orphans.
 
-    `now` in epoch milliseconds: files made before it are deleted, also of writers at work.
+    `now` in epoch milliseconds: older files are deleted, even files of writers at work.
     """
     for name in branch_names(store):
         delete_branch(store, name)

@@ -1,8 +1,8 @@
-"""Which files a version of a table needs: files that no remaining version needs may be deleted.
+"""The files that a version of a table needs. Files that no remaining version needs may be deleted.
 
-A version is a snapshot, a tag or a long-lived changelog, of any branch. Of versions that follow one another only what
-each adds is read. Manifests show that one follows another, numbers do not: after a rollback they are used again, and a
-tag may be of the history that was cut off.
+A version is a snapshot, a tag or a long-lived changelog, of any branch. If versions follow one another, only the
+additions of each are read. Manifests show whether one follows another. Numbers do not: after a rollback they are used
+again, and a tag may be of the history that was cut off.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Versions:
     store: TableStore
     snapshots: tuple[Snapshot, ...] = ()
     changelogs: tuple[Snapshot, ...] = ()
-    unknown_tags: tuple[str, ...] = ()  # tags that do not say which snapshot they keep
+    unknown_tags: tuple[str, ...] = ()  # it is unknown which snapshots these tags keep
 
     @property
     def changelog_lists(self) -> Iterator[str]:
@@ -50,16 +50,16 @@ class Versions:
             if changelog.changelog_manifest_list is not None:
                 yield changelog.changelog_manifest_list
             elif self.store.io.exists(self.store.paths.manifest(changelog.delta_manifest_list)):
-                yield changelog.delta_manifest_list  # Java deletes it where a table has a changelog producer
+                yield changelog.delta_manifest_list  # Java deletes it if a table has a changelog producer
 
 
 def distinct(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    """Snapshots by number, each once: tags keep the same ones."""
+    """Sort snapshots by number, each once: several tags may keep the same one."""
     return sorted({s.delta_manifest_list: s for s in snapshots}.values(), key=lambda s: s.id)
 
 
 def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
-    """Snapshots by number, each once, and whether one only adds to what the one before needs."""
+    """Snapshots by number, each once, and whether it only adds files to the files that the one before needs."""
     previous: list[str] | None = None
     for snapshot in distinct(snapshots):
         base = _manifests(store, snapshot.base_manifest_list)
@@ -69,7 +69,7 @@ def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tupl
 
 
 def _manifests(store: TableStore, name: str) -> list[str] | None:
-    """The manifests of a list, None where it cannot be read: reading what it names raises the error."""
+    """The manifests of a list, or None if it cannot be read: a later read of its manifests raises the error."""
     try:
         return [m.file_name for m in read_manifest_list(store, name)]
     except UnreadableFileError:
@@ -77,15 +77,15 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
 
 
 def versions_of(store: TableStore) -> Versions:
-    """What a branch keeps now."""
+    """The current versions of a branch."""
     tags = kept_by_tags(store)
     snapshots = (*list_snapshots(store), *tags.snapshots.values())
     return Versions(store, snapshots, tuple(list_changelogs(store)), tags.unknown)
 
 
 def version_places(store: TableStore) -> frozenset[str]:
-    """What a branch keeps now, and as what: a snapshot that lives on as a tag, or a tag that is renamed, has another
-    place. Other than numbers and names, places are never used again."""
+    """The current versions of a branch with their places. A snapshot that lives on as a tag, or a renamed tag, gets
+    another place. Unlike numbers and names, places are never used again."""
     placed = [("snapshot", s) for s in list_snapshots(store)]
     tags = kept_by_tags(store)
     placed += [(f"tag {name}", kept) for name, kept in tags.snapshots.items()]
@@ -95,16 +95,16 @@ def version_places(store: TableStore) -> frozenset[str]:
 
 
 def branch_stores(store: TableStore) -> list[TableStore]:
-    """The stores of all branches, main first; a branch that is being made may still have the table's schema."""
+    """The stores of all branches, main first. A branch that is being made may still have the table's schema."""
     names = ["", *branch_names(store)]
     return [replace(store, branch=name, schema=branch_schema(store, name) or store.schema) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
-    """The paths of the files that versions need. Where `tolerant`, manifests may be missing: those of versions to be
-    removed, whose files another clean-up has deleted before. `among` are the names of the data files to find, None:
-    all. `data_files` are the names of those that were found."""
+    """The paths of the files that versions need. If `tolerant`, manifests may be missing: another clean-up may have
+    deleted the manifests of versions that are being removed. `among` are the names of the data files to find, None:
+    all. `data_files` are the names of the data files that were found."""
 
     tolerant: bool = False
     among: pa.Array | None = None
@@ -112,7 +112,7 @@ class NeededFiles:
     _folders: dict[tuple[bytes, int], str] = field(default_factory=dict)
 
     def of(self, versions: Versions) -> Iterator[str]:
-        """All of them; a path may come several times. Raises `CorruptFileError`."""
+        """All paths of needed files; a path may come several times. Raises `CorruptFileError`."""
         store = versions.store
         for snapshot, in_order in in_chains(store, versions.snapshots):
             yield from self.metadata(store, snapshot)
@@ -122,7 +122,7 @@ class NeededFiles:
             yield from self.paths(store, partial(self._all, store, name))
 
     def metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
-        """What a snapshot needs besides data files."""
+        """The paths of all files that a snapshot needs, except data files."""
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
             yield from self.listed(store, name)
         if snapshot.index_manifest is not None:

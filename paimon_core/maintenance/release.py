@@ -1,16 +1,17 @@
 """Removing versions of a table, and deleting the files that no other version needs.
 
-No file knows which versions need it; only manifests do. So who removes versions has to read what they need, and what
-all the others need, while others commit, tag, branch, roll back and expire. `release` does it in this order:
+A file does not show which versions need it; only manifests do. So removing versions requires reading the files that
+they and all other versions need, while other processes commit, tag, branch, roll back and expire. `release` does it in
+this order:
 
-1. Read which files the versions need that are to be removed.
-2. Remove the versions: delete their snapshot files, tags or schemas. From now on nobody can tag them or branch off.
+1. Read which files the versions to be removed need.
+2. Remove the versions: delete their snapshot files, tags or schemas. From now on they cannot be tagged or branched.
 3. Read which of those files the remaining versions need (`remaining.py`).
 4. Delete the others.
 
-A process that is killed on the way leaves files that no version names, which `remove_orphan_files` finds, and never a
-version without its files. Where the versions cannot be read, or change all the time, the files stay in the same way.
-Two of these at work at the same time may both delete a file, which does no harm.
+If the process is killed on the way, some files remain that no version names, and `remove_orphan_files` finds them. No
+version is left without its files. If the versions cannot be read, or keep changing, the files remain in the same way.
+Two processes that do this at the same time may both delete a file, which does no harm.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from paimon_core.store.table_store import TableStore
 
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
-_CACHED = 20_000  # entries: others do not need what is read of removed versions
+_CACHED = 20_000  # few entries: other callers do not need the manifests of removed versions
 _EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
 _MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote storages answer late
 
@@ -43,11 +44,11 @@ _MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote 
 def release(
     removed: Versions, remove: Callable[[], None], delete: Delete | None = None, *, oldest: bool = False
 ) -> None:
-    """Call `remove`, which removes the versions `removed`, and delete the files that only they needed by `delete`
+    """Call `remove`, which removes the versions `removed`. Then delete the files that only they needed, by `delete`
     (default: `delete_files`).
 
-    `oldest`: they are the first of the branch's history. Raises `StorageError`, and what `remove` raises: no file is
-    deleted then. Files that cannot be deleted stay as orphans.
+    `oldest`: they are the first of the branch's history. Raises `StorageError`, and the errors of `remove`: then no
+    file is deleted. Files that cannot be deleted stay as orphans.
     """
     known = removed.store.cache
     store = replace(removed.store, cache=known.another(_CACHED))
@@ -59,7 +60,7 @@ def release(
     try:
         unneeded.difference_update(still_needed(removed, needed, oldest=oldest))
     except PaimonError as error:
-        _LOG.warning("Files of %s stay behind, remove_orphan_files finds them: %s", store.name, error)
+        _LOG.warning("Files of %s were not deleted (remove_orphan_files deletes them): %s", store.name, error)
         return
     places = FilePlaces(store)
     unneeded = {place for path in unneeded for place in places.every(path)}
@@ -70,9 +71,10 @@ def release(
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
-    """Delete files of the table, and those outside of it that may be deleted; what cannot be stays as an orphan.
+    """Delete files of the table, and those files outside of it that may be deleted. A file that cannot be deleted stays
+    as an orphan.
 
-    None is deleted that a symbolic link in the table's folder, or in an external path, leads to.
+    Files behind a symbolic link in the table's folder, or in an external path, are never deleted.
     """
     root, below = store.root, f"{store.root}/"
     ours, outside = list[str](), list[str]()
@@ -84,7 +86,7 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
         if path in taken:
             by_root.setdefault(taken[path], []).append(path)
         else:
-            _LOG.warning("File %s lies outside table %s and stays there.", path, store.name)
+            _LOG.warning("File %s is outside of table %s and is not deleted.", path, store.name)
     batches = [(r, batch) for r, files in by_root.items() for batch in _batches(sorted(files))]
     if len(batches) < _MANY:
         for batch in batches:
@@ -97,7 +99,7 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """Files that a task deletes."""
+    """Files for one task to delete."""
 
     paths: tuple[str, ...]
 
@@ -110,7 +112,7 @@ FILE_LIST = Record("file list", FileList.of, (Column("paths", "paths", {"type": 
 
 
 def delete_job(store: TableStore, paths: Iterable[str], each: int) -> Job[FileList, Done]:
-    """Deletes files, `each` of them by one task; see `delete_files`."""
+    """The job that deletes files, `each` of them in one task; see `delete_files`."""
     known = sorted(paths)
     tasks = tuple(FileList.of(known[i : i + each]) for i in range(0, len(known), each))
     return Job(f"delete {len(known)} files of {store.name}", partial(_delete_listed, store), FILE_LIST, DONE, tasks)
@@ -122,18 +124,18 @@ def _delete_listed(store: TableStore, task: FileList) -> Done:
 
 
 def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Paths in groups, files of a folder together where the paths are sorted."""
+    """Divide paths into groups. In sorted paths, files of one folder stay together."""
     return (paths[i : i + _EACH] for i in range(0, len(paths), _EACH))
 
 
 def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:
     """Delete files below `root`."""
     for path, error in store.io.delete_many_below(root, paths).items():
-        _LOG.warning("File %s of table %s stays behind: %s", path, store.name, error)
+        _LOG.warning("File %s of table %s could not be deleted: %s", path, store.name, error)
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
-    """Delete the table's folders of buckets that files were deleted from, and of partitions, where they are empty."""
+    """Delete the bucket folders from which files were deleted, and the partition folders above, if they are empty."""
     level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
     while level := {f for f in level if f.startswith(f"{store.root}/")}:
         level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir_below(store.root, f)}

@@ -1,19 +1,20 @@
-"""What remaining versions need of the files of removed ones, while others commit, tag, branch, roll back and expire.
+"""The files of removed versions that remaining versions need, found while others commit, tag, branch, roll back and
+expire.
 
-Versions cannot be listed at one moment: branches, snapshots, tags and changelogs are in folders of their own. And what
-keeps a file can move meanwhile: a snapshot becomes a tag, a tag a branch, a branch the table. A single look could miss
-it in both folders. So `still_needed` looks like this:
+Versions cannot be listed at one moment: branches, snapshots, tags and changelogs are in separate folders. And a version
+can move meanwhile: a snapshot becomes a tag, a tag a branch, a branch the table. A single listing could miss it in both
+folders. So `still_needed` works like this:
 
 1. List the names of all versions of all branches, in the order in which they can move.
-2. Read what these versions need. Where one is removed while it is read, start again.
-3. List the names again. Snapshots that commits have added are read too. Where anything else is new, start again.
+2. Read the files that these versions need. If a version is removed while it is read, start again.
+3. List the names again. Also read the snapshots that commits have added. If anything else is new, start again.
 
-This is enough because who makes a version from another (a tag, a branch, a rollback, a fast-forward) looks afterwards
-whether the other is still there, and takes its own back if not. So either the second listing shows the new version, or
-its maker sees that the old one was removed.
+This is enough, because a process that makes a version from another (a tag, a branch, a rollback, a fast-forward) checks
+afterwards that the other still exists, and removes its own version if not. So either the second listing shows the new
+version, or its maker sees that the old one was removed.
 
-Reading everything would cost too much: in a history that was not cut off, a file of a removed snapshot that any other
-needs is needed by a neighbour. `_wanted` picks those.
+Reading everything would cost too much. In a history that was not cut off, if any version needs a file of a removed
+snapshot, then a neighbour needs it. `_wanted` picks the neighbours.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from paimon_core.store.tags import kept_snapshot, tag_names
 
 T = TypeVar("T")
 _LOOKS = 20
-_FIRST = 1  # the number of a first snapshot: a damaged tag may have a smaller one, or none
+_FIRST = 1  # the number of a first snapshot: a damaged tag may have a smaller one, or no number
 
 
 class _LookAgainError(Exception):
@@ -49,17 +50,17 @@ class _Listing:
     changelogs: frozenset[int]
 
     def newer(self, before: _Listing) -> frozenset[int] | None:
-        """The snapshots that commits have added since; None where anything else is new."""
+        """The snapshots that commits have added since; None if anything else is new."""
         added, latest = self.snapshots - before.snapshots, max(before.snapshots, default=0)
         others = self.tags - before.tags or self.changelogs - before.changelogs or any(n < latest for n in added)
         return None if others else added
 
 
 def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Iterator[str]:
-    """The paths that versions need that exist after `removed` were removed; a path may come several times.
+    """The paths that versions need after `removed` were removed; a path may come several times.
 
-    `oldest`: they were the first of the branch's history. Raises `CommitConflictError` where versions are made and
-    removed all the time, `UnreadableFileError` if it is not known which files one of them needs.
+    `oldest`: they were the first of the branch's history. Raises `CommitConflictError` if others keep making and
+    removing versions, `UnreadableFileError` if it is unknown which files a version needs.
     """
     store, done = removed.store, set[str]()
     failure: PaimonError | None = None
@@ -83,7 +84,9 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
             if _list(store) == listed:
                 raise
             failure = error
-    raise CommitConflictError(f"Versions of table {store.name} are made and removed all the time.") from failure
+    raise CommitConflictError(
+        f"Other processes keep making and removing versions of table {store.name}. Run the statement again."
+    ) from failure
 
 
 def _list(store: TableStore) -> dict[str, _Listing]:
@@ -99,7 +102,7 @@ def _list(store: TableStore) -> dict[str, _Listing]:
 
 
 def _newer(now: Mapping[str, _Listing], before: Mapping[str, _Listing]) -> dict[str, frozenset[int]] | None:
-    """The snapshots that commits have added to each branch; None where anything else is new."""
+    """The snapshots that commits have added to each branch; None if anything else is new."""
     found = {name: listing.newer(before[name]) for name, listing in now.items() if name in before}
     if len(found) < len(now):
         return None
@@ -113,11 +116,12 @@ def _all(store: TableStore, listing: _Listing) -> Versions:
 
 
 def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: bool) -> Versions:
-    """The versions of the removed ones' branch that may need their files: together these need all that any needs.
+    """The versions of the removed ones' branch that may need the removed ones' files. Together they need all files that
+    any version of the branch needs.
 
-    In a history that was not cut off these are the snapshots among the removed ones and the next ones on either side;
-    the latest is added for safety. Tags whose snapshots were removed may be of a history that was cut off: expiry adds
-    the nearest. A tag without a valid number may be a neighbour of any snapshot.
+    If the history was not cut off, these are the snapshots among the removed ones, and the next one on either side; the
+    latest is added for safety. Tags with removed snapshots may be of a history that was cut off: an expiry adds the
+    nearest tags. A tag without a valid number may be a neighbour of any snapshot.
     """
     ids, tagged = sorted(listing.snapshots), _tagged(store, listing)
     numbers = [s.id for s in (*removed.snapshots, *removed.changelogs)]
@@ -129,7 +133,7 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
     wanted |= {*[n for n in ids if n < low][-1:], *[n for n in ids if n > high][:1]}
     if oldest:
         before = max((s.id for s in tagged if s.id < low), default=low)
-        first = ids[0] if ids else None  # older ones belong to the history, as far as anybody knows
+        first = ids[0] if ids else None  # as far as is known, older ones belong to the history
         tagged = [
             s
             for s in tagged
@@ -140,7 +144,7 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
 
 
 def _is_cut_off(store: TableStore, tagged: Snapshot, ids: Sequence[int]) -> bool:
-    """Whether a tag is of a history that a rollback cut off, as far as the snapshots `ids` show."""
+    """Return whether a tag is of a history that a rollback cut off, as far as the snapshots `ids` show."""
     if not ids or tagged.id < ids[0]:
         return False
     now = find_snapshot(store, tagged.id)
@@ -148,7 +152,7 @@ def _is_cut_off(store: TableStore, tagged: Snapshot, ids: Sequence[int]) -> bool
 
 
 def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[str]:
-    """The paths that versions need, without those versions in `done`, to which they are added."""
+    """The paths that versions need, except versions in `done`. Adds the versions to `done`."""
     snapshots = tuple(s for s in versions.snapshots if f"snapshot {s.delta_manifest_list}" not in done)
     changelogs = tuple(c for c in versions.changelogs if f"changelog {c.delta_manifest_list}" not in done)
     paths = list(needed.of(Versions(versions.store, snapshots, changelogs)))

@@ -1,8 +1,8 @@
 """Rollback: make the table what it was at a snapshot or tag, and remove later snapshots, changelogs and tags.
 
 Their data files stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them when they are
-old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment, and tags after them,
-so that none remains that was made meanwhile.
+old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment. Tags are removed
+after them, so that no tag made meanwhile remains.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _LOOKS = 20
 
 
 def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
-    """Go back to a snapshot, or to a tag; the numbers of the snapshot it was before, and is now.
+    """Go back to a snapshot, or to a tag. Return the snapshot numbers before and after.
 
-    Raises `SnapshotNotFoundError`, `TagNotFoundError` saying what exists; nothing has changed then.
+    Raises `SnapshotNotFoundError` or `TagNotFoundError`, which list the versions; then nothing has changed.
     """
     with upkeep_turn(store) as held:
         latest = latest_snapshot(held)
@@ -48,11 +48,11 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
 
 
 def _bring_back(store: TableStore, target: Snapshot) -> None:
-    """Make a snapshot that expired, and that a tag keeps, one of the table again. Raises `SnapshotNotFoundError`."""
+    """Restore an expired snapshot that a tag keeps. Raises `SnapshotNotFoundError`."""
     path = store.paths.snapshot(target.id)
     if not create_new(store.io, path, encode_snapshot(target)):
         return
-    # who deletes a tag looks for snapshots afterwards: where the tag is still there, so are its files
+    # a process that deletes a tag checks for snapshots afterwards: if the tag still exists, so do its files
     if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in readable_tags(store)):
         store.delete(path)
         raise SnapshotNotFoundError(
@@ -64,13 +64,12 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
 def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[Tag] = ()) -> None:
     """Remove every version after snapshot `last` (None: all) except `kept_tags`.
 
-    Raises `SnapshotNotFoundError` where that expired meanwhile: the snapshots are as they were then.
+    Raises `SnapshotNotFoundError` if `last` expired meanwhile; then the snapshots are as before.
     """
     number = 0 if last is None else last.id
     ids = snapshot_ids(store)
-    has_gap = (
-        bool(ids) and ids[-1] > number and number + 1 not in ids
-    )  # of what expired: readers would believe the hint
+    # snapshots expired in between: readers would believe a hint written now
+    has_gap = bool(ids) and ids[-1] > number and number + 1 not in ids
     if ids and not has_gap:
         reset_hints(store, ids[0], number)
     _cut_snapshots(store, last)
@@ -81,13 +80,15 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
         store.delete(store.paths.changelog(changelog))
     if changelogs:
         reset_changelog_hints(store)
-    for tag in readable_tags(store):  # after the snapshots: who makes a tag then looks whether its snapshot exists
+    # after the snapshots: a process that makes a tag checks afterwards that its snapshot exists
+    for tag in readable_tags(store):
         if tag.snapshot.id > number and tag not in kept_tags:
             store.delete(store.paths.tag(tag.name))
 
 
 def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
-    """Remove the later snapshots from the latest downwards, until there are none: commits may add some meanwhile."""
+    """Remove the later snapshots from the latest downwards, until no later one exists: commits may add some
+    meanwhile."""
     cut: list[Snapshot] = []
     for _ in range(_LOOKS):
         later = [n for n in snapshot_ids(store) if last is None or n > last.id]
@@ -100,12 +101,14 @@ def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
             if last is not None and not store.io.exists(store.paths.snapshot(last.id)):
                 _check_subsumed(store, last, cut)
                 return
-    raise CommitConflictError(f"Table {store.name} was not rolled back: commits came all the time. Run it again.")
+    raise CommitConflictError(
+        f"Table {store.name} was not rolled back: other writers kept committing. Run the statement again."
+    )
 
 
 def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> None:
-    """The snapshot to go back to was removed meanwhile. Where another rollback went further back, all is well. Else it
-    expired, and the snapshots that were cut are restored: expiry has seen them, and counts on them."""
+    """The snapshot to go back to was removed meanwhile. If another rollback went further back, that is fine. Else it
+    expired, and the removed snapshots are restored, because the expiry has seen them and relies on them."""
     ids = snapshot_ids(store)
     if ids and ids[0] < last.id:
         return
@@ -119,7 +122,8 @@ def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> N
 
 
 def snapshot_at_watermark(store: TableStore, watermark: int) -> Snapshot:
-    """The latest snapshot whose watermark is at or before one (milliseconds). Raises `SnapshotNotFoundError`."""
+    """The latest snapshot with a watermark (milliseconds) at or before the given one. Raises
+    `SnapshotNotFoundError`."""
     marked = [s for s in list_snapshots(store) if s.watermark is not None and s.watermark <= watermark]
     if not marked:
         raise SnapshotNotFoundError(

@@ -1,9 +1,9 @@
-"""Expiry of snapshots and of long-lived changelogs: which are kept, a pure decision, and the removal of the others.
+"""Expiry of snapshots and of long-lived changelogs: a pure decision which ones are kept, and the removal of the others.
 
-The oldest snapshots expire first, so that what remains is a history without gaps. They are removed in ascending order
-before any of their files is deleted (`release.py`), in a turn of their own (`turns.py`): a rollback before it shows in
-the latest snapshot. Other engines know no turns, and who is stopped in the queue is passed by. So each snapshot is
-compared before its own removal, and afterwards one has to remain.
+The oldest snapshots expire first, so that the rest is a history without gaps. They are removed in ascending order
+before any of their files is deleted (`release.py`), in their own turn (`turns.py`). An earlier rollback shows in the
+latest snapshot. But other engines do not use turns, and a process that pauses in the queue is overtaken. So each
+snapshot is compared before its removal, and one snapshot must remain at the end.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How many versions are kept: at least `least`, at most `most`, and within these what is newer than `older_than`
-    (epoch milliseconds); `limit` is how many are removed at a time."""
+    """The limits of what is kept: `least` to `most` versions, and within these all versions newer than `older_than`
+    (epoch milliseconds). At most `limit` versions are removed at a time."""
 
     least: int
     most: int
@@ -51,28 +51,30 @@ class Retention:
 
     def __post_init__(self) -> None:
         if self.least < 1:
-            raise InvalidOptionError(f"retain_min is {self.least}: the latest snapshot stays, so it is 1 or more.")
+            raise InvalidOptionError(
+                f"retain_min cannot be {self.least}: it must be 1 or more, because the latest snapshot stays."
+            )
         if self.most < self.least:
             raise InvalidOptionError(
-                f"retain_max ({self.most}) is less than retain_min ({self.least}), which is 'snapshot.num-retained.min'"
-                " unless it is given: raise the one or lower the other."
+                f"retain_max ({self.most}) is less than retain_min ({self.least}), by default "
+                "'snapshot.num-retained.min': raise retain_max or lower retain_min."
             )
 
     def first_kept(self, ids: Sequence[int], time_of: Callable[[int], int | None], first_read: int | None) -> int:
-        """The first of the ascending `ids` that stays; `first_read` is the first one that a consumer still reads."""
+        """The first of the ascending `ids` that stays. `first_read` is the first one that a consumer still reads."""
         latest = ids[-1]
         end = min(latest - self.least + 1, ids[0] + self.limit)
         if first_read is not None:
             end = min(end, first_read)
         for number in range(max(latest - self.most + 1, ids[0]), end):
-            time = time_of(number + 1)  # what a reader of that moment saw is kept for the whole time
+            time = time_of(number + 1)  # a version that readers could see at that moment is kept for the whole time
             if time is not None and time >= self.older_than:
                 return number
         return max(end, ids[0])
 
 
 def retention_of(options: TableOptions, now: int, given: Mapping[str, int | None] | None = None) -> Retention:
-    """The retention that a table's options ask for; `given` overrides `least`, `most`, `older_than`, `limit`."""
+    """The retention from a table's options; `given` overrides `least`, `most`, `older_than`, `limit`."""
     values = {
         "least": options[SNAPSHOT_NUM_RETAINED_MIN],
         "most": options[SNAPSHOT_NUM_RETAINED_MAX],
@@ -88,7 +90,7 @@ def overridden(retention: Retention, given: Mapping[str, int | None]) -> Retenti
 
 
 def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
-    """How long changelogs outlive their snapshots, None where they do not."""
+    """The retention of changelogs, or None if they do not outlive their snapshots."""
     least, most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
     time = options[CHANGELOG_TIME_RETAINED]
     shown = retention_of(options, now)
@@ -110,11 +112,11 @@ def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
 def expire_snapshots(
     store: TableStore, retention: Retention, now: int, delete: Delete | None = None, patience: float | None = None
 ) -> int:
-    """Remove the snapshots that need not be kept, and their files, by `delete`; how many there were.
+    """Remove expired snapshots, and their files, by `delete`. Return their number.
 
-    Kept are, besides what `retention` says, snapshots that consumers have still to read; tags and branches keep files.
-    Raises `CommitConflictError` where the table is rolled back again and again meanwhile, or others have the turn for
-    `patience` seconds.
+    Besides the snapshots that `retention` keeps, snapshots stay that consumers have not read; tags and branches keep
+    files. Raises `CommitConflictError` if the table is rolled back again and again meanwhile, or if others have the
+    turn for `patience` seconds.
     """
     for _ in range(_ATTEMPTS - 1):
         with suppress(_ChangedError):
@@ -123,7 +125,7 @@ def expire_snapshots(
 
 
 class _ChangedError(CommitConflictError):
-    """The table was changed since it was decided which snapshots expire."""
+    """The table was changed since the choice of the snapshots that expire."""
 
 
 def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None, patience: float | None) -> int:
@@ -141,7 +143,8 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         with upkeep_turn(store, patience) as held:
             if latest is None or find_snapshot(held, latest.id) != latest:
                 raise _ChangedError(
-                    f"Table {store.name} was rolled back while its snapshots expired; none was removed. Run it again."
+                    f"Table {store.name} was rolled back while its snapshots expired. No snapshot was removed; run the "
+                    "statement again."
                 )
             if _first_read(held) != first_read:
                 raise _ChangedError(f"Consumers of table {store.name} changed while its snapshots expired.")
@@ -152,34 +155,36 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                 reset_changelog_hints(held)
             settle_records(held, expired)
             for snapshot in expired:
-                if find_snapshot(held, snapshot.id) in (None, snapshot):  # else it is another's
+                if find_snapshot(held, snapshot.id) in (None, snapshot):  # else the number is used again
                     held.delete(held.paths.snapshot(snapshot.id))
             _check_any_remains(held, expired)
             reset_hints(held, first, ids[-1])
 
     release(Versions(store, expired), remove, delete, oldest=True)
-    keep_up(store)  # what expired is no longer offered
+    keep_up(store)  # Iceberg's metadata must not offer expired snapshots any more
     return len(expired)
 
 
 def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
-    """Restore the latest one where a rollback to it has meanwhile removed the others. Raises `CommitConflictError`."""
+    """Restore the latest snapshot if a rollback to it has meanwhile removed the others. Raises
+    `CommitConflictError`."""
     if snapshot_ids(store):
         return
     hint = hinted_latest(store)
     latest = next((s for s in removed if s.id == hint), removed[-1])
     create_new(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
     raise _ChangedError(
-        f"Table {store.name} was rolled back to snapshot {latest.id} while that expired; it stays. Run it again."
+        f"Table {store.name} was rolled back to snapshot {latest.id} while that snapshot expired. The snapshot stays; "
+        "run the statement again."
     )
 
 
 def expire_changelogs(
     store: TableStore, retention: Retention, delete: Delete | None = None, patience: float | None = None
 ) -> int:
-    """Remove the long-lived changelogs that need not be kept, and their files, by `delete`; how many there were.
+    """Remove expired long-lived changelogs, and their files, by `delete`. Return their number.
 
-    Their numbers count together with those of the snapshots that follow them.
+    The numbers to keep count changelogs together with the snapshots that follow them.
     """
     ids, snapshots = changelog_ids(store), snapshot_ids(store)
     if not ids:

@@ -1,6 +1,6 @@
-"""The clock that files are dated by: the storage's, not this host's.
+"""The clock of file times: the storage's, not this host's.
 
-By a clock that is days ahead, files of a write in progress would look days old, and be deleted as orphans.
+If this host's clock were days ahead, files of a write in progress would seem days old, and be deleted as orphans.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def storage_now(store: TableStore) -> int:
-    """Now in epoch milliseconds, by the clock of the table's storage: the time of a file that is written and deleted
-    for this. Raises `StorageError`."""
+    """The present time in epoch milliseconds, by the clock of the table's storage. It is the time of a file that is
+    written and deleted for this. Raises `StorageError`."""
     path = f"{store.paths.schema_dir}/{temporary_name('clock')}"
     try:
         store.io.write_bytes(path, b"")

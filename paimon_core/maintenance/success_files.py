@@ -1,4 +1,4 @@
-"""Files that say that a tag or a partition is complete: `{"creationTime": ms, "modificationTime": ms}`."""
+"""Files that mark a tag or a partition as complete: `{"creationTime": ms, "modificationTime": ms}`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_core.spec.json_object import decode_json_object, member
 
 
 def write_success_file(io: FileIO, path: str) -> None:
-    """Make the file, or say in it that it is of now."""
+    """Create the file, or update the modification time in it."""
     now = time.time_ns() // 1_000_000
     try:
         created = member(decode_json_object(path, io.read_bytes(path)), "creationTime", int, now)

@@ -34,7 +34,8 @@ _LOG = logging.getLogger(__name__)
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
-    """The snapshot of a number, also one that only a tag keeps; the latest without. Raises `SnapshotNotFoundError`."""
+    """The snapshot with a number, even if only a tag keeps it; without a number, the latest. Raises
+    `SnapshotNotFoundError`."""
     if snapshot_id is None:
         latest = latest_snapshot(store)
         if latest is None:
@@ -57,8 +58,8 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
         kept = is_kept(store, tag)
     except UnreadableFileError as error:
         raise CommitUnknownError(
-            f"Tag {name!r} of table {store.name} is made, but whether its snapshot has expired meanwhile could not be "
-            f"established: {error} Read the tag, or delete it and make it anew."
+            f"Tag {name!r} of table {store.name} is made, but it is unknown whether its snapshot expired meanwhile: "
+            f"{error} Read the tag, or delete it and make it again."
         ) from error
     if not kept:
         store.delete(path)
@@ -73,7 +74,8 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
 def replace_tag(
     store: TableStore, name: str, snapshot: Snapshot | None = None, retained: timedelta | None = None
 ) -> None:
-    """Let a tag name another snapshot (None: the same), from now on for `retained`. Raises `TagNotFoundError`."""
+    """Make a tag name another snapshot (None: the same), retained for `retained` from now on. Raises
+    `TagNotFoundError`."""
     old = require_tag(store, name)
     new = _tag(name, snapshot or old.snapshot, retained)
 
@@ -92,7 +94,7 @@ def replace_tag(
 
 
 def rename_tag(store: TableStore, name: str, target: str) -> None:
-    """Raises `TagNotFoundError`, `TagExistsError`, `InvalidNameError`."""
+    """Rename a tag. Raises `TagNotFoundError`, `TagExistsError`, `InvalidNameError`."""
     require_tag(store, name)
     path = store.paths.tag(check_name("tag", target))
     with upkeep_turn(store) as held:
@@ -100,7 +102,7 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
             data = held.io.read_bytes(held.paths.tag(name))
         except FileNotFoundError:
             raise _changed(store, name) from None
-        decode_tag(held.paths.tag(name), data, name)  # raises where that is not the whole file
+        decode_tag(held.paths.tag(name), data, name)  # raises if the file is incomplete
         if not create_new(held.io, path, data):
             raise TagExistsError(f"Tag {target!r} of table {store.name} already exists: choose another name.")
         held.delete(held.paths.tag(name))
@@ -109,9 +111,9 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
-    """Remove tags, with the files that nothing else needs; names without a tag are ignored.
+    """Remove tags, with the files that nothing else needs. Names without a tag are ignored.
 
-    Of a tag that does not say which files it keeps, only the tag is removed; `remove_orphan_files` finds the files.
+    If a tag does not say which files it keeps, only the tag is removed; `remove_orphan_files` finds the files.
     """
     found = [name for name in dict.fromkeys(names) if has_tag(store, name)]
     kept = [snapshot for name in found if (snapshot := _kept(store, name)) is not None]
@@ -132,24 +134,24 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
 
 
 def _kept(store: TableStore, name: str) -> Snapshot | None:
-    """The snapshot whose files a tag keeps, as far as the tag says so."""
+    """The snapshot with the files that a tag keeps, or None if this is unknown."""
     try:
         return kept_snapshot(store, name)
     except UnreadableFileError as error:
-        _LOG.warning("Which files tag %r of table %s keeps is not known: %s", name, store.name, error)
+        _LOG.warning("It is unknown which files tag %r of table %s keeps: %s", name, store.name, error)
         return None
 
 
 def _follow(store: TableStore) -> None:
-    """Tell who keeps a copy of what tags there are."""
+    """Notify the catalog's copy of the tags."""
     store.tell(lambda watcher: watcher.tagged(store))
     keep_up(store)
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: int | None = None) -> list[str]:
-    """The names of the tags whose time is over, and of the tags made before `older_than`.
+    """The names of tags that have expired, and of tags made before `older_than`.
 
-    `now` is a local time, `older_than` are epoch milliseconds.
+    `now` is a local time, `older_than` is in epoch milliseconds.
     """
     expired = []
     for tag in readable_tags(store):
@@ -160,19 +162,20 @@ def expired_tags(store: TableStore, now: datetime, older_than: int | None = None
 
 
 def _made(store: TableStore, tag: Tag) -> int:
-    """When a tag was made, in epoch milliseconds."""
+    """The time when a tag was made, in epoch milliseconds."""
     if tag.created is None or tag.retained is None:
         return store.io.status(store.paths.tag(tag.name)).modified
     return wall_clock_millis(tag.created)
 
 
 def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:
-    """Without a time to live the file is the snapshot's own, which readers of old versions know."""
+    """Make a tag. Without a time to live, its file is the snapshot's own file, which readers of old versions
+    understand."""
     return Tag(name=name, snapshot=snapshot, created=None if retained is None else datetime.now(), retained=retained)
 
 
 def _write_success(store: TableStore, name: str, instead_of: str | None = None) -> None:
-    """Write the success file of a tag, for those who wait for it, where the table has an option for that."""
+    """Write the success file of a tag, for processes that wait for it, if the table's options require it."""
     if store.options[TAG_CREATE_SUCCESS_FILE]:
         write_success_file(store.io, store.paths.tag_success(name))
         if instead_of is not None:
@@ -180,8 +183,8 @@ def _write_success(store: TableStore, name: str, instead_of: str | None = None) 
 
 
 def is_kept(store: TableStore, tag: Tag) -> bool:
-    """Whether a snapshot, or another tag, keeps the files of a tag. Expiry removes a snapshot before it looks for tags:
-    one that is still there now keeps its files."""
+    """Return whether a snapshot, or another tag, keeps the files of a tag. Expiry removes a snapshot before it searches
+    for tags. So a snapshot that still exists now keeps its files."""
     now = find_snapshot(store, tag.snapshot.id)
     if now is not None and now.delta_manifest_list == tag.snapshot.delta_manifest_list:
         return True

@@ -1,18 +1,21 @@
-"""Turns: one process at a time removes or replaces versions of a table, its branches included.
+"""Turns: only one process at a time removes or replaces versions of a table and its branches.
 
-Writers of one machine queue (`FileIO.writer_slot`), and who has the slot has the turn. Elsewhere the turn is a file:
+Writers of one machine queue (`FileIO.writer_slot`), and the process with the slot has the turn. Elsewhere the turn is a
+file:
 
-    TABLE/upkeep/turn-N     whose turn it is; empty: it is over
+    TABLE/upkeep/turn-N     the process with the turn; empty: the turn is over
 
-The highest number counts. The next turn begins with `create_exclusive` of the next number, so that one process gets it,
-once the last turn is over, or was not renewed for `_LASTING` by the storage's clock: its process was killed. Only the
-process that made a file overwrites it, and the highest one is never deleted, so no number comes twice.
+The highest number is valid. A process takes the next turn with `create_exclusive` of the next number, so only one
+process gets it. It may do so once the last turn is over, or was not renewed for `_LASTING` by the storage's clock: then
+its process was killed. Only the process that made a file overwrites it. The highest file is never deleted, so no number
+comes twice.
 
-A process that is slow, but not dead, must not act once others may have taken its turn. So before it removes anything
-it looks at its own clock (`Turn.check`), renews the turn where that is due, and gives up long before others would take
-it; what remains of the time is for a request that is on its way.
+A process that is slow, but not dead, must not act once others may have taken its turn. So before it removes anything,
+it checks its own clock (`Turn.check`), renews the turn if that is due, and gives up long before others would take it.
+The rest of the time is left for requests that are under way.
 
-Who only adds (a commit, a new tag) needs no turn, and looks afterwards whether what it is built on is still there.
+A process that only adds (a commit, a new tag) needs no turn. It checks afterwards that the version below its own still
+exists.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.spec.paths import parse_turn
 from paimon_core.store.table_store import TableStore
 
-_LASTING = 600.0  # seconds that a turn lasts unless it is renewed: the longest that a request may be on its way, twice
+_LASTING = 600.0  # seconds until a turn ends without renewal: twice the longest time that a request may be under way
 _RENEWED_AFTER, _GIVEN_UP_AFTER = _LASTING / 5, _LASTING / 2
 _PATIENCE, _POLL = 30.0, 0.5  # seconds
 _LOG = logging.getLogger(__name__)
@@ -40,10 +43,10 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def upkeep_turn(store: TableStore, patience: float | None = None) -> Iterator[TableStore]:
-    """The table with the right to remove or replace its versions until the block ends.
+    """Get the right to remove or replace the table's versions until the block ends.
 
-    What is deleted through the store that this gives is deleted only while the turn lasts. Raises `CommitConflictError`
-    where others have the turn for `patience` seconds (default: half a minute). A turn within a turn is the same one.
+    The store that this gives deletes files only while the turn lasts. Raises `CommitConflictError` if others have the
+    turn for `patience` seconds (default: half a minute). A turn within a turn is the same one.
     """
     if store.turn is not None:
         yield store
@@ -61,7 +64,7 @@ def upkeep_turn(store: TableStore, patience: float | None = None) -> Iterator[Ta
 
 @dataclass(frozen=True, slots=True)
 class _Queued:
-    """The turn of who has the slot of writers."""
+    """The turn of a process that has the writers' slot."""
 
     is_alone: bool = True
 
@@ -79,7 +82,7 @@ class _Turn:
     store: TableStore
     number: int
     data: bytes
-    is_alone: bool = False  # commits go on
+    is_alone: bool = False  # commits go on meanwhile
     _renewed: tuple[float, float] = field(default_factory=lambda: _clocks())
 
     @property
@@ -87,12 +90,12 @@ class _Turn:
         return self.store.paths.turn(self.number)
 
     def check(self) -> None:
-        """Renew the turn where that is due. Raises `CommitConflictError` where it may be another's by now."""
+        """Renew the turn if that is due. Raises `CommitConflictError` if another process may have it by now."""
         now = _clocks()
         passed = max(n - r for n, r in zip(now, self._renewed, strict=True))
         if passed > _GIVEN_UP_AFTER:
             raise CommitConflictError(
-                f"Upkeep of table {self.store.name} stopped: {passed:.0f} s passed between two of its steps, so that "
+                f"Upkeep of table {self.store.name} stopped: {passed:.0f} s passed between two of its steps, so "
                 "another process may have taken its turn. Run the statement again."
             )
         if passed > _RENEWED_AFTER:
@@ -100,11 +103,11 @@ class _Turn:
             self._renewed = now
 
     def end(self) -> None:
-        """Leave the turn to others. Never fails: a turn that is not ended is over by itself."""
+        """End the turn. Never fails: without an end, the turn expires by itself."""
         try:
             self.store.io.write_bytes(self.path, b"")
         except (StorageError, FileNotFoundError) as error:
-            _LOG.warning("Upkeep of table %s goes on in ten minutes: %s", self.store.name, error)
+            _LOG.warning("Upkeep of table %s can go on in ten minutes only: %s", self.store.name, error)
 
 
 def _clocks() -> tuple[float, float]:
@@ -123,20 +126,21 @@ def _wait(store: TableStore, patience: float) -> _Turn:
                 return turn
         if time.monotonic() >= deadline:
             raise CommitConflictError(
-                f"Another process removes or replaces versions of table {store.name}: run the statement again when "
-                f"that is done. If it was killed, {store.paths.turn_dir} frees the table ten minutes after it began."
+                f"Another process removes or replaces versions of table {store.name}: run the statement again when it "
+                f"is done. If that process was killed, {store.paths.turn_dir} frees the table ten minutes after it "
+                "began."
             )
         time.sleep(min(_POLL, patience))
 
 
 def _begin(store: TableStore, number: int) -> _Turn | None:
-    """Take a turn, None where another process was faster."""
+    """Take a turn. Return None if another process was faster."""
     turn = _Turn(store, number, json.dumps({"id": uuid.uuid4().hex}).encode())
     if not _create(turn):
         return None
     numbers = [n for n, _ in _files(store)]
-    is_ours = numbers[-1:] == [number]  # else the number was over long ago, and its file deleted
-    with suppress(StorageError):  # what remains is deleted with the next one
+    is_ours = numbers[-1:] == [number]  # else the number was used long ago, and its file deleted
+    with suppress(StorageError):  # the next turn deletes the rest
         for old in numbers[:-1] if is_ours else [number]:
             store.delete(store.paths.turn(old))
     return turn if is_ours else None
@@ -148,7 +152,7 @@ def _create(turn: _Turn) -> bool:
         return create_new(io, turn.path, turn.data)
     except StorageRefusedError:
         raise
-    except StorageError:  # it may be there: no other has these bytes
+    except StorageError:  # the file may exist: only this process writes these bytes
         with suppress(StorageError, FileNotFoundError):
             if io.read_bytes(turn.path) == turn.data:
                 return True

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE INTO of append tables: a task writes new rows and notes which rows they replace."""
+"""DELETE, UPDATE and MERGE INTO of append tables: a task writes new rows and records the rows that they replace."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from paimon_core.write.append import AppendWriter
 
 
 class AppendChangesWriter:
-    """The changes of one task: `_VALUE_KIND`, file and position of the row replaced (with row tracking its id too), and
-    the new row, which keeps the id."""
+    """The changes of one task: `_VALUE_KIND`, file and position of the replaced row (with row tracking also its id),
+    and the new row, which keeps the id."""
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool):
         self._rows = AppendWriter(store, sequence_start)

@@ -1,8 +1,8 @@
-"""Row-level changes of tables with data evolution: of updated rows only the columns that change are written.
+"""Row-level changes of tables with data evolution: only the changed columns of updated rows are written.
 
-The new values of a row range go to one file, with the old ones of the rows that do not change; those of a BLOB column
-to one that leaves these to older files. Rows keep their ids. Deleted rows are noted by position, new rows go to new
-files.
+The new values of a row range go to one file, together with the old values of its other rows. The values of a BLOB
+column go to a file that has only the new ones; older files keep the others. Rows keep their ids. Deleted rows are
+recorded by position, new rows go to new files.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
 
 @dataclass(frozen=True, slots=True)
 class ColumnUpdates:
-    """The columns that the tasks of one statement write, and the latest version before the statement read rows. Nobody
-    else may have written these columns of the same rows since."""
+    """The columns that the tasks of one statement write, and the latest version before the statement read rows. Since
+    then, no other commit may have written these columns of the same rows."""
 
     columns: tuple[str, ...]
     snapshot: Snapshot | None
@@ -53,18 +53,19 @@ class ColumnUpdates:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """The row ranges of a version and of the latest, by the path of the file at which their deleted rows are marked."""
+    """The row ranges of a version and of the latest version, by the path of the file that marks their deleted rows."""
 
     store: TableStore
     snapshot: Snapshot | None
 
     def find(self, path: str) -> tuple[BucketKey, RowRange]:
-        """Raises `CommitConflictError` where no version has such a range."""
-        found = self._before.get(path) or self._latest.get(path)  # a compaction may have come before rows were read
+        """Find a range. Raises `CommitConflictError` if no version has it."""
+        # a compaction may have replaced it before rows were read
+        found = self._before.get(path) or self._latest.get(path)
         if found is None:
             raise CommitConflictError(
-                f"Table {self.store.name}: the rows of file {path} were moved by another commit while they were "
-                "changed. Nothing was committed; run the statement again."
+                f"Table {self.store.name}: another commit moved the rows of file {path} while they were changed. "
+                "Nothing was committed; run the statement again."
             )
         return found
 
@@ -88,10 +89,10 @@ class _Ranges:
 
 
 class EvolvedChangesWriter:
-    """The changes of one task: `_VALUE_KIND`, file, position and id of the row changed, and the new row.
+    """The changes of one task: `_VALUE_KIND`, file, position and id of the changed row, and the new row.
 
-    Changes come sorted by file and position, all of a range to one task. The file is the one at which deleted rows of
-    the range are marked, the position that of the row in the range.
+    Changes come sorted by file and position, and all changes of a range go to one task. The file is the one that marks
+    deleted rows of the range; the position counts rows of the range.
     """
 
     def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):
@@ -131,7 +132,7 @@ class EvolvedChangesWriter:
                 self._store.io.delete(data_file_path(self._store.bucket_dir(message.partition, message.bucket), file))
 
     def _flush(self) -> None:
-        """Write the columns of the range whose changes have come."""
+        """Write the columns of the range after all its changes have come."""
         if not self._buffer:
             return
         if self._path in self._finished:
@@ -145,7 +146,7 @@ class EvolvedChangesWriter:
         )
 
     def _changes(self) -> pa.RecordBatch:
-        """The changes of a range in the order of its rows. Raises `InvalidDataError` where a row changes twice."""
+        """The changes of a range in the order of its rows. Raises `InvalidDataError` if a row changes twice."""
         fields = self._store.schema.select(self._updates.columns)
         rows, self._buffer = concat_batches(self._buffer), []
         positions = fixed_values(rows.column(ROW_INDEX), np.int64)
@@ -159,7 +160,8 @@ class EvolvedChangesWriter:
 def _write_columns(
     store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch
 ) -> tuple[DataFileMeta, ...]:
-    """The files of a range with the columns of `changes`, which replace the values at the positions `ROW_INDEX`."""
+    """Write the files of a range with the columns of `changes`, which replace the values at the positions
+    `ROW_INDEX`."""
     positions = fixed_values(changes.column(ROW_INDEX), np.int64)
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
     target = target_file_size(store)
@@ -178,13 +180,13 @@ def _write_columns(
 
 
 def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataFileMeta, int]]:
-    """Files of a column, one behind the other, with the id of the first row of each."""
+    """Files of a column that follow one another, with the id of the first row of each."""
     starts = accumulate((f.row_count for f in files), initial=first)
     return zip(files, starts, strict=False)
 
 
 def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, changes: pa.RecordBatch) -> None:
-    """Write columns of all rows of a range, the new values at their positions."""
+    """Write columns of all rows of a range, with the new values at their positions."""
     positions = fixed_values(changes.column(ROW_INDEX), np.int64)
     for batch in with_values(old.whole(rows), positions, changes.select([f.name for f in old.fields])):
         writer.write(batch)
@@ -199,7 +201,7 @@ def _write_blobs(writer: BlobColumnWriter, rows: RowRange, positions: Positions,
 
 
 def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The runs of rows of one file."""
+    """Divide rows into runs with the same file."""
     if not batch.num_rows:
         return
     encoded = batch.column(FILE_PATH).dictionary_encode()

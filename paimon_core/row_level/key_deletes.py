@@ -1,7 +1,7 @@
-"""DELETE from tables whose merge engine takes no deletes: files that hold one of the keys are rewritten without it.
+"""DELETE from tables with a merge engine that accepts no deletes: files with one of the keys are rewritten without it.
 
-Tasks of the statement write the keys to level-0 files, as if they were deletes; these files are never committed. A task
-of the job is a bucket: its live files, and the files of its keys.
+The tasks of the statement write the keys to level-0 files, as if they were deletes; these files are never committed. A
+task of the job is a bucket: its live files, and the files with keys to delete.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
 
 def takes_deletes(options: TableOptions) -> bool:
-    """Whether writing a row of kind DELETE deletes the row of its key."""
+    """Return whether writing a row of kind DELETE deletes the row of its key."""
     match options[MERGE_ENGINE]:
         case "partial-update":
             return options[PARTIAL_UPDATE_REMOVE_ON_DELETE] or bool(options[PARTIAL_UPDATE_REMOVE_ON_GROUP])
@@ -55,19 +55,20 @@ def takes_deletes(options: TableOptions) -> bool:
 
 
 def rewrites_keys(store: TableStore) -> bool:
-    """Whether DELETE rewrites files of a table with a primary key; files of postponed rows are never rewritten."""
+    """Return whether DELETE rewrites files of a table with a primary key; files of postponed rows are never
+    rewritten."""
     return store.has_primary_key and store.options[BUCKET] != POSTPONED and not takes_deletes(store.options)
 
 
 def keys_store(store: TableStore) -> TableStore:
-    """The store as the writer of deleted keys sees it."""
+    """Return the store for the writer of deleted keys."""
     plain = {MERGE_ENGINE.key: "deduplicate", CHANGELOG_PRODUCER.key: "none", SEQUENCE_FIELD.key: ""}
     return store.with_options(plain | {IGNORE_DELETE.key: "false"})
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDeletes:
-    """A bucket, and the files of the keys whose rows are to be deleted from it."""
+    """A bucket, and the files with the keys to delete from it."""
 
     bucket: BucketState
     keys: tuple[DataFileMeta, ...]
@@ -83,9 +84,10 @@ KEY_DELETES = Record(
 def key_delete_job(
     store: TableStore, snapshot: Snapshot | None, keys: Iterable[CommitMessage]
 ) -> Job[KeyDeletes, WriteResult]:
-    """Replaces the files of a version that hold one of the keys, whose files are in `new_files` of messages.
+    """The job that replaces the files of a version that have one of the keys. The files with the keys are in
+    `new_files` of messages.
 
-    Raises `CommitConflictError` where the version has another number of buckets than the keys were written for.
+    Raises `CommitConflictError` if the version has another number of buckets than the keys were written for.
     """
     deleted: dict[BucketKey, tuple[DataFileMeta, ...]] = {}
     totals: dict[bytes, int] = {}
@@ -101,14 +103,15 @@ def key_delete_job(
 
 
 def _check_bucket_numbers(store: TableStore, live: Iterable[BucketState], totals: Mapping[bytes, int]) -> None:
-    """Keys are looked for in their own bucket only, so those that were divided otherwise would not be found."""
+    """Check the number of buckets: keys are searched in their own bucket only, so keys that were divided differently
+    would be missed."""
     for bucket in live:
         written = totals[bucket.partition]
         if 0 < written != bucket.total_buckets > 0:
             raise CommitConflictError(
-                f"Table {store.name}: rows were to be deleted from a partition of {bucket.total_buckets} buckets, and "
-                f"the table has {written}. Nothing was committed. After a change of 'bucket' a partition is to be "
-                "overwritten, or CALL sys.rescale run on it, before rows are deleted."
+                f"Table {store.name}: this statement deletes rows from a partition of {bucket.total_buckets} buckets, "
+                f"but the table has {written}. Nothing was committed. After a change of 'bucket', overwrite the "
+                "partition or CALL sys.rescale before you delete rows."
             )
 
 
@@ -140,7 +143,7 @@ def _delete_keys(store: TableStore, task: KeyDeletes) -> WriteResult:
 def _holds_any(
     live: BucketFiles, section: Sequence[SortedRun], keys: BucketFiles, deleted: Sequence[DataFileMeta]
 ) -> bool:
-    """Whether a section has one of the keys."""
+    """Return whether a section has one of the keys."""
     found = rows_with_keys([live.read(r.files) for r in section], [keys.read([f]) for f in deleted], _names(keys))
     return next(found, None) is not None
 
@@ -152,7 +155,7 @@ def _rewrite(
     deleted: Sequence[DataFileMeta],
     writer: DataFileWriter,
 ) -> None:
-    """Write the remaining rows of a section, in files of their own: sections between others keep theirs."""
+    """Write the remaining rows of a section to separate files, because sections in between keep their files."""
     merged = merge_section(live, section, merge_spec(live.store, drop_delete=True))
     for batch in rows_without_keys(merged, [keys.read([f]) for f in deleted], _names(keys)):
         writer.write(batch)

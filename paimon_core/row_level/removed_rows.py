@@ -1,8 +1,8 @@
-"""Rows that a statement removes from data files: which tasks removed which, and their deletion vectors.
+"""Rows that a statement removes from data files, by task, and their deletion vectors.
 
-A task notes the positions of rows per path of a data file. The driver merges what its tasks noted, finds the files in
-the latest version, and marks the rows in deletion vectors where the table has them; else `rewrites` writes the files
-again.
+A task records the positions of rows per path of a data file. The driver merges the records of its tasks and finds the
+files in the latest version. It marks the rows in deletion vectors if the table has them; else `rewrites` rewrites the
+files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FilePositions:
         return FilePositions(file, rows.serialize())
 
     def bitmap(self) -> BitMap64:
-        """Raises `CorruptFileError`."""
+        """Decode the bitmap. Raises `CorruptFileError`."""
         try:
             return BitMap64.deserialize(self.rows)
         except (ValueError, TypeError, IndexError) as e:
@@ -63,7 +63,8 @@ class RemovedRows:
 
     @staticmethod
     def merged(parts: Iterable[FilePositions], once: bool) -> RemovedRows:
-        """The rows that all tasks removed. Raises `SeveralMatchesError` where two removed the same, if `once`."""
+        """The rows that all tasks removed. With `once`, raises `SeveralMatchesError` if two tasks removed the same
+        row."""
         result = RemovedRows(once=once)
         for part in parts:
             rows = part.bitmap()
@@ -71,7 +72,8 @@ class RemovedRows:
         return result
 
     def add(self, paths: pa.Array, positions: pa.Array) -> None:
-        """Note rows by path and position. Raises `SeveralMatchesError` for one that is noted already, if `once`."""
+        """Record rows by path and position. With `once`, raises `SeveralMatchesError` for a row that is already
+        recorded."""
         encoded = paths.dictionary_encode()
         files, codes = encoded.dictionary.to_pylist(), fixed_values(encoded.indices, np.int32)
         numbers = fixed_values(positions, np.int64)
@@ -80,7 +82,7 @@ class RemovedRows:
             self._add(path, BitMap64(own.tolist()), len(own))
 
     def file_positions(self) -> tuple[FilePositions, ...]:
-        """The rows as they travel."""
+        """The rows as values for transport."""
         return tuple(FilePositions.of(path, rows) for path, rows in self.by_path.items())
 
     def _add(self, path: str, rows: BitMap64, count: int) -> None:
@@ -100,13 +102,13 @@ def positions(rows: BitMap64) -> Positions:
 def changed_files(
     store: TableStore, snapshot: Snapshot | None, removed: RemovedRows
 ) -> list[tuple[ManifestEntry, BitMap64]]:
-    """The files that have removed rows, and which. Raises `CommitConflictError` where one is no longer live."""
+    """The files with removed rows, each with these rows. Raises `CommitConflictError` if one is no longer live."""
     entries = changed_entries(store, snapshot, removed.by_path.keys())
     return [(entry, removed.by_path[path]) for path, entry in entries.items()]
 
 
 def changed_entries(store: TableStore, snapshot: Snapshot | None, paths: Collection[str]) -> dict[str, ManifestEntry]:
-    """The files at these paths. Raises `CommitConflictError` where one is no longer live."""
+    """The files at these paths. Raises `CommitConflictError` if one is no longer live."""
     found = {}
     for entry in live_files(store, snapshot).values() if paths else ():
         path = data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
@@ -119,17 +121,18 @@ def changed_entries(store: TableStore, snapshot: Snapshot | None, paths: Collect
 
 def _replaced(store: TableStore, file: str) -> CommitConflictError:
     return CommitConflictError(
-        f"Table {store.name}: rows of file {file} were changed by another commit while this one changed them. Nothing "
-        "was committed; run the statement again."
+        f"Table {store.name}: another commit changed rows of file {file} while this one changed them. Nothing was "
+        "committed; run the statement again."
     )
 
 
 def marked_rows(
     store: TableStore, snapshot: Snapshot | None, changed: Iterable[tuple[ManifestEntry, BitMap64]]
 ) -> list[CommitMessage]:
-    """Messages that mark the rows as deleted, for a table with deletion vectors.
+    """Return messages that mark the rows as deleted, for a table with deletion vectors.
 
-    Raises `CommitConflictError` where another commit has marked one of them since it was read, else as `delete_rows`.
+    Raises `CommitConflictError` if another commit has marked one of them since it was read, and raises as
+    `delete_rows`.
     """
     deletions: dict[BucketKey, dict[str, Positions]] = defaultdict(dict)
     for entry, rows in changed:

@@ -1,4 +1,4 @@
-"""Data files written again without the rows that a statement removed, as a job: a task makes one new file."""
+"""A job that rewrites data files without the rows that a statement removed: a task makes one new file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_
 
 T = TypeVar("T")
 Remaining = Callable[[DataFileMeta, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-_TASKS_PER_FILE = 4  # side by side they take less time than one task that writes a whole file
+_TASKS_PER_FILE = 4  # several tasks side by side are faster than one that writes a whole file
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteTask:
-    """Files of a bucket, the rows that each loses (by file name), and files of new rows that are written with them."""
+    """Files of a bucket, the rows to remove from each (by file name), and files of new rows to write with them."""
 
     bucket: BucketState
     removed: tuple[FilePositions, ...]
@@ -51,8 +51,8 @@ REWRITE_TASK = Record(
 
 @dataclass(frozen=True, slots=True)
 class Rewrites:
-    """The tasks that rewrite files, and the messages of new rows: those of rows that tasks write with the others, whose
-    own files are deleted after that, and the rest."""
+    """The tasks that rewrite files, and the messages of new rows: `joined` for rows that tasks write with the others,
+    so that their own files are deleted afterwards, and `kept` for the rest."""
 
     tasks: tuple[RewriteTask, ...]
     joined: tuple[CommitMessage, ...]
@@ -62,8 +62,8 @@ class Rewrites:
 def rewrites_of(
     store: TableStore, changed: Iterable[tuple[ManifestEntry, BitMap64]], written: Sequence[CommitMessage]
 ) -> Rewrites:
-    """How files lose their removed rows: each is rewritten, or, without buckets, as many as make a quarter of a file
-    become one, with the rows that replace those removed where there is room."""
+    """Plan the rewriting of files with removed rows. With buckets, each file is rewritten. Without buckets, files up to
+    a quarter of a full file are combined, together with new rows if there is room."""
     buckets: dict[BucketKey, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
@@ -86,18 +86,18 @@ def rewrites_of(
 
 
 def rewrite_job(store: TableStore, tasks: Sequence[RewriteTask]) -> Job[RewriteTask, WriteResult]:
-    """Replaces files by others without the removed rows."""
+    """The job that replaces files by files without the removed rows."""
     name, run = f"rewrite files of {store.name}", partial(_rewrite, as_stored_times(store))
     return Job(name, run, REWRITE_TASK, WRITE_RESULT, tuple(tasks))
 
 
 def rewritten_bytes(store: TableStore) -> int:
-    """How many bytes of files a task writes again."""
+    """The number of bytes of files that a task rewrites."""
     return target_file_size(store) // _TASKS_PER_FILE
 
 
 def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[list[T]]:
-    """Files in parts of up to `share` bytes, one file at least."""
+    """Divide files into parts of up to `share` bytes, with at least one file."""
     parts: list[list[T]] = [[]]
     filled = 0
     for one in group:
@@ -110,7 +110,7 @@ def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[l
 
 
 def bucket_of(entries: Sequence[ManifestEntry]) -> BucketState:
-    """Some files of one bucket."""
+    """The bucket with some of its files."""
     first = entries[0]
     return BucketState(first.partition, first.bucket, first.total_buckets, tuple(e.file for e in entries))
 
@@ -118,8 +118,8 @@ def bucket_of(entries: Sequence[ManifestEntry]) -> BucketState:
 def rewritten_files(
     store: TableStore, bucket: BucketState, joined: Sequence[DataFileMeta], remaining: Remaining
 ) -> CommitMessage:
-    """The message that replaces the files of a bucket by new ones: of the `remaining` rows of each, and of the rows of
-    the `joined` files."""
+    """Return the message that replaces the files of a bucket by new ones: of the `remaining` rows of each, and of the
+    rows of the `joined` files."""
     directory = store.bucket_dir(*bucket.key)
     start = min(f.min_sequence_number for f in bucket.files)
     writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))

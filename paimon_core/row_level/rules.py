@@ -1,4 +1,5 @@
-"""How row-level statements change a table: decided from the table and the statement, before any row is read."""
+"""The rules by which row-level statements change a table, decided from the table and the statement before any row is
+read."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class ChangeRules:
-    """How tasks write the changes of a statement, and what the commit is.
+    """The rules for tasks that write the changes of a statement, and for its commit.
 
-    `once`: a row that two changes are of is an error. At most one of the others is set; with none of them tasks write
-    new rows, and note which rows these replace.
+    `once`: two changes of one row are an error. At most one of the other fields is set; without them, tasks write new
+    rows, and record which rows these replace.
     - `updates`: tasks write single columns of rows (data evolution).
-    - `by_key`: files are rewritten without the keys of the changes, since the merge engine takes no deletes.
+    - `by_key`: files are rewritten without the keys of the changes, because the merge engine accepts no deletes.
     - `patched`: files are rewritten with other values in these columns.
     """
 
@@ -45,48 +46,49 @@ class ChangeRules:
 
     @property
     def moves_rows(self) -> bool:
-        """Whether tasks write new rows, to the partitions and buckets that these belong to."""
+        """Return whether tasks write new rows to the partitions and buckets of these rows."""
         return self.updates is None and self.patched is None
 
 
 def delete_rules(store: TableStore, snapshot: Snapshot | None) -> ChangeRules:
-    """The rules of DELETE; `snapshot` is the latest before the statement reads rows, as for the others."""
+    """The rules of DELETE; `snapshot` is the latest before the statement reads rows, also in the other functions."""
     return ChangeRules(Operation.DELETE, updates=_column_updates(store, snapshot, ()), by_key=rewrites_keys(store))
 
 
 def update_rules(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str]) -> ChangeRules:
-    """The rules of an UPDATE that assigns columns. Raises `UnsupportedFeatureError` for columns that cannot be."""
+    """The rules of an UPDATE that assigns columns. Raises `UnsupportedFeatureError` for columns that cannot be
+    assigned."""
     _check_keys(store, assigned)
     updates = _column_updates(store, snapshot, assigned)
     return ChangeRules(Operation.UPDATE, updates=updates, patched=patched_columns(store, assigned))
 
 
 def merge_rules(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str], *, once: bool) -> ChangeRules:
-    """The rules of a MERGE INTO whose updates assign columns. Raises `UnsupportedFeatureError` as `update_rules`, but
-    for keys, which may be assigned what they equal."""
+    """The rules of a MERGE INTO with updates that assign columns. Raises `UnsupportedFeatureError` as `update_rules`,
+    except for keys: a MERGE may assign a key its own value."""
     return ChangeRules(Operation.MERGE, once=once, updates=_column_updates(store, snapshot, assigned))
 
 
 def row_position_columns(store: TableStore) -> tuple[str, ...]:
-    """The columns that say which row of the table a change replaces."""
+    """The columns that identify the row that a change replaces."""
     if store.has_primary_key:
         return ()
     return (FILE_PATH, ROW_INDEX, ROW_ID) if tracking_fields(store) else (FILE_PATH, ROW_INDEX)
 
 
 def deletes_whole_partitions(store: TableStore) -> bool:
-    """Whether a DELETE of all rows of partitions may drop their files without reading the rows."""
+    """Return whether a DELETE of all rows of partitions may drop their files without reading the rows."""
     return not (store.options[DELETE_PRODUCES_CHANGELOG] and store.has_primary_key)
 
 
 def check_changeable(store: TableStore, *, replacing: str | None) -> None:
-    """Raises `UnsupportedFeatureError` where rows of a table cannot be changed; `replacing` is the statement, where it
+    """Raises `UnsupportedFeatureError` if rows of a table cannot be changed. `replacing` names the statement if it
     replaces rows of a key by others."""
     engine = store.options[MERGE_ENGINE]
     if replacing is not None and store.has_primary_key and not replaces_rows(store.schema, store.options):
         raise UnsupportedFeatureError(
-            f"{replacing} of table {store.name} is not supported: with merge engine {engine} a new row does not "
-            "replace the one of its key. INSERT rows to be merged, or DELETE the row and INSERT it anew."
+            f"{replacing} of table {store.name} is not supported: with merge engine {engine}, a new row does not "
+            "replace the old row of its key. INSERT rows to be merged, or DELETE the row and INSERT it again."
         )
     if store.options[SCAN_FALLBACK_BRANCH]:
         raise UnsupportedFeatureError(
@@ -96,18 +98,18 @@ def check_changeable(store: TableStore, *, replacing: str | None) -> None:
     if is_chain(store):
         full, changes = (store.options[o] for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH))
         raise UnsupportedFeatureError(
-            f"Rows of chain table {store.name} cannot be changed as a whole: change them in its branch {full!r} of "
-            f"full partitions, or in {changes!r}, that of changes."
+            f"Rows of chain table {store.name} cannot be changed as a whole: change them in branch {full!r} (full "
+            f"partitions) or in branch {changes!r} (changes)."
         )
 
 
 def check_deletable(store: TableStore, hides_rows: Callable[[], bool]) -> None:
-    """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one. `hides_rows` says whether the
-    latest version has rows that queries do not see before they are compacted."""
+    """Raises `UnsupportedFeatureError` if rows cannot be deleted one by one. `hides_rows` returns whether the latest
+    version has rows that queries do not see before a compaction."""
     if store.options[MERGE_ENGINE] == "first-row" and hides_rows():
         raise UnsupportedFeatureError(
-            f"Rows of {store.name} cannot be deleted before they are compacted: some cannot be seen yet. "
-            f"CALL sys.compact(table => '{store.name}') first."
+            f"Rows of {store.name} cannot be deleted before they are compacted: some are not visible yet. CALL "
+            f"sys.compact(table => '{store.name}') first."
         )
     if store.options[DATA_EVOLUTION] and not store.options[DELETION_VECTORS]:
         raise UnsupportedFeatureError(
@@ -126,8 +128,8 @@ def _check_keys(store: TableStore, assigned: Collection[str]) -> None:
 
 
 def _column_updates(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str]) -> ColumnUpdates | None:
-    """The updates of a table with data evolution, None for others. Raises `UnsupportedFeatureError` for partition
-    columns."""
+    """The updates of a table with data evolution, or None for other tables. Raises `UnsupportedFeatureError` for
+    partition columns."""
     if not store.options[DATA_EVOLUTION]:
         return None
     written = tuple(f.name for f in store.schema.fields if f.name in assigned)

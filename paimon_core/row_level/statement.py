@@ -1,18 +1,18 @@
-"""DELETE, UPDATE and MERGE INTO in the driver: what the tasks of a statement wrote becomes one commit.
+"""DELETE, UPDATE and MERGE INTO in the driver: the results of a statement's tasks become one commit.
 
 A statement runs in three steps:
 
-1. Tasks write the changes (`write_changes`). What a `ChangesResult` means is in the statement's `ChangeRules`: files of
-   new rows, and the positions of rows that these replace or that are deleted; files with single columns of row ranges;
-   patches with new values; or files of keys to delete.
-2. The driver finds the files that lose or change rows in the latest version. A file that is no longer live, or whose
-   row somebody else deleted, is a conflict. It marks removed rows in deletion vectors, or has the files written again
-   by a job: without the removed rows, with the patches applied, or without the keys.
-3. One commit adds and deletes all these files. The commit itself finds conflicts with what came after step 2. Files
-   that only step 2 read are deleted, and the buckets of new rows are compacted.
+1. Tasks write the changes (`write_changes`). The statement's `ChangeRules` decide what a `ChangesResult` contains:
+   files of new rows, and the positions of replaced or deleted rows; files with single columns of row ranges; patches
+   with new values; or files of keys to delete.
+2. The driver finds the files that lose or change rows in the latest version. It is a conflict if a file is no longer
+   live, or if another commit deleted the row. The driver marks removed rows in deletion vectors, or runs a job that
+   rewrites the files: without the removed rows, with the patches applied, or without the keys.
+3. One commit adds and deletes all these files. It also finds conflicts with commits made after step 2. Files that only
+   step 2 read are deleted, and the buckets of new rows are compacted.
 
-Where a step fails for certain, the files that the driver knows of are deleted; those of a task whose result never came
-stay as orphans. Where it is unknown whether the commit happened, all are kept.
+If a step certainly fails, the files that the driver knows are deleted; files of a task without a result stay as
+orphans. If it is unknown whether the commit happened, all files are kept.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What is to be committed: files with `new` rows, and `changed` files with those that replace them. Of `unused`
-    files the rows are in others, or were keys."""
+    """The messages to commit: files with `new` rows, and `changed` files with their replacements. `unused` files were
+    keys, or other files contain their rows."""
 
     new: list[CommitMessage]
     changed: list[CommitMessage]
@@ -57,10 +57,10 @@ class RowLevelStatement:
     executor: Executor
 
     def commit(self, results: Sequence[ChangesResult], before_commit: Callable[[], None] | None = None) -> None:
-        """Commit what tasks wrote; `before_commit` makes columns visible that the statement adds.
+        """Commit the results of tasks. `before_commit` makes columns visible that the statement adds.
 
-        Raises `CommitConflictError`, `SeveralMatchesError`, and as `Table.commit`; the files of the tasks are deleted
-        then, unless the outcome is unknown.
+        Raises `CommitConflictError`, `SeveralMatchesError`, and as `Table.commit`; then the files of the tasks are
+        deleted, unless the outcome is unknown.
         """
         info = self.table.commit_info(self.rules.operation)
         try:
@@ -79,13 +79,13 @@ class RowLevelStatement:
             return
         self.table.abort(prepared.unused)
         remove_patches(self.table.store, (p for r in results for p in r.patches))
-        # that a file lost rows is no reason to compact its bucket
+        # the loss of rows is not a reason to compact the bucket of a file
         compact_after_write(
             self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False
         )
 
     def abort(self, results: Sequence[ChangesResult]) -> None:
-        """Delete what tasks wrote, as far as that is possible."""
+        """Delete the files that tasks wrote, as far as that is possible."""
         self.table.abort([m for r in results for m in r.messages])
         remove_patches(self.table.store, (p for r in results for p in r.patches))
 

@@ -1,4 +1,4 @@
-"""A task of DELETE, UPDATE or MERGE INTO: changes in, what it wrote out."""
+"""A task of DELETE, UPDATE or MERGE INTO: changes in, written files out."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from paimon_core.write.writer import check_buckets, written
 
 @dataclass(frozen=True, slots=True)
 class ChangesResult:
-    """What a task wrote: files of new rows (with `ChangeRules.by_key`, of keys), and patches; and the rows it removed
-    from files, by path."""
+    """The result of a task: files of new rows (with `ChangeRules.by_key`, of keys), patches, and the rows that it
+    removed from files, by path."""
 
     messages: tuple[CommitMessage, ...] = ()
     removed: tuple[FilePositions, ...] = ()
@@ -46,7 +46,7 @@ CHANGES_RESULT = Record(
 
 
 def changes_store(store: TableStore, rules: ChangeRules) -> TableStore:
-    """The table as the tasks of a statement write it."""
+    """Return the store for the tasks of a statement."""
     return keys_store(store) if rules.by_key else store
 
 
@@ -58,7 +58,7 @@ def write_changes(
     sequence_start: int,
     base: AssignmentBase | None = None,
 ) -> ChangesResult:
-    """Write the changes of one task; see `open_changes_writer`. No file is kept where it fails."""
+    """Write the changes of one task; see `open_changes_writer`. If this fails, no file is kept."""
     writer = open_changes_writer(
         store,
         sequence_start=sequence_start,
@@ -84,9 +84,9 @@ def open_changes_writer(
     updates: ColumnUpdates | None = None,
     patched: tuple[str, ...] | None = None,
 ) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter | PatchWriter:
-    """A writer for one task of DELETE, UPDATE or MERGE; see `ChangeRules` for `once`, `updates` and `patched`.
+    """Return a writer for one task of DELETE, UPDATE or MERGE; see `ChangeRules` for `once`, `updates` and `patched`.
 
-    Its batches have `_VALUE_KIND` (int8), for append tables the row replaced (`FILE_PATH`, `ROW_INDEX`, with row
+    Its batches have `_VALUE_KIND` (int8), in append tables also the replaced row (`FILE_PATH`, `ROW_INDEX`, with row
     tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
     """
     check_buckets(store)

@@ -22,9 +22,9 @@ from paimon_core.spec.types import BIGINT, DOUBLE, DataField, Kind
 from paimon_core.store.table_store import TableStore
 
 _LARGEST = 2**63 - 1
-# of other types files keep bounds that are cut, or that leave values out
+# bounds of other types are truncated, or leave values out
 _EXACT_BOUNDS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE))
-# values that are compared here as SQL does
+# Python compares these values as SQL does
 COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
 _FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
 SUMMED = _FLOATS | {Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT}
@@ -45,9 +45,10 @@ class Aggregate:
 
 
 def aggregate(store: TableStore, plan: Plan, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
-    """A row per group: its partition columns, then the values of the aggregates. One row where there are no `groups`.
+    """Return a row per group: its partition columns, then the values of the aggregates. Without `groups`, return one
+    row.
 
-    None where metadata does not answer all of it.
+    Return None if metadata does not answer all of it.
     """
     if plan.row_count is None or not _answerable(store, groups, aggregates):
         return None
@@ -76,8 +77,8 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
 
 
 def aggregate_rows(content: pa.Table, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
-    """As `aggregate`, over rows in memory. None for floats and nested values, which SQL orders in its own way, and
-    where a sum may overflow."""
+    """Aggregate rows in memory, as `aggregate`. Return None for floats and nested values, which SQL orders in its own
+    way, and if a sum may overflow."""
     compared = [a.column for a in aggregates if a.column is not None and a.function in ("min", "max")]
     types = [content.schema.field(c).type for c in (*groups, *compared)]
     if any(pa.types.is_floating(t) or pa.types.is_nested(t) for t in types):
@@ -104,14 +105,14 @@ def _total(one: Aggregate, content: pa.Table) -> pa.Scalar:
 
 
 def _sum_in_order(column: pa.ChunkedArray) -> pa.Scalar:
-    """One number added after the other, as Spark does: Arrow adds pairs, which rounds otherwise."""
+    """Add one number after the other, as Spark does: Arrow adds pairs, which rounds differently."""
     values = column.drop_null().to_numpy().astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         return pa.scalar(np.cumsum(values)[-1] if len(values) else None, pa.float64())
 
 
 def _has_sum(column: pa.ChunkedArray) -> bool:
-    """Whether the sum of any of the values is a number: BIGINT for integers, else DOUBLE."""
+    """Return whether every partial sum of the values fits its type: BIGINT for integers, else DOUBLE."""
     if pa.types.is_floating(column.type):
         return True
     if not pa.types.is_integer(column.type):
@@ -139,7 +140,7 @@ def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[A
 
 @dataclass(frozen=True)
 class _Source:
-    """What metadata says of the rows of splits."""
+    """The metadata of the rows of splits."""
 
     store: TableStore
     columns: frozenset[str]
@@ -150,7 +151,7 @@ class _Source:
         return dict(zip((f.name for f in fields), decode_row([f.type for f in fields], split.partition), strict=True))
 
     def values(self, split: DataSplit, partition: Mapping[str, Any], one: Aggregate) -> list[Any] | None:
-        """What the parts of a split add to an aggregate; None where that is not known."""
+        """The values that the parts of a split add to an aggregate, or None if they are unknown."""
         rows = split.result_count or 0
         if one.column is None:
             return [rows]

@@ -1,8 +1,8 @@
-"""Chain tables: partitions that one branch has in full, and others made of the full one before and the changes since.
+"""Chain tables: full partitions of one branch, and partitions made of an older full partition and later changes.
 
-A partition that only the branch of changes has is read as the latest earlier full partition (its anchor) merged with
-the changes of all partitions behind that one, up to itself. Partitions are ordered by the chain keys, the
-last partition columns (`chain-table.chain-partition-keys`); partitions that differ in others have nothing in common.
+A partition that only the branch of changes has is read as the latest earlier full partition (its anchor), merged with
+the changes of all later partitions up to itself. Partitions are ordered by the chain keys, the last partition columns
+(`chain-table.chain-partition-keys`). Partitions that differ in the other partition columns are in separate chains.
 """
 
 from __future__ import annotations
@@ -33,15 +33,17 @@ Rank = tuple[Any, ...]  # compares in the order of a chain
 
 
 def is_chain(store: TableStore) -> bool:
-    """Whether partitions are read from branches: options name both, and the store is none of them."""
+    """Return whether partitions are read from branches: options name both branches, and the store is the table
+    itself."""
     named = store.options[SCAN_SNAPSHOT_BRANCH] and store.options[SCAN_DELTA_BRANCH]
     return bool(store.options[CHAIN_TABLE] and named and not store.branch)
 
 
 def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | None = None) -> Plan:
-    """As `plan_scan`, of the latest versions of the branches; one level is that of the full partitions.
+    """Plan a scan of the latest versions of the branches, as `plan_scan`. With a `level`, only full partitions are
+    read.
 
-    Raises also `BranchNotFoundError`, `InvalidOptionError`.
+    Also raises `BranchNotFoundError`, `InvalidOptionError`.
     """
     if is_time_travel(store):
         raise UnsupportedFeatureError(
@@ -57,26 +59,26 @@ def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | N
 
 
 def chain_files(store: TableStore) -> list[ManifestEntry]:
-    """The files of the partitions: those of full ones, and the changes of the others."""
+    """The files of the partitions: for full partitions their files, for other partitions their changes."""
     chain = _Chain.of(store)
     others = (e for p, entries in chain.changed.items() if p not in chain.whole for e in entries)
     return [*(e for entries in chain.whole.values() for e in entries), *others]
 
 
 def is_branch_of_chain(store: TableStore, option: Option[str]) -> bool:
-    """Whether this is the branch of a chain table that an option names."""
+    """Return whether this is the branch of a chain table that an option names."""
     return bool(store.options[CHAIN_TABLE] and store.branch) and store.options[option].lower() == store.branch.lower()
 
 
 def splits_to_fill(store: TableStore, predicate: Predicate, *, again: bool) -> list[DataSplit]:
-    """What the partitions with changes that satisfy a predicate are made of; `again`: also those that are there in
-    full, as if they were not. Raises as `plan_chain`."""
+    """The splits for filling partitions with changes that satisfy a predicate. With `again`, also for partitions that
+    are already full. Raises as `plan_chain`."""
     wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     return list(_Chain.of(store, wanted if again else None).made(predicate))
 
 
 def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
-    """Whether a partition that satisfies a predicate is there in full. Raises `BranchNotFoundError`."""
+    """Return whether a full partition satisfies a predicate. Raises `BranchNotFoundError`."""
     wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     return any(map(wanted.holds, _Chain.of(store).whole))
 
@@ -84,7 +86,7 @@ def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
 def needed_partition(
     store: TableStore, deleted_partitions: Set[bytes], overwritten: Sequence[ManifestEntry] = ()
 ) -> bytes | None:
-    """One of the full partitions to be deleted that later changes still need as their anchor, None where none is.
+    """One of the full partitions to be deleted that later changes still need as their anchor, or None.
 
     `overwritten` are the changes that the same commit deletes and adds: partitions written from scratch need no anchor.
     """
@@ -93,7 +95,7 @@ def needed_partition(
 
 @dataclass(frozen=True)
 class _Chain:
-    """The table, its branch of full partitions, but for those `without`, and its branch of changes."""
+    """The table, its branch of full partitions (except the partitions `without`), and its branch of changes."""
 
     store: TableStore
     full: TableStore
@@ -102,7 +104,7 @@ class _Chain:
 
     @staticmethod
     def of(store: TableStore, without: PartitionFilter | None = None) -> _Chain:
-        """Raises `BranchNotFoundError`."""
+        """Open the branches. Raises `BranchNotFoundError`."""
         full, changes = (open_branch(store, store.options[o]) for o in (SCAN_SNAPSHOT_BRANCH, SCAN_DELTA_BRANCH))
         return _Chain(store, full, changes, without)
 
@@ -119,11 +121,11 @@ class _Chain:
 
     @cached_property
     def ranks(self) -> dict[bytes, tuple[Rank, Rank]]:
-        """See `_rank`, of all partitions."""
+        """The `_rank` of all partitions."""
         return {p: self._rank(p) for p in (*self.whole, *self.changed)}
 
     def made(self, predicate: Predicate | None) -> Iterator[DataSplit]:
-        """The splits of partitions that are not there in full."""
+        """The splits of partitions that are not full."""
         schema = self.store.schema
         wanted = PartitionFilter(
             schema.partition_fields, predicate=only_on(predicate, schema.partition_keys) if predicate else None
@@ -131,7 +133,7 @@ class _Chain:
         lacking = [p for p in self.changed if p not in self.whole and wanted.holds(p)]
         if not lacking:
             return
-        # versions of a row are in several partitions: only by its key they are all of interest, or none
+        # versions of a row are in several partitions: only by its key, all of them match or none
         on_keys = only_on(predicate, schema.trimmed_primary_keys) if predicate else None
         base, later = (_splits(s, on_keys) for s in (self.full, self.changes))
         for partition in sorted(lacking, key=self.ranks.__getitem__):
@@ -139,16 +141,17 @@ class _Chain:
             yield from self._merged(partition, base.get(anchor, []), [s for p in links for s in later.get(p, [])])
 
     def _links(self, partition: bytes) -> tuple[bytes | None, list[bytes]]:
-        """The full partition that one starts from, None for nothing, and those whose changes follow."""
+        """The full partition that a partition starts from (None: nothing), and the partitions with the changes after
+        it."""
         group, rank = self.ranks[partition]
         chained = {p: at for p, (other, at) in self.ranks.items() if other == group and at <= rank}
-        before = [p for p in self.whole if p in chained]  # not the partition itself, which is not there in full
+        before = [p for p in self.whole if p in chained]  # not the partition itself, which is not full
         anchor = max(before, key=chained.__getitem__, default=None)
         links = [p for p in self.changed if p in chained]
         return anchor, links if anchor is None else [p for p in links if chained[p] > chained[anchor]]
 
     def needed(self, deleted_partitions: Set[bytes], overwritten: Sequence[ManifestEntry]) -> bytes | None:
-        """See `needed_partition`."""
+        """Find a needed partition, see `needed_partition`."""
         deleted = {e.file.file_name for e in overwritten if e.kind is FileKind.DELETE}
         remaining = [p for p, entries in self.changed.items() if any(e.file.file_name not in deleted for e in entries)]
         for partition in sorted(deleted_partitions & self.whole.keys(), key=self.ranks.__getitem__):
@@ -181,7 +184,8 @@ class _Chain:
             )
 
     def _check_alike(self, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> None:
-        """Raises where files of the branches cannot be merged: keys in other buckets, full ones of other schemas."""
+        """Raises if files of the branches cannot be merged: their keys are in other buckets, or full partitions have
+        other schemas."""
         parts = ((self.whole, base), (self.changed, later))
         counts = {e.total_buckets for entries, splits in parts for s in splits for e in entries[s.partition]}
         ids = {f.schema_id for s in base for f in s.files}
@@ -194,7 +198,7 @@ class _Chain:
             )
 
     def _rank(self, partition: bytes) -> tuple[Rank, Rank]:
-        """What a partition has in common with others of its chain, and its rank among them; NULL comes first."""
+        """The values that a partition shares with its chain, and its rank in the chain; NULL comes first."""
         schema = self.store.schema
         values = decode_row([f.type for f in schema.partition_fields], partition)
         ordered = tuple((v is not None, v) for v in values)

@@ -5,9 +5,9 @@
     $binlog        as $audit_log, each column an array: [before, after] for an update, else [value]
     $row_tracking  the columns, then the id and the version of each row
 
-CHANGES has no such name: what an engine shows as the changes of a table, each with the snapshot that it was made by.
+CHANGES has no such name: engines show it as the changes of a table, each with its snapshot.
 
-`table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` behind the row kind of both logs.
+`table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` after the row kind of both logs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KINDS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 class DerivedTable(StrEnum):
-    """What is read from a table's files: its own rows, or a derived table, by name."""
+    """The rows to read from a table's files: its own, or a derived table's, by name."""
 
     ROWS = ""
     READ_OPTIMIZED = "ro"
@@ -68,7 +68,7 @@ def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField,
     if derived is DerivedTable.ROW_TRACKING:
         if not tracking_fields(store):
             raise UnsupportedFeatureError(
-                f"Table {store.name} does not support row tracking: '{ROW_TRACKING.key}' = 'true' at its creation does."
+                f"Table {store.name} does not support row tracking: create a table with '{ROW_TRACKING.key}' = 'true'."
             )
         tracked = (replace(f, type=f.type.with_nullable(False)) for f in tracking_fields(store))
         return (*store.schema.fields, *tracked)
@@ -95,7 +95,8 @@ def read_derived(
     columns: Sequence[str],
     predicate: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns of a derived table, in that order; rows that do not match `predicate` may come."""
+    """Batches of the named columns of a derived table, in that order; rows that do not match `predicate` may be
+    included."""
     if not derived.is_log:
         yield from read_split(store, split, columns, predicate)
         return
@@ -128,12 +129,12 @@ def _change_column(split: DataSplit, rows: pa.RecordBatch, name: str) -> pa.Arra
 
 
 def _packed(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One row per change: -U and the +U behind it become one."""
+    """One row per change: -U and the +U after it become one."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         rows = concat_batches([*pending, batch])
         kinds = fixed_values(rows.column(VALUE_KIND), np.int8)
-        # the first half of an update whose second half comes with the next batch
+        # an update may be cut in two: its second half is in the next batch
         split = rows.num_rows - (kinds[-1] == ROW_UPDATE_BEFORE)
         pending = [rows.slice(split)] if split < rows.num_rows else []
         yield from _packed_rows(rows.slice(0, split), columns)

@@ -14,15 +14,16 @@ from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.external.files import check_pack
 from paimon_core.store.table_store import TableStore
 
-_MOST_BYTES = 64 * 2**20  # of values that are fetched at once, but for a single row
+_MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single row
 
 
 def with_values(
     store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The same rows, in smaller batches where values are large; descriptors stay with `blob-as-descriptor`.
+    """Replace descriptors by values, in smaller batches if values are large; descriptors stay with
+    `blob-as-descriptor`.
 
-    Raises `InvalidDataError` where a value is not where its descriptor says, `NotAllowedError` for packs in folders
+    Raises `InvalidDataError` if a value is not at the place in its descriptor, `NotAllowedError` for packs in folders
     that the table cannot have, `StorageError`.
     """
     fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
@@ -46,7 +47,7 @@ def _fetched(
 
 
 def _pieces(batch: pa.RecordBatch, blobs: DescribedBlobs, described: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows, as many at a time as have `_MOST_BYTES` of values."""
+    """Divide the rows into pieces with up to `_MOST_BYTES` of values."""
     ends = np.cumsum(np.sum([blobs.sizes(batch.column(name)) for name in described], axis=0))
     start = 0
     while start < len(ends):

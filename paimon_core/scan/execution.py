@@ -1,13 +1,14 @@
-"""How the rows of a planned scan are made, decided from the plan, the schema, and the footers of Parquet files.
+"""The ways to make the rows of a planned scan, and the choice among them: by the plan, the schema, and the footers of
+Parquet files.
 
-    METADATA  the aggregates asked for are known from metadata (`scan.aggregates`): no file is read
-    RAW       the engine reads the Parquet files itself: nothing to merge, and every column is in the files as asked for
+    METADATA  the requested aggregates are known from metadata (`scan.aggregates`): no file is read
+    RAW       the engine reads the Parquet files itself: nothing to merge, and files have every requested column
     LOOKUP    the driver reads and merges: starting a task takes longer than reading so few keys
-    MERGE     workers read and merge splits, and make whatever files do not hold
+    MERGE     workers read and merge splits, and add values that files do not have
 
-The first that is possible is taken, in this order. An engine's own reader is as Spark's: it finds columns by name,
-passes files over that it takes for hidden, and takes a colon in a name for a scheme. RAW and the others give the same
-rows of the same files: `scan.footers` judges that.
+The first possible way is taken, in this order. RAW assumes that an engine's own reader works like Spark's: it finds
+columns by name, skips files with names that it regards as hidden, and reads a colon in a name as the end of a scheme.
+RAW and the other ways must give the same rows of the same files: `scan.footers` decides whether RAW does.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from paimon_core.store.blob.columns import described_fields
 from paimon_core.store.data.row_tracking import check_no_vectors
 from paimon_core.store.table_store import TableStore
 
-_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # at most, of one lookup
+_LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup
 
 
-# values of partitions that are compared here as SQL does
+# Python compares these partition values as SQL does
 _COMPARED_EXACTLY = frozenset(
     (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
 )
@@ -52,7 +53,7 @@ class Execution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What a query asks for: columns of a table or of one derived from it, and the predicate that pruned the plan."""
+    """The request of a query: columns of a table or of a derived table, and the predicate that pruned the plan."""
 
     columns: tuple[str, ...]
     derived: DerivedTable = DerivedTable.ROWS
@@ -62,7 +63,8 @@ class ScanRequest:
 def choose_execution(
     store: TableStore, plan: Plan, request: ScanRequest, *, is_answered: bool = False, opens_unicode: bool = True
 ) -> Execution:
-    """`is_answered`: metadata holds the answer; `opens_unicode`: the engine opens paths that are not ASCII."""
+    """Choose the execution. `is_answered`: metadata has the answer; `opens_unicode`: the engine opens paths that are
+    not ASCII."""
     check_no_vectors(store, request.columns)
     if is_answered:
         return Execution.METADATA
@@ -74,7 +76,7 @@ def choose_execution(
 
 
 def check_full_scan(store: TableStore, plan: Plan) -> None:
-    """Raises `UnsupportedFeatureError` where all of a partitioned table would be read, and its options forbid that."""
+    """Raises `UnsupportedFeatureError` if a partitioned table would be read completely, and its options forbid that."""
     partition_keys = store.schema.partition_keys
     if partition_keys and plan.reads_all and not store.options[READ_ALLOW_FULL_SCAN]:
         raise UnsupportedFeatureError(
@@ -84,29 +86,29 @@ def check_full_scan(store: TableStore, plan: Plan) -> None:
 
 
 def check_row_positions(store: TableStore, plan: Plan, names: Iterable[str]) -> None:
-    """Raises `UnsupportedFeatureError` where files or positions are asked for of rows merged from several files."""
+    """Raises `UnsupportedFeatureError` if files or positions are requested for rows merged from several files."""
     positions = [n for n in names if n in (FILE_PATH, ROW_INDEX)]
     if positions and store.schema.primary_keys and not all(map(_is_compacted, plan.splits)):
         raise UnsupportedFeatureError(
-            f"Table {store.name} has rows that are merged from several files: the metadata column {positions[0]} "
-            "is known for append tables, and for primary-key tables that are fully compacted."
+            f"Table {store.name} has rows that are merged from several files, so the metadata column {positions[0]} is "
+            "not known. Append tables and fully compacted primary-key tables have it: compact the table first."
         )
 
 
 def is_answered_by_partitions(predicate: Predicate, schema: TableSchema) -> bool:
-    """Whether the partitions that a plan keeps hold exactly the rows a predicate is true for."""
+    """Return whether the partitions that a plan keeps contain exactly the rows that satisfy a predicate."""
     kinds = {f.name: f.type.kind for f in schema.partition_fields}
     return all(kinds.get(c) in _COMPARED_EXACTLY for c in columns(predicate))
 
 
 def has_case_twins(schema: TableSchema) -> bool:
-    """Whether names of columns, or of fields of a ROW, differ only in case."""
+    """Return whether names of columns, or of fields of a ROW, differ only in case."""
     rows = [t.fields for f in schema.fields for t in nested_types(f.type) if isinstance(t, RowType)]
     return any(len({f.name.lower() for f in row}) < len(row) for row in (schema.fields, *rows))
 
 
 def check_sizes(store: TableStore, splits: Iterable[DataSplit]) -> None:
-    """Compare the sizes of data files with metadata, by one look at each file.
+    """Compare the sizes of data files with metadata, by one request per file.
 
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
@@ -118,20 +120,20 @@ def check_sizes(store: TableStore, splits: Iterable[DataSplit]) -> None:
             except FileNotFoundError:
                 raise DataFileMissingError(
                     f"Data file {path} of table {store.name} is missing: it was deleted, or its snapshot expired. Run "
-                    "the query again, or roll back to a snapshot whose files are there."
+                    "the query again, or roll back to a snapshot that still has its files."
                 ) from None
             if size != file.file_size:
-                cause = f"this data file of table {store.name} has {size} bytes, metadata says {file.file_size}"
+                cause = f"this data file of table {store.name} has {size} bytes, but metadata says {file.file_size}"
                 raise CorruptFileError(path, cause)
 
 
 def _is_compacted(split: DataSplit) -> bool:
-    """Whether rows stay in their files: none is merged, and compaction has nothing to do."""
+    """Return whether rows have positions in files: nothing is merged, and compaction has nothing to do."""
     return not split.needs_merge and (len(split.files) == 1 or all(f.level > 0 for f in split.files))
 
 
 def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
-    """Whether Parquet files of a known storage hold exactly the rows and columns asked for."""
+    """Return whether Parquet files on a suitable storage have exactly the requested rows and columns."""
     schema, options = store.schema, store.options
     is_local = "://" not in store.root or store.root.startswith("hdfs://")
     return (
@@ -148,27 +150,27 @@ def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
 
 
 def _is_plain(split: DataSplit, schema_id: int) -> bool:
-    """Whether every row of the split's files is read as it is, and all are Parquet files of the schema."""
+    """Return whether every row of the split's files is read as it is, and all files are Parquet files of the schema."""
     if split.needs_merge or split.branch or split.deletions:
         return False
     return all(f.schema_id == schema_id and format_name(f.file_name) == "parquet" for f in split.files)
 
 
 def _has_nanoseconds(schema: TableSchema) -> bool:
-    """Whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
+    """Return whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
     types = (t for f in schema.fields for t in nested_types(f.type))
     return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
 
 
 def _opens_names(plan: Plan, opens_unicode: bool) -> bool:
-    """Whether an engine opens files of these names, and takes none for hidden."""
+    """Return whether an engine opens files with these names, and does not regard one as hidden."""
     if any(f.file_name.startswith(("_", ".")) or ":" in f.file_name for s in plan.splits for f in s.files):
         return False
     return opens_unicode or all(s.bucket_dir.isascii() for s in plan.splits)
 
 
 def _is_lookup(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
-    """Whether so little is asked for that reading it takes less than starting a task."""
+    """Return whether the request is so small that reading takes less time than starting a task."""
     keys = keys_asked_for(store.schema, request.predicate)
     if request.derived is not DerivedTable.ROWS or keys is None or keys > _LOOKUP_KEYS:
         return False

@@ -1,5 +1,5 @@
-"""Partitions that are read from branches: those that the table has no rows in (`scan.fallback-branch`), those that a
-branch has (`scan.primary-branch`), and those of chain tables."""
+"""Partitions that are read from branches: partitions that the table lacks (`scan.fallback-branch`), partitions that a
+branch has (`scan.primary-branch`), and partitions of chain tables."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ def plan_with_fallback(
     level: int | None = None,
     since: int | None = None,
 ) -> Plan:
-    """As `plan_scan`, with the partitions that `snapshot` lacks planned in the fallback branch, where there is one; or
-    only those that the primary branch lacks, and that branch's; or those of a chain table.
+    """Plan a scan as `plan_scan`, with partitions of branches.
 
-    A version of the past is filled up from the branch as it was at that time. Raises also `BranchNotFoundError`, and
-    `InvalidOptionError` where the branch has other columns.
+    With a fallback branch, the partitions that `snapshot` lacks are planned there. With a primary branch, its
+    partitions are planned there, and only the others in the table. For chain tables, see `plan_chain`. A version of the
+    past is completed from the branch as it was at that time. Also raises `BranchNotFoundError`, and
+    `InvalidOptionError` if the branch has other columns.
     """
     plan = plan_scan(store, snapshot, predicate, level=level, since=since)
     if is_chain(store):
@@ -49,13 +50,13 @@ def plan_with_fallback(
 
 
 def reads_branches(store: TableStore) -> bool:
-    """Whether rows of a table may come from its branches."""
+    """Return whether rows of a table may come from its branches."""
     named = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     return is_chain(store) or bool(named and not store.branch)
 
 
 def partition_files(store: TableStore, snapshot: Snapshot | None) -> list[ManifestEntry]:
-    """The files of the partitions that a query of a version sees, of branches too."""
+    """The files of the partitions that a query of a version sees, including partitions of branches."""
     own = list(live_files(store, snapshot).values())
     name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     if is_chain(store):
@@ -75,7 +76,7 @@ def _partitions(store: TableStore, snapshot: Snapshot | None) -> set[bytes]:
 
 
 def _filled(plan: Plan, other: Plan, taken: set[bytes]) -> Plan:
-    """A plan with the splits that another has of partitions that are not `taken`."""
+    """Add to a plan the splits of another plan for partitions that are not `taken`."""
     return replace(
         plan,
         splits=plan.splits + tuple(s for s in other.splits if s.partition not in taken),

@@ -1,8 +1,8 @@
-"""Which Parquet files of a plan an engine's own reader gives the same rows of as this library's, by their footers.
+"""A check of Parquet files by their footers: an engine's own reader must give the same rows as this library.
 
-The schema id of a file says which columns its writer had in mind, not how it stored them. So each footer is looked at,
-once: files never change, and what was seen of one is kept with the metadata. What cannot be looked at is left to this
-library's reader, whose errors name the file and the cause; a missing file is noticed by whoever reads it.
+The schema id of a file names the columns that its writer intended, but not how it stored them. So each footer is read,
+once: files never change, and the results are cached with the metadata. Files that cannot be checked are left to this
+library's reader: its errors name the file and the cause. Every reader notices a missing file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.external.other_folders import is_elsewhere
 from paimon_core.store.table_store import TableStore
 
-_THREADS = 16  # remote storages answer late
-_AT_ONCE = 1024  # files that are looked at before the first of them is judged
+_THREADS = 16  # remote storages have a long latency
+_AT_ONCE = 1024  # files that are read before the first of them is judged
 Located = tuple[str, DataFileMeta]
 
 
 def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: Sequence[DataField]) -> bool:
-    """Whether every file of the splits, all Parquet files, has the columns `fields` as an engine expects them."""
+    """Return whether every file of the splits, all Parquet files, has the columns `fields` as an engine expects
+    them."""
     files = [(data_file_path(s.bucket_dir, f), f) for s in splits for f in s.files]
-    judged: dict[int, tuple[Shape, bool]] = {}  # with the shape, so that its id stays
+    judged: dict[int, tuple[Shape, bool]] = {}  # keeps the shape alive, so that its id stays unique
 
     def is_alike(file: DataFileMeta, found: FileLook | None) -> bool:
         if found is None:
@@ -58,8 +59,8 @@ def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: S
 
 
 def _look(store: TableStore, located: Located) -> FileLook | None:
-    """What the file is made of, None where it is missing or of another size: an engine's reader is told so before it
-    starts. Raises `ValueError`, `OSError`, `StorageError`."""
+    """The footer of a file, or None if the file is missing or has another size: then an engine's reader must not start.
+    Raises `ValueError`, `OSError`, `StorageError`."""
     path, file = located
 
     def load() -> FileLook:

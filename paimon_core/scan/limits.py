@@ -14,7 +14,7 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
-# of these every bound that is kept is one in the order of SQL
+# bounds of these types, if present, have the order of SQL
 _ORDERED = frozenset(
     (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
     + (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
@@ -35,8 +35,8 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The values of a file in the order: the one that comes `first` and the one that comes `last`, None where they are
-    not known; at least `rows` rows have one, `has_nulls` and `is_null` say whether any may be and all are NULL."""
+    """The values of a file in an order: the `first` and the `last` one, None if unknown. At least `rows` rows are not
+    NULL. `has_nulls`: some rows may be NULL; `is_null`: all rows are NULL."""
 
     first: Any
     last: Any
@@ -46,7 +46,8 @@ class _Extent:
 
 
 def first_rows(plan: Plan, count: int) -> Plan:
-    """As few files as hold `count` rows of the result; the plan itself where metadata does not decide."""
+    """Return a plan with as few files as contain `count` rows of the result; the same plan if metadata does not
+    decide."""
     if not plan.exact:
         return plan
     kept, rows = dict[int, list[DataFileMeta]](), 0
@@ -59,7 +60,8 @@ def first_rows(plan: Plan, count: int) -> Plan:
 
 
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
-    """Without the files whose rows all come behind `count` others; the plan itself where statistics do not decide."""
+    """Return a plan without files if all their rows come after `count` other rows; the same plan if statistics do not
+    decide."""
     field = store.schema.field_by_name.get(order.column)
     if not plan.exact or field is None or field.type.kind not in _ORDERED or any(s.branch for s in plan.splits):
         return plan
@@ -77,7 +79,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
 
 def _known_files(plan: Plan) -> Iterable[tuple[int, DataSplit, DataFileMeta]]:
-    """The files whose number of rows in the result is known, with their split and its index."""
+    """The files with a known number of rows in the result, with their split and its index."""
     for i, split in enumerate(plan.splits):
         if split.result_count is not None:
             yield from ((i, split, file) for file in split.files)
@@ -95,7 +97,7 @@ def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> 
 
 
 def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
-    """A value that `count` rows do not come after, None where statistics show none."""
+    """A value that at least `count` rows do not exceed in the order, or None if statistics do not show one."""
     known = sorted((e for e in extents if e.last is not None), key=lambda e: e.last, reverse=order.descending)
     for extent in known:
         count -= extent.rows
@@ -113,7 +115,7 @@ def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
 
 
 def _with_files(plan: Plan, kept: Mapping[int, Sequence[DataFileMeta]]) -> Plan:
-    """The plan with only those files of its splits."""
+    """The plan with only the files `kept` in its splits."""
     splits = ((s, kept.get(i, ())) for i, s in enumerate(plan.splits))
     return replace(plan, splits=tuple(_with(s, files) for s, files in splits if files))
 

@@ -32,14 +32,14 @@ def merged_rows(
 ) -> Iterator[pa.RecordBatch]:
     """One row per key, in key order within a section: batches of the fields.
 
-    `with_deletes` adds `SYSTEM_COLUMNS` behind them, and the keys whose last row is a delete. Row groups are skipped
-    by `predicate`; rows that do not match may still come.
+    `with_deletes` adds `SYSTEM_COLUMNS` after them, and the keys that end with a delete. Row groups are skipped by
+    `predicate`; rows that do not match may still be included.
     """
     schema, spec = store.schema, merge_spec(store, drop_delete=not with_deletes)
     stored = {k: KEY_PREFIX + k for k in schema.trimmed_primary_keys}
     wanted = columns_to_merge(schema, store.options, frozenset(f.name for f in fields if f.name not in stored))
     values = tuple(f for f in schema.fields if f.name in wanted)
-    # a part of a run may be skipped only where none of its keys match: other columns change in a merge
+    # a part of a run may be skipped only if none of its keys match: other columns change in a merge
     on_keys = only_on(predicate, stored) if predicate else None
     keyed = renamed(on_keys, stored) if on_keys else None
     in_files = key_value_fields(values, schema.key_fields)

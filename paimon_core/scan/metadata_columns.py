@@ -1,4 +1,4 @@
-"""Columns that a query may ask for beside the table's own: where a row is stored, and what it is in all its versions.
+"""Columns that a query may select beside the table's own: the place of a row, and its identity in all its versions.
 
 __paimon_file_path   STRING   the data file
 __paimon_row_index   BIGINT   the row's position in it, from 0
@@ -21,7 +21,7 @@ from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, INT, STRING, DataField, Kind, RowType
 
 PARTITION, BUCKET = "__paimon_partition", "__paimon_bucket"
-_FIRST_ID = 2_147_482_000  # beyond every column's
+_FIRST_ID = 2_147_482_000  # larger than the ids of other columns
 
 
 def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
@@ -32,7 +32,7 @@ def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def _as_text(field: DataField) -> DataField:
-    """The column, without a length of its texts: nested in another column Spark has none."""
+    """The column without a length for texts: Spark has no such length in nested columns."""
     is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
     return replace(field, type=STRING.with_nullable(field.type.nullable)) if is_text else field
 
@@ -40,7 +40,7 @@ def _as_text(field: DataField) -> DataField:
 def metadata_column(
     field: DataField, schema: TableSchema, split: DataSplit, path: str, rows: pa.RecordBatch
 ) -> pa.Array:
-    """The values of a metadata column for rows of one file, which have a position where one is asked for."""
+    """The values of a metadata column for rows of one file. The rows must have a position if the column needs it."""
     arrow = arrow_field(field).type
     if field.name == ROW_INDEX:
         return rows.column(ROW_INDEX)
@@ -56,7 +56,7 @@ def _partition(schema: TableSchema, split: DataSplit, arrow: pa.DataType) -> pa.
 
 
 def _plain(field: DataField, value: Any, arrow: pa.DataType) -> Any:
-    """A partition value as Arrow takes it."""
+    """Convert a partition value for Arrow."""
     if value is not None and field.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
         millis, nanos = value
         return pa.scalar(millis * 1_000_000 + nanos, pa.timestamp("ns")).cast(pa.timestamp(arrow.unit)).value

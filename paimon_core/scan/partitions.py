@@ -1,4 +1,4 @@
-"""The partitions of a version: as rows, and a plan reduced to some of them."""
+"""The partitions of a version as rows, and a plan reduced to some partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def partition_rows(store: TableStore, snapshot: Snapshot | None) -> pa.Table:
 
 
 def partition_counts(store: TableStore, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
-    """What the live files of some partitions sum up to, by the names that Paimon's catalogs give."""
+    """Sums over the live files of some partitions, with the names that Paimon's catalogs use."""
     which = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     files = [e.file for e in partition_files(store, snapshot) if which.holds(e.partition)]
     made = (m for f in files if (m := created_millis(f)) is not None)
@@ -49,7 +49,7 @@ def decoded_partitions(store: TableStore, partitions: Sequence[bytes]) -> pa.Tab
 
 
 def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
-    """Values of a column, as metadata holds them, as an array of the column's type."""
+    """Convert values of a column from metadata to an array of the column's type."""
     target, stored = arrow_type(field.type), _STORED_AS.get(field.type.kind)
     if stored is None:
         return pa.array(values, target)
@@ -60,6 +60,6 @@ def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
 
 
 def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:
-    """The plan without splits of partitions that a predicate rules out; conjuncts on other columns are ignored."""
+    """Remove splits of partitions that a predicate excludes; conjuncts on other columns are ignored."""
     known = PartitionFilter(store.schema.partition_fields, predicate=only_on(predicate, store.schema.partition_keys))
     return replace(plan, splits=tuple(s for s in plan.splits if known.holds(s.partition)))

@@ -1,17 +1,17 @@
-"""The plan of a scan: which files of a version are read, in which splits, decided from metadata only.
+"""The plan of a scan: the files of a version to read, divided into splits, decided from metadata only.
 
-Metadata is narrowed step by step, each step over columns of what the one before kept:
+Metadata is narrowed step by step. Each step works on columns that the step before kept:
 
-    manifest list    manifests whose range of partitions cannot match the predicate are not read
-    manifests        read as Arrow columns (`manifests.entries`); entries that a later one deletes cancel out, so what
-                     remains are the live files. Objects are made of the few entries only that pass the next step
+    manifest list    manifests are skipped if their range of partitions cannot match the predicate
+    manifests        read as Arrow columns (`manifests.entries`); an entry and a later one that deletes it cancel out,
+                     so the rest are the live files. Only the few entries that pass the next step become objects
     entries          masks over all live files: partition, bucket, level, ranges of keys and of column statistics
     entry by entry   keys, statistics of older schemas, file indexes, ranges of row ids of global indexes
     splits           files of a bucket that a task reads together, of about `source.split.target-size`
 
-Of tables with a primary key files are pruned by their keys only, unless nothing of their bucket is merged: a newer row
+In tables with a primary key, files are pruned by their keys only, unless nothing of their bucket is merged: a newer row
 that does not match may hide an older one that does. So values prune whole sections of overlapping runs. With data
-evolution the columns of a row lie in several files, and whole ranges of row ids are kept or dropped.
+evolution the columns of a row are in several files, and whole ranges of row ids are kept or dropped.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a scan reads. `files_total` counts the files of the manifests read; `exact` says that every row of the
-    splits satisfies the predicate."""
+    """The plan of a scan. `files_total` counts the files of the manifests read. `exact`: every row of the splits
+    satisfies the predicate."""
 
     table: str
     snapshot: Snapshot | None
@@ -74,12 +74,12 @@ class Plan:
 
     @property
     def reads_all(self) -> bool:
-        """Whether every file is read."""
+        """Return whether every file is read."""
         return self.manifests_read == self.manifests_total and self.files_kept == self.files_total
 
     @property
     def row_count(self) -> int | None:
-        """The rows of the result where metadata says, else None."""
+        """The number of rows of the result if metadata contains it, else None."""
         counts = [s.result_count for s in self.splits] if self.exact else [None]
         known = [n for n in counts if n is not None]
         return sum(known) if len(known) == len(counts) else None
@@ -106,12 +106,11 @@ def plan_scan(
     since: int | None = None,
     compacted: bool = False,
 ) -> Plan:
-    """Plan reading a version, or one level of it; `predicate` prunes, and is still to be applied to the rows.
+    """Plan reading a version, or one level of it. `predicate` only prunes: the caller must still apply it to the rows.
 
-    With `since` (epoch milliseconds) only files written at that time or later are read, with `compacted` only those
-    above level 0.
-
-    Its columns are those of the store's schema. Raises `UnsupportedFeatureError`, `CorruptFileError`.
+    With `since` (epoch milliseconds), only files written at that time or later are read. With `compacted`, only files
+    above level 0 are read. The columns are the columns of the store's schema. Raises `UnsupportedFeatureError`,
+    `CorruptFileError`.
     """
     check_readable(store)
     if snapshot is None:
@@ -145,14 +144,14 @@ def plan_scan(
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """The levels that are read: one `only`, or those above 0."""
+    """The levels to read: one level `only`, or all above 0."""
 
     only: int | None
     compacted: bool
 
 
 def _written_at(file: DataFileMeta) -> int:
-    """Epoch milliseconds of when a file was written; 0: not known."""
+    """The time when a file was written, in epoch milliseconds; 0: unknown."""
     return created_millis(file) or 0
 
 
@@ -164,10 +163,10 @@ def _entries(
     levels: _Levels,
     since: int | None,
 ) -> tuple[dict[BucketKey, list[ManifestEntry]], int]:
-    """The live files that are not pruned one by one, per bucket, and how many there were."""
+    """The live files that single-file checks keep, per bucket, and the number of live files."""
     found, total = list[ManifestEntry](), 0
     evolves = store.options[DATA_EVOLUTION]
-    one_by_one = None if evolves else files  # rows of a range are in several files then
+    one_by_one = None if evolves else files  # then rows of a range are in several files
     for manifest, live in manifests:
         seen = are_read(store, manifest.buckets[live])
         if levels.only is not None:
@@ -195,13 +194,13 @@ def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) ->
 
 
 def are_read(store: TableStore, buckets: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
-    """Which buckets a scan reads: rows of those below 0 are not part of the table yet."""
+    """Return for each bucket whether a scan reads it: rows of buckets below 0 are not part of the table yet."""
     only = store.options[SCAN_BUCKET]
     return buckets >= 0 if only is None else buckets == only
 
 
 def skips_level_0(store: TableStore) -> bool:
-    """Whether a batch scan sees compacted rows only."""
+    """Return whether a batch scan sees only compacted rows."""
     return store.has_primary_key and hides_level_0(store.options)
 
 
@@ -230,7 +229,7 @@ def _splits(
 def _groups(
     store: TableStore, entries: list[ManifestEntry], files: FileFilter | None
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """The files of a bucket that are read together, and whether they need a merge."""
+    """The groups of a bucket's files that are read together, each with whether it needs a merge."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     if store.options[DATA_EVOLUTION]:
         ranges = row_ranges(e.file for e in entries)
@@ -253,13 +252,13 @@ def _groups(
         return ((group, any(f.delete_row_count != 0 for f in group)) for group, _ in packed)
     if store.options[PK_CLUSTERING_OVERRIDE]:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be read: '{PK_CLUSTERING_OVERRIDE.key}' = 'true', and it has rows that are not "
-            "compacted or not marked by deletion vectors; compact it with the engine that writes it."
+            f"Table {store.name} cannot be read: with '{PK_CLUSTERING_OVERRIDE.key}' = 'true', all its rows must be "
+            "compacted or marked by deletion vectors. Compact it with the engine that writes it."
         )
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
-        # an older version of a row must not surface: a section is dropped as a whole or not at all. Where the merge
-        # engine makes one row of several, values of a file say nothing of its section, unless no other is in it
+        # an older version of a row must not appear: a section is kept or dropped as a whole. If the merge engine makes
+        # one row of several, values of a file prune its section only if it is the only file there
         whole_rows = keeps_rows(store.options)
         names = {e.file.file_name for e in files.matching(entries)}
         parts = [p for p in parts if not (whole_rows or p.raw) or any(f.file_name in names for f in p.files)]
@@ -267,7 +266,7 @@ def _groups(
 
 
 def check_form(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` for a file whose format is not read."""
+    """Raises `UnsupportedFeatureError` for a file of an unknown format."""
     name = format_name(file.file_name)
     if name not in FORMATS:
         raise UnsupportedFeatureError(

@@ -1,7 +1,7 @@
-"""`postpone.merge-on-read`: rows of the postponed bucket are read together with those that have a bucket.
+"""`postpone.merge-on-read`: rows of the postponed bucket are read together with rows that have a bucket.
 
-Which bucket a row will get does not matter to a reader: a partition with such rows is one split, in which they are
-newer than all others.
+A reader does not need the future bucket of a postponed row. So a partition with such rows is one split, and in it
+postponed rows are newer than all others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Partitions = dict[bytes, list[ManifestEntry]]
 
 
 def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEntry]) -> Partitions:
-    """All files of the partitions that have postponed rows; none where readers do not see such rows."""
+    """All files of the partitions that have postponed rows; none if readers do not see such rows."""
     if store.options[BUCKET] != POSTPONED or not store.options[POSTPONE_MERGE_ON_READ]:
         return {}
     found: Partitions = defaultdict(list)
@@ -43,7 +43,7 @@ def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEnt
 def postponed_splits(
     store: TableStore, partitions: Partitions, vectors: Mapping[BucketKey, Mapping[str, DeletionFile]]
 ) -> Iterator[DataSplit]:
-    """A split per partition: `before` are the files of postponed rows, `files` all others, with their whole paths."""
+    """A split per partition: `before` are the files of postponed rows, `files` all others, with their full paths."""
     for partition, entries in partitions.items():
         with_bucket = [e for e in entries if e.bucket != POSTPONED]
         folders = {e.bucket: store.bucket_dir(partition, e.bucket) for e in with_bucket}
@@ -61,7 +61,7 @@ def postponed_splits(
 
 
 def merge_with_postponed(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
-    """Merge the rows of such a split; the postponed ones are sorted in memory."""
+    """Merge the rows of such a split. Postponed rows are sorted in memory."""
     parts = sections(split.files, [f.type for f in files.store.schema.key_fields])
     runs = [files.read(run.files) for run in _chained(parts)]
     postponed = _postponed_run(files, split, spec)
@@ -69,13 +69,13 @@ def merge_with_postponed(files: BucketFiles, split: DataSplit, spec: MergeSpec) 
 
 
 def _chained(parts: list[list[SortedRun]]) -> Iterator[SortedRun]:
-    """Runs through all sections, which follow one another by key."""
+    """Combine runs of all sections into long runs: sections follow one another by key."""
     for i in range(max(map(len, parts), default=0)):
         yield SortedRun(tuple(f for runs in parts if i < len(runs) for f in runs[i].files))
 
 
 def _postponed_run(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> pa.RecordBatch | None:
-    """The postponed rows as one sorted run, with sequence numbers above those of all other rows."""
+    """The postponed rows as one sorted run, with sequence numbers above all other rows."""
     batches = [b for b in replace(files, deletions={}).read(split.before) if b.num_rows]
     if not batches:
         return None

@@ -1,4 +1,4 @@
-"""Reading the rows of a split: as files hold them, or merged by key."""
+"""Reading the rows of a split: as in the files, or merged by key."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def read_split(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a split: batches of the named columns (one or more), in that order.
 
-    The conjuncts of `predicate` on these columns, BLOB ones excepted, filter the rows; rows that do not match may still
-    come. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    The conjuncts of `predicate` on these columns, except BLOB columns, filter the rows. Rows that do not match may
+    still be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     if split.branch:
         store = open_branch(store, split.branch)
@@ -46,7 +46,7 @@ def read_split(
 def _with_metadata_columns(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows, with the metadata columns among the columns."""
+    """The rows with the requested metadata columns."""
     extra = {f.name: f for f in metadata_fields(store.schema) if f.name in columns}
     if not extra:
         yield from _rows(store, split, columns, predicate)
@@ -72,8 +72,8 @@ def _rows(
     usable = only_on(predicate, columns) if predicate else None
     deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
-    # files in another order than that of keys are compacted: all that remains of a key is one row, or a delete
     counted = split.needs_merge and store.schema.counts_equal_rows
+    # files that are not in key order are compacted: each key has one row left, or a delete
     unordered = deletes and store.has_primary_key and store.options[PK_CLUSTERING_OVERRIDE]
     if counted or unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
@@ -95,7 +95,7 @@ def _reader(
     predicate: Predicate | None,
     usable: Predicate | None,
 ) -> EvolvedFiles | BucketFiles:
-    """What reads files with nothing to merge by key; of the rows those that indexes keep."""
+    """Return the reader for files without anything to merge by key. It reads only rows that indexes keep."""
     if store.options[DATA_EVOLUTION]:
         row_ids = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
         return EvolvedFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, row_ids)
@@ -108,7 +108,8 @@ def _reader(
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
     """All rows of a split without anything to merge, with their positions and the path of their file.
 
-    With data evolution positions count from the first of a range; the file is its anchor, which deletion vectors name.
+    With data evolution, positions count from the first row of a range. The file is the range's anchor, which deletion
+    vectors name.
     """
     fields = readable_fields(store, columns)
     if store.options[DATA_EVOLUTION]:

@@ -1,7 +1,8 @@
-"""Aggregates where rows are read: counts, sums, minima and maxima of parts of the rows, for Spark to put together.
+"""Aggregates of parts of the rows, computed by the tasks that read them: counts, sums, minima and maxima. Spark
+combines them.
 
-A row of the result stands for some rows of a group, or for one. So where a batch has nearly as many groups as rows, or
-sums that no number holds, its rows go on one by one.
+A row of the result stands for some rows of a group, or for one row. If a batch has nearly as many groups as rows, or
+sums that overflow, its rows are passed on one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, has_vector
 from paimon_core.store.table_store import TableStore
 
-_FEW_GROUPS = 0.25  # of the rows of a batch: more of them take longer to find than they save
+_FEW_GROUPS = 0.25  # of the rows of a batch: finding more groups takes longer than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Reduction:
     aggregates: tuple[Aggregate, ...]
 
     def is_possible(self, schema: TableSchema) -> bool:
-        """Whether values are grouped, compared and added here as SQL does, and rows become fewer."""
+        """Return whether values are grouped, compared and added here as SQL does, and rows become fewer."""
         if schema.primary_keys and set(schema.primary_keys) <= set(self.groups):
             return False
         kinds = {f.name: f.type.kind for f in schema.fields}
@@ -38,7 +39,7 @@ class Reduction:
         return all(kinds.get(c) in known for c, known in [*((g, COMPARED) for g in self.groups), *asked])
 
     def columns(self, schema: TableSchema) -> tuple[str, ...]:
-        """The columns to read, one at least."""
+        """The columns to read, at least one."""
         asked = (a.column for a in self.aggregates if a.column is not None)
         first = next(f.name for f in schema.fields if not has_vector(f.type))
         return tuple(dict.fromkeys((*self.groups, *asked))) or (first,)
@@ -51,7 +52,8 @@ class Reduction:
         return ", ".join((*self.groups, *(a.describe() for a in self.aggregates)))
 
     def apply(self, store: TableStore, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of `columns` as batches of `fields`; of no rows, too, where there are no groups."""
+        """Aggregate batches of `columns` into batches of `fields`. Without groups, the result has a row even for no
+        rows."""
         target, is_first, reduces = arrow_schema(self.fields(store)), True, True
         for batch in batches:
             rows = pa.Table.from_batches([batch])

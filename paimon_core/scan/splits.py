@@ -1,4 +1,4 @@
-"""How the files of one bucket are divided into splits: what one task reads together."""
+"""The division of a bucket's files into splits: the files that one task reads together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST_SHARE = 16 * 2**20  # bytes: less is read faster than another task starts
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Files that share keys among them, and with no other section; raw where no key has two versions or a delete."""
+    """Files that share keys among them, and with no other section. `raw`: no key has two versions or a delete."""
 
     files: tuple[DataFileMeta, ...]
     raw: bool
@@ -42,7 +42,7 @@ def key_sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
 def pack_files(
     files: Sequence[DataFileMeta], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of an append bucket: files in order, and that they need no merge."""
+    """Splits of an append bucket: files in order, each group with False: it needs no merge."""
     for group in pack(files, lambda f: max(f.file_size, open_cost), target):
         yield tuple(group), False
 
@@ -50,7 +50,8 @@ def pack_files(
 def pack_ranges(
     ranges: Sequence[RowRange], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of a bucket with data evolution: the files of whole ranges, and whether columns of several meet."""
+    """Splits of a bucket with data evolution: the files of whole ranges; the flag says whether columns of several files
+    are combined."""
     for group in pack(ranges, lambda r: max(sum(f.file_size for f in r.all_files), open_cost), target):
         yield tuple(f for r in group for f in r.all_files), not all(r.is_plain for r in group)
 
@@ -58,7 +59,7 @@ def pack_ranges(
 def pack_sections(
     parts: Sequence[Section], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of a primary-key bucket: files, and whether they need a merge. Raw sections get splits of their own."""
+    """Splits of a primary-key bucket: files, and whether they need a merge. Raw sections get their own splits."""
     for raw in (True, False):
         chosen = [p for p in parts if p.raw is raw]
         for group in pack(chosen, lambda p: max(p.size, open_cost), target):
@@ -66,7 +67,7 @@ def pack_sections(
 
 
 def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
-    """The splits, divided where some of so many tasks would have nothing to do; those that need a merge stay whole."""
+    """Divide splits if some of the `tasks` would have nothing to do. Splits that need a merge stay whole."""
     known = list(splits)
     share = max(_LEAST_SHARE, math.ceil(sum(s.size for s in known) / tasks))
     for split in known:
@@ -79,11 +80,11 @@ def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
 
 
 def _may_delete(file: DataFileMeta) -> bool:
-    return file.delete_row_count != 0  # old writers do not say
+    return file.delete_row_count != 0  # old writers do not store it
 
 
 def pack(items: Iterable[T], weight: Callable[[T], int], target: int) -> Iterator[list[T]]:
-    """Neighbours up to the target weight, at least one each."""
+    """Group neighbours up to the target weight, at least one item in each group."""
     group: list[T] = []
     total = 0
     for item in items:

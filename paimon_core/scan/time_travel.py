@@ -1,6 +1,6 @@
-"""Which version a query reads: by number, tag, watermark, point in time, or the latest.
+"""The version that a query reads: by number, tag, watermark, point in time, or the latest.
 
-`scan.mode` says how; by default it follows from the other option that is given.
+`scan.mode` selects the way; by default it follows from the other option that is given.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from paimon_core.store.tags import read_tag, require_tag
 from paimon_core.time_zones import epoch_millis
 
 _OPTIONS = (*VERSIONS, *MOMENTS)
-_WATERMARK = "watermark-"  # before a number in VERSION AS OF
+_WATERMARK = "watermark-"  # precedes a number in VERSION AS OF
 
 
 def resolve_snapshot(
     store: TableStore, version: str | None = None, timestamp_millis: int | None = None
 ) -> Snapshot | None:
-    """The snapshot of `VERSION AS OF version` or `TIMESTAMP AS OF` (epoch milliseconds); the latest without either,
-    None for a table without any. Raises `SnapshotNotFoundError` saying what exists."""
+    """The snapshot of `VERSION AS OF version` or `TIMESTAMP AS OF` (epoch milliseconds); without either, the latest.
+    None for a table without snapshots. Raises `SnapshotNotFoundError`, which lists the versions."""
     if version is not None:
         return _by_version(store, version.strip())
     if timestamp_millis is not None:
@@ -56,9 +56,9 @@ def resolve_snapshot(
 
 
 def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapshot | None:
-    """The snapshot that the table's `scan.*` options ask for, the latest without them.
+    """The snapshot that the table's `scan.*` options select; without them, the latest.
 
-    `zone` is where wall clock times are read; None is the process's own. Raises `InvalidOptionError`,
+    `zone` is the zone of wall clock times; None is the process's own. Raises `InvalidOptionError`,
     `SnapshotNotFoundError`.
     """
     values = store.options.values
@@ -84,7 +84,8 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
 
 
 def files_since(store: TableStore) -> int | None:
-    """The epoch milliseconds since when files of the version are read, None for all, as the table's options say."""
+    """The time since when files of the version are read (epoch milliseconds), by the table's options; None: all
+    files."""
     values = store.options.values
     if is_time_travel(store) or not any(name in values for name in CREATION):
         return None
@@ -94,32 +95,32 @@ def files_since(store: TableStore) -> int | None:
 
 
 def overridden(options: Mapping[str, str], by: Mapping[str, str]) -> dict[str, str]:
-    """Options under others that win; where those say what version to read, nothing else does."""
+    """Merge options, `by` wins. If `by` selects a version, other selections of a version are removed."""
     return (without_version(options) if says_version(by) else dict(options)) | dict(by)
 
 
 def says_version(options: Iterable[str]) -> bool:
-    """Whether some of the options say what version to read."""
+    """Return whether some of the options select a version."""
     return any(map(_says_version, options))
 
 
 def without_version(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that do not say what version to read."""
+    """The options that do not select a version."""
     return {name: value for name, value in options.items() if not _says_version(name)}
 
 
 def is_time_travel(store: TableStore) -> bool:
-    """Whether the table's options ask for another version than the latest."""
+    """Return whether the table's options select another version than the latest."""
     return any(name in store.options.values for name in _OPTIONS)
 
 
 def store_at(store: TableStore, snapshot: Snapshot | None) -> TableStore:
-    """The store with the columns that the table had at a snapshot; its options stay."""
+    """Return the store with the columns that the table had at a snapshot; its options stay."""
     return store if snapshot is None else replace(store, schema=read_schema(store, snapshot.schema_id))
 
 
 def _by_version(store: TableStore, version: str) -> Snapshot:
-    """A tag comes before a snapshot of that number."""
+    """Find a version. A tag takes precedence over a snapshot with that number."""
     tag = read_tag(store, version)
     if tag is not None:
         return tag.snapshot
@@ -149,13 +150,13 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
 
 
 def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
-    """The first snapshot whose watermark is that or later."""
+    """The first snapshot with this watermark or a later one."""
     known = (find_snapshot(store, n) for n in snapshot_ids(store))
     for snapshot in known:
         if snapshot is not None and snapshot.watermark is not None and snapshot.watermark >= watermark:
             return snapshot
     raise SnapshotNotFoundError(
-        f"Table {store.name} has no snapshot with watermark {watermark} or a later one (epoch milliseconds)."
+        f"Table {store.name} has no snapshot with a watermark of {watermark} (epoch milliseconds) or later."
     )
 
 
@@ -166,7 +167,8 @@ def _compacted(store: TableStore) -> Snapshot | None:
 
 
 def _first_since_creation(store: TableStore) -> Snapshot | None:
-    """The first snapshot since `scan.creation-time-millis`, None where there is none, or none before it."""
+    """The first snapshot since `scan.creation-time-millis`; None if no such snapshot exists, or no snapshot before
+    it."""
     if any(name in store.options.values for name in CREATION[:1]) or CREATION[1] not in store.options.values:
         return None
     ids = snapshot_ids(store)

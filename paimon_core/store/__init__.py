@@ -1,3 +1,3 @@
-"""A table's metadata through its storage: schemas, snapshots, manifests, tags, branches. `TableStore` is the table that
-the layers above are given. May import lsm and all below it.
+"""A table's metadata through its storage: schemas, snapshots, manifests, tags, branches. The layers above get a table
+as a `TableStore`. May import lsm and all below it.
 """

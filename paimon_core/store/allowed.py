@@ -1,10 +1,11 @@
-"""What a catalog lets its tables name outside of their own folders: a table's schema is a file that others may write.
+"""The places outside of a table's folder that a catalog allows its tables to name. A limit is needed because a table's
+schema is a file that others may write.
 
-`allowed-external-paths`   locations that data and index files may lie below. Where it is not set, a table may have
-                           external paths that it declares, see `external_paths`; files of other names are never touched
-`allowed-mark-done-urls`   addresses that done partitions may be reported to; none where it is not set
-`allowed-iceberg-catalogs` catalogs of Iceberg's that tables may be named in: metastores, `thrift://host:port`, and
-                           servers, `https://host`; where it is not set, only those that the catalog has itself
+    allowed-external-paths    locations that may contain data and index files. If it is not set, a table may have the
+                              external paths that it declares, see `external_paths`; other files are never touched
+    allowed-mark-done-urls    addresses that done partitions may be reported to; if it is not set, none
+    allowed-iceberg-catalogs  Iceberg catalogs that may register tables: metastores, `thrift://host:port`, and servers,
+                              `https://host`; if it is not set, only the ones that the catalog itself has
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _PORT = re.compile(r":(?:8020|9000|9820|9870|443|80)$")
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """`external_paths` None: the catalog does not say. `with_users` is the warehouse, if it has users, "" if not.
-    `descriptors` are options that say how the storages of blob descriptors are reached."""
+    """The limits of a catalog. `external_paths` None: the catalog has no such option. `with_users` is the warehouse if
+    it has users, else "". `descriptors` are the options for access to the storages of blob descriptors."""
 
     external_paths: tuple[str, ...] | None = None
     mark_done_urls: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ class Allowed:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> Allowed:
-        """From the options of a catalog. Raises `InvalidOptionError`."""
+        """Read the limits from a catalog's options. Raises `InvalidOptionError`."""
         paths, urls = options.get(EXTERNAL_PATHS), names(options.get(MARK_DONE_URLS, ""))
         catalogs = names(options.get(ICEBERG_CATALOGS, ""))
         for url in urls:
@@ -49,13 +50,15 @@ class Allowed:
         return Allowed(allowed, urls, catalogs, descriptors=tuple(given))
 
     def takes_path(self, path: str) -> bool:
-        """Whether a path, in its one spelling, is one of the locations, or below one."""
+        """Return whether a normalized path is one of the locations, or below one."""
         return any(_is_in(path, allowed) for allowed in self.external_paths or ())
 
     def takes_named_file(self, path: str, root: str) -> bool:
-        """Whether rows or options of a table at `root` may name a location that is read: any, unless the catalog
-        says which, or its warehouse has users. Then it is below the table or one of the locations, wherever links lead,
-        and in no other folder of a warehouse with users."""
+        """Return whether rows or options of a table at `root` may name a location to read.
+
+        Without the option and without users, every location is allowed. Else it must be below the table or one of the
+        locations, even after links are followed, and in no other folder of a warehouse with users.
+        """
         if self.external_paths is None and not self.with_users:
             return True
         real, own = without_links(path), without_links(root)
@@ -69,11 +72,11 @@ class Allowed:
         return self.takes_path(path) and any(_is_in(real, without_links(p)) for p in self.external_paths or ())
 
     def takes_url(self, url: str) -> bool:
-        """Whether an address is one of those allowed, or below one: same scheme, host and port."""
+        """Return whether an address is an allowed one, or below one: same scheme, host and port."""
         return _takes(self.mark_done_urls, url)
 
     def takes_iceberg_server(self, url: str) -> bool:
-        """As `takes_url`, of a server of Iceberg's REST API."""
+        """Return the same as `takes_url` for a server of Iceberg's REST API."""
         return _takes(self.iceberg_catalogs, url)
 
 
@@ -92,7 +95,7 @@ def _plain(path: str) -> str:
 
 
 def _location(path: str) -> str:
-    """A location in its one spelling; `scheme://bucket/` means a whole bucket."""
+    """Normalize a location; `scheme://bucket/` means a whole bucket."""
     return normalize(path) if path.strip("/") else "/"
 
 

@@ -10,12 +10,12 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 
-# options that name a branch whose rows a table reads; a copy of the table has no branches
+# options that name a branch for a table to read rows from; a copy of the table has no branches
 LENDING = (SCAN_FALLBACK_BRANCH.key, SCAN_PRIMARY_BRANCH.key)
 
 
 def branch_times(store: TableStore) -> dict[str, int]:
-    """The names of all branches but main, sorted, and when each was made (epoch milliseconds)."""
+    """The names of all branches but main, sorted, and the time when each was made (epoch milliseconds)."""
     folders = [f for f in store.io.list(store.paths.branch_dir) if f.is_dir and f.name.startswith(BRANCH_PREFIX)]
     return {f.name.removeprefix(BRANCH_PREFIX): f.modified for f in sorted(folders, key=lambda f: f.name)}
 
@@ -26,15 +26,16 @@ def branch_names(store: TableStore) -> list[str]:
 
 
 def open_branch(store: TableStore, name: str) -> TableStore:
-    """The store of a branch, with its own schema in force. Raises `BranchNotFoundError` naming those that exist."""
+    """Return the store of a branch, with its own latest schema. Raises `BranchNotFoundError`, which lists the
+    branches."""
     branch = "" if name == MAIN_BRANCH else name
     schema = branch_schema(store, branch)
     if schema is None:
         names = branch_names(store)
         if name in names:
             raise BranchNotFoundError(
-                f"Branch {name!r} of table {store.identifier} was made, or deleted, halfway: delete_branch removes "
-                "what remains of it, create_branch makes it anew."
+                f"Branch {name!r} of table {store.identifier} is incomplete: its creation or deletion stopped halfway. "
+                "Call delete_branch to remove the rest of it, or create_branch to create it again."
             )
         known = ", ".join([MAIN_BRANCH, *names])
         raise BranchNotFoundError(f"Table {store.identifier} has no branch {name!r}; its branches are {known}.")
@@ -42,7 +43,7 @@ def open_branch(store: TableStore, name: str) -> TableStore:
 
 
 def check_lending_branches(store: TableStore, options: TableOptions) -> None:
-    """Raises `BranchNotFoundError` where the options let a table read a branch that there is not."""
+    """Raises `BranchNotFoundError` if the options make a table read a branch that does not exist."""
     for option in (SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH):
         name = options[option]
         if name and branch_schema(store, "" if name == MAIN_BRANCH else name) is None:
@@ -54,7 +55,7 @@ def check_lending_branches(store: TableStore, options: TableOptions) -> None:
 
 
 def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
-    """The schema in force of a branch ("": main), None where there is no such branch."""
+    """The latest schema of a branch ("": main), or None if the branch does not exist."""
     if branch and not is_file_name(branch):
         return None
     return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)

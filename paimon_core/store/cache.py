@@ -1,4 +1,4 @@
-"""MetadataCache: what has been decoded from immutable files, kept by path within a bound."""
+"""MetadataCache: decoded contents of immutable files, by path and within a bound."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from paimon_core.formats.parquet.shapes import Shapes
 
 S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
-_OF_EACH = 32  # what a value weighs besides: that of two entries takes 30 to 60 kB
-_FOOTERS = 100_000  # of which little is kept: half a kB each
+_OF_EACH = 32  # overhead of a value, in entries: a value of two entries takes 30 to 60 kB
+_FOOTERS = 100_000  # footers take little room: half a kB each
 
 
 class MetadataCache:
-    """Least recently used values go first; the weight of one is its length and `of_each`. Safe for threads; pickles as
-    empty. `footers` is for what is known of data files, which would push out all else."""
+    """A cache that drops the least recently used values first. The weight of a value is its length plus `of_each`. Safe
+    for threads; pickles as empty. `footers` holds metadata of data files, which would push out all else."""
 
     def __init__(self, capacity: int = CAPACITY, of_each: int = _OF_EACH) -> None:
         self._capacity, self._weight, self._of_each = capacity, 0, of_each
@@ -27,26 +27,26 @@ class MetadataCache:
 
     @cached_property
     def footers(self) -> MetadataCache:
-        """A cache of the same kind, of small values by the paths of data files."""
+        """A cache of the same kind, for small values by the paths of data files."""
         return MetadataCache(_FOOTERS, 1)
 
     @cached_property
     def shapes(self) -> Shapes:
-        """The schemas that footers have."""
+        """The schemas of footers."""
         return Shapes()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
         return MetadataCache, (self._capacity, self._of_each)
 
     def another(self, capacity: int) -> MetadataCache:
-        """An empty one of the same kind."""
+        """Return an empty cache of the same kind."""
         return MetadataCache(capacity)
 
     def __len__(self) -> int:
         return len(self._values)
 
     def get(self, path: str, load: Callable[[], S]) -> S:
-        """What the immutable file at `path` holds; `load` is called where it is not known."""
+        """Return the content of the immutable file at `path`; `load` reads it if the cache does not have it."""
         with self._lock:
             if path in self._values:
                 self._values.move_to_end(path)
@@ -61,7 +61,7 @@ class MetadataCache:
         return value
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Keep nothing of files that are deleted."""
+        """Drop the contents of deleted files."""
         with self._lock:
             for path in paths:
                 if (value := self._values.pop(path, None)) is not None:

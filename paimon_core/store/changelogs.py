@@ -1,7 +1,7 @@
 """Changelogs that outlive their snapshots.
 
     changelog/changelog-N        the JSON of snapshot N, which has expired
-    changelog/{EARLIEST,LATEST}  hints: the text of N, -1 where there is none
+    changelog/{EARLIEST,LATEST}  hints: the text of N, -1 if no changelog exists
 
 The hints are written for other engines, and not read here.
 """
@@ -29,7 +29,7 @@ def list_changelogs(store: TableStore) -> list[Snapshot]:
 
 
 def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
-    """The changelog of a snapshot's number, None where there is none."""
+    """The changelog with a snapshot's number, or None if it does not exist."""
     path = store.paths.changelog(snapshot_id)
     try:
         return decode_snapshot(path, store.io.read_bytes(path))
@@ -38,14 +38,14 @@ def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
-    """Keep the changelog of a snapshot that expires."""
+    """Keep the changelog of an expiring snapshot."""
     store.io.write_bytes(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))
 
 
 def reset_changelog_hints(store: TableStore) -> None:
-    """Say which changelogs are the earliest and the latest, after some came or went. Never fails.
+    """Write the numbers of the earliest and the latest changelog as hints, after a change. Never fails.
 
-    A hint that names a deleted one stops Java's rollbacks and expiry of changelogs.
+    A hint that names a deleted changelog makes Java's rollbacks and expiry of changelogs fail.
     """
     with suppress(StorageError, FileNotFoundError):
         ids = changelog_ids(store) or [-1]

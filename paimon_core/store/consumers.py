@@ -26,10 +26,10 @@ def list_consumers(store: TableStore) -> dict[str, int]:
 
 
 def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> None:
-    """Say what a consumer reads next. Raises `InvalidNameError`."""
+    """Set the snapshot that a consumer reads next. Raises `InvalidNameError`."""
     store.io.replace_file(store.paths.consumer(check_name("consumer", consumer_id)), encode_consumer(next_snapshot))
 
 
 def delete_consumer(store: TableStore, consumer_id: str) -> None:
-    """Forget a consumer; fine where there is none."""
+    """Delete a consumer, if it exists."""
     store.delete(store.paths.consumer(check_name("consumer", consumer_id)))

@@ -1,7 +1,7 @@
 """Refuse tables that this version would misread, or would write so that other engines misread them.
 
-`options.support` lists the options that say so. All other options are passed on, also those that Paimon does not know:
-Java takes any, and goes by its own only.
+`options.support` lists the options for which this holds. All other options are passed on, even unknown ones: Java
+accepts any, and uses only its own.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from paimon_core.store.table_store import TableStore
 
 
 def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
-    """Raises `UnsupportedFeatureError` where a table that is given these options could not be written.
+    """Raises `UnsupportedFeatureError` if a table with these options could not be written.
 
-    Tables of another type, such as format tables, have rules of their own.
+    Tables of another type, such as format tables, have their own rules.
     """
     if options.get("type", "table") not in ("table", "materialized-table"):
         return
@@ -40,14 +40,14 @@ def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
 
 
 def check_readable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` where reading this version of the table needs more than this library does, and
-    as `check_selectable`."""
+    """Raises `UnsupportedFeatureError` if this library cannot read this version of the table, and raises as
+    `check_selectable`."""
     check_selectable(store)
     _check(store, READ, "read")
 
 
 def check_writable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` where a commit to the table would break what other engines rely on, and as
+    """Raises `UnsupportedFeatureError` if a commit to the table would break what other engines rely on, and raises as
     `check_insertable`."""
     check_insertable(store)
     _check(store, WRITE, "written")
@@ -61,7 +61,7 @@ def check_writable(store: TableStore) -> None:
     if vector is not None:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: column {vector.name!r} is of type {vector.type}, which this "
-            "version does not write. Write the table by another engine; its other columns are read here."
+            "version does not write. Write the table with another engine; its other columns can be read here."
         )
     if store.options[ICEBERG_STORAGE] != DISABLED:
         _check_iceberg(store)
@@ -71,8 +71,8 @@ def check_writable(store: TableStore) -> None:
     blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
     if blobs:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB, which this version reads in keyed "
-            "tables and does not write."
+            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB. In tables with a primary key, this "
+            "version reads BLOBs but does not write them."
         )
     if store.options[BUCKET] == 0:
         raise UnsupportedFeatureError(
@@ -82,17 +82,17 @@ def check_writable(store: TableStore) -> None:
 
 
 def check_selectable(store: TableStore) -> None:
-    """Raises `NoPrivilegeError` where the user of the catalog may not read rows, `UnsupportedFeatureError` where
-    nobody can say what he may see of it."""
+    """Raises `NoPrivilegeError` if the catalog's user may not read rows, `UnsupportedFeatureError` if the catalog
+    cannot answer what the user may see."""
     if store.rights is not None:
         store.rights.check_select(store.name)
     _check_who_says(store)
 
 
 def shown_part(store: TableStore) -> Shown | None:
-    """What the catalog's user may see of the table, None where that is all. Raises as `check_selectable`.
+    """The part of the table that the catalog's user may see, None: all. Raises as `check_selectable`.
 
-    Whoever asks by this shows no more, and goes on with a store of `AskedRights`.
+    The caller must show no more than this part, and then use a store with `AskedRights`.
     """
     found = None if store.rights is None else store.rights.shown(store.name)
     _check_who_says(store)
@@ -100,43 +100,44 @@ def shown_part(store: TableStore) -> Shown | None:
 
 
 def check_seen_whole(store: TableStore) -> None:
-    """Raises where the catalog shows its user a part of the table: rows that are read to be written again would be
-    lost, or stored as they are shown."""
+    """Raises if the catalog's user may see only a part of the table. A rewrite would lose the other rows, or store
+    masked values."""
     if store.rights is not None and store.rights.of_queries:
         store.rights.check_select(store.name)
 
 
 def _check_who_says(store: TableStore) -> None:
-    # an option of this use, or of an older schema, takes nothing back
+    # an option of this use, or of an older schema, cannot switch it off
     asks = any(options[QUERY_AUTH] for options in (store.options, TableOptions(store.schema.options)))
     if asks and (store.rights is None or not store.rights.of_queries):
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be read: '{QUERY_AUTH.key}' = 'true' has its readers ask the catalog what they "
-            "may see, and only a REST catalog can say. Open it through that, or remove the option."
+            f"Table {store.name} cannot be read: '{QUERY_AUTH.key}' = 'true' makes readers ask the catalog for their "
+            "permissions, and only a REST catalog can answer. Open the table through a REST catalog, or remove the "
+            "option."
         )
 
 
 def check_insertable(store: TableStore) -> None:
-    """Raises `NoPrivilegeError` where the catalog's user may not change rows of the table."""
+    """Raises `NoPrivilegeError` if the catalog's user may not change rows of the table."""
     if store.rights is not None:
         store.rights.check_insert(store.name)
 
 
 def check_iceberg_catalogs(store: TableStore) -> None:
-    """Raises where the catalog of Iceberg's that the table's options ask for is not to be told by them; see
-    `IcebergCatalogs`."""
+    """Raises if the table's options select an Iceberg catalog that must not be notified; see `IcebergCatalogs`."""
     if not is_in_iceberg_catalog(store.options):
         return
     if store.iceberg_catalogs is None:
         raise UnsupportedFeatureError(
-            f"Table {store.name} has '{ICEBERG_STORAGE.key}' = '{store.options[ICEBERG_STORAGE]}', which only a "
-            f"catalog can go by. Open it through one, or set the option to '{DISABLED}'."
+            f"Table {store.name} has '{ICEBERG_STORAGE.key}' = '{store.options[ICEBERG_STORAGE]}', which needs a "
+            f"catalog. Open the table through a catalog, or set the option to '{DISABLED}'."
         )
     store.iceberg_catalogs.check(store)
 
 
 def _check_iceberg(store: TableStore) -> None:
-    """Readers of Iceberg take each row of a file for one of the table, and find columns by the ids in Parquet."""
+    """Check that Iceberg can read the table. Its readers take each row of a file for a live row, and find columns by
+    the ids in Parquet."""
     options, advice = store.options, f"or set '{ICEBERG_STORAGE.key}' to '{DISABLED}'"
     reason = None
     if options[DELETION_VECTORS]:

@@ -21,10 +21,10 @@ def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
-    """The columns of a file that was written with a version of the schema, which is read once."""
+    """The columns of a file that was written with a version of the schema. Each version is read once."""
     if schema_id == store.schema.id:
         return file_fields(store)
-    # a table that is dropped and made again has other schemas at these paths
+    # if a table is dropped and created again, these paths have other schemas
     version = f"{store.paths.schema(schema_id)} below schema {store.schema.id} of {store.schema.time_millis}"
     return store.cache.get(version, lambda: fields_of(read_schema(store, schema_id)))
 

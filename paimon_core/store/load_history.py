@@ -1,8 +1,8 @@
-"""Which files COPY INTO has loaded into a table.
+"""The history of COPY INTO: the files that it has loaded into a table.
 
-One JSON object per load of a file: `<table>/copy-into/history/load-<first 16 hex digits of the SHA-256 of its path>-
-<milliseconds>`, with `filePath`, `fileSize` (bytes), `lastModified` and `loadedAt` (epoch milliseconds), `snapshotId`
-(the table's latest one) and `rowsLoaded`.
+One JSON object per load of a file: `<table>/copy-into/history/load-<first 16 hex digits of the SHA-256 of its
+path>-<milliseconds>`, with `filePath`, `fileSize` (bytes), `lastModified` and `loadedAt` (epoch milliseconds),
+`snapshotId` (the table's latest one) and `rowsLoaded`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Record:
 
 
 def loaded_files(store: TableStore, files: Iterable[FileStatus]) -> set[FileStatus]:
-    """Those of the files that were loaded already, of this size and this time. A damaged record says nothing."""
+    """The files that were already loaded with the same size and time. Damaged records are ignored."""
     folder = _folder(store)
     if not store.io.exists(folder):
         return set()
@@ -41,7 +41,7 @@ def loaded_files(store: TableStore, files: Iterable[FileStatus]) -> set[FileStat
 
 
 def record_loads(store: TableStore, rows: dict[FileStatus, int], snapshot: int, now: int) -> None:
-    """Note files whose rows a table has from now on; `now` in epoch milliseconds."""
+    """Record that the rows of files are now in a table; `now` in epoch milliseconds."""
     for file, count in rows.items():
         record = _Record(file.path, file.size, file.modified, now, snapshot, count)
         store.io.write_bytes(f"{_folder(store)}/{_prefix(file)}{now}", json.dumps(asdict(record)).encode())

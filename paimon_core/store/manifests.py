@@ -46,7 +46,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import read_named, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
-_BYTES_PER_ENTRY = 50  # least size of an entry in a compressed manifest, to split long ones by
+_BYTES_PER_ENTRY = 50  # minimum size of an entry in a compressed manifest, used to split long ones
 
 
 def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
@@ -57,14 +57,14 @@ def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileM
 
 
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
-    """The manifests a list names. Raises `CorruptFileError`, also where the file is not there."""
+    """The manifests in a list. Raises `CorruptFileError`, also if the file does not exist."""
     path = store.paths.manifest(name)
     return store.cache.get(path, lambda: read_records(store, MANIFEST_FILE_META, LIST_VERSION, path))
 
 
 def read_columns(store: TableStore, name: str) -> EntryColumns:
-    """The entries of a manifest by columns. Raises `CorruptFileError`, also where the file is not there, and
-    `NotAllowedError`."""
+    """The entries of a manifest by columns. Raises `NotAllowedError`, and `CorruptFileError`, also if the file does not
+    exist."""
     path = store.paths.manifest(name)
 
     def load() -> EntryColumns:
@@ -76,7 +76,7 @@ def read_columns(store: TableStore, name: str) -> EntryColumns:
 
 
 def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in order. Raises `CorruptFileError`, also where the file is not there."""
+    """The entries of a manifest, in order. Raises `CorruptFileError`, also if the file does not exist."""
     columns = read_columns(store, name)
     return columns.entries(np.arange(len(columns)))
 
@@ -89,7 +89,7 @@ def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> It
 def live_files(
     store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter | None = None
 ) -> dict[FileIdentifier, ManifestEntry]:
-    """The files of a version, of the partitions meant."""
+    """The live files of a version; with `partitions`, only the files in these."""
     if snapshot is None:
         return {}
     manifests = data_manifests(store, snapshot)
@@ -108,19 +108,19 @@ def live_columns(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> li
 
 
 def max_sequence_number(store: TableStore, snapshot: Snapshot | None) -> int:
-    """The largest sequence number of the live files of a version, -1 for none."""
+    """The largest sequence number of the live files of a version, or -1."""
     found = () if snapshot is None else live_columns(store, data_manifests(store, snapshot))
     return max((int(m.max_sequence_numbers[rows].max(initial=-1)) for m, rows in found), default=-1)
 
 
 def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray[np.bool_]:
-    """Which entries are of the partitions meant, shape (entries,)."""
+    """Return for each entry whether `partitions` holds its partition, shape (entries,)."""
     held = np.array([partitions.holds(p) for p in columns.partitions], dtype=np.bool_)
     return held[columns.partition_codes]
 
 
 def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
-    """Write a list; its name and its size in bytes."""
+    """Write a list. Return its name and its size in bytes."""
     name = f"manifest-list-{uuid.uuid4()}-0"
     data = record_bytes(store, MANIFEST_FILE_META, LIST_VERSION, manifests)
     store.io.write_bytes(store.paths.manifest(name), data)
@@ -128,7 +128,7 @@ def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]
 
 
 def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-    """Write entries into as many manifests as `manifest.target-file-size` asks for; none for no entries."""
+    """Write entries into as many manifests as `manifest.target-file-size` requires. Without entries, write none."""
     written: list[ManifestFileMeta] = []
     unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
     with on_failure(lambda: delete_manifests(store, [m.file_name for m in written])):
@@ -138,7 +138,7 @@ def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list
 
 
 def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
-    """Remove manifests and lists that no snapshot names; what cannot be removed stays as an orphan."""
+    """Delete manifests and lists that no snapshot names. A file that cannot be deleted stays as an orphan."""
     for name in names:
         try:
             store.delete(store.paths.manifest(name))
@@ -147,10 +147,11 @@ def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
 
 
 def merge_manifests(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
-    """The same live files in fewer manifests, where it is time for that; the given ones otherwise.
+    """Return manifests with the same live files, merged into fewer if it is time for that.
 
-    All small manifests and those with DELETE are rewritten once they have `manifest.full-compaction-threshold-size`;
-    else neighbours up to `manifest.target-file-size`, and a rest of at least `manifest.merge-min-count`.
+    Once all small manifests and manifests with DELETE reach `manifest.full-compaction-threshold-size`, they are
+    rewritten. Else neighbours are merged up to `manifest.target-file-size`, and a rest of at least
+    `manifest.merge-min-count`.
     """
     target = store.options[MANIFEST_TARGET_FILE_SIZE]
     pending = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]
@@ -176,7 +177,7 @@ def _merge_neighbours(store: TableStore, manifests: Sequence[ManifestFileMeta], 
 def _merge_fully(
     store: TableStore, manifests: Sequence[ManifestFileMeta], pending: Sequence[ManifestFileMeta]
 ) -> list[ManifestFileMeta]:
-    """Leave no DELETE: rewrite the pending manifests, and the large ones that hold a file deleted since."""
+    """Rewrite the pending manifests, and large ones with a file deleted since, so that no DELETE remains."""
     deleted = {e.identifier for e in read_entries(store, pending) if e.kind is FileKind.DELETE}
     names = {m.file_name for m in pending}
     touched = (
@@ -197,7 +198,7 @@ def _merge_fully(
 
 
 def _in_order(store: TableStore, entries: list[ManifestEntry]) -> list[ManifestEntry]:
-    """Entries of added files by a partition column, where `manifest-sort.enabled` asks for it; NULL comes first."""
+    """Sort entries of added files by a partition column, if `manifest-sort.enabled` is set; NULL comes first."""
     keys = store.schema.partition_keys
     if not store.options[MANIFEST_SORT_ENABLED] or not keys:
         return entries

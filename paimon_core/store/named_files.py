@@ -1,4 +1,4 @@
-"""Files that metadata names without their folders, in errors: by the table that they are of."""
+"""Errors for files that metadata names without a folder: they name the table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The moment a partition stands for, read from its values: `partition.timestamp-pattern` says which values make the
-text, `partition.timestamp-formatter` how the text is read, in the letters of Java's `DateTimeFormatter`."""
+"""The moment of a partition, read from its values. `partition.timestamp-pattern` makes a text from the values,
+`partition.timestamp-formatter` parses the text, in the letters of Java's `DateTimeFormatter`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def time_of_partition(store: TableStore, partition: bytes) -> tuple[Mapping[str,
 
 
 def check_partition_time(store: TableStore, partition: bytes) -> None:
-    """Raises `InvalidDataError` for a partition that stands for no moment, where options say that each does."""
+    """Raises `InvalidDataError` for a partition without a moment, if options require one."""
     options = store.options
     means_time = options[PARTITION_TIMESTAMP_PATTERN] or options[PARTITION_TIMESTAMP_FORMATTER]
     if not (options[PARTITION_TIMESTAMP_STRICT] and means_time and store.schema.partition_keys):
@@ -43,16 +43,17 @@ def check_partition_time(store: TableStore, partition: bytes) -> None:
     if found is None:
         shown = ", ".join(f"{k}={v}" for k, v in values.items())
         raise InvalidDataError(
-            f"Table {store.name} takes no partition {shown}: by '{PARTITION_TIMESTAMP_PATTERN.key}' and "
-            f"'{PARTITION_TIMESTAMP_FORMATTER.key}' it is no time. Write another value, or set "
+            f"Table {store.name} cannot have the partition {shown}: by '{PARTITION_TIMESTAMP_PATTERN.key}' and "
+            f"'{PARTITION_TIMESTAMP_FORMATTER.key}' it is not a valid time. Write another value, or set "
             f"'{PARTITION_TIMESTAMP_STRICT.key}' = 'false'."
         )
 
 
 def partition_time(values: Mapping[str, str | None], pattern: str, formatter: str) -> datetime | None:
-    """The wall clock of a partition, None where its values give none. `pattern` and `formatter` may be empty.
+    """The wall clock of a partition, or None if its values are not a valid time. `pattern` and `formatter` may be
+    empty.
 
-    Raises `InvalidOptionError` for a formatter of other letters than y, M, d, H, m, s and S.
+    Raises `InvalidOptionError` for a formatter with other letters than y, M, d, H, m, s and S.
     """
     text = _filled(pattern, values) if pattern else next(iter(values.values()), None)
     if text is None:
@@ -80,12 +81,12 @@ def _text(field: DataField, value: object) -> str | None:
         days = min(max(value, -719_162), 2_932_896)
         return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
     if field.type.kind is Kind.TIMESTAMP_LTZ:
-        return cast_text(field.type, value, None)  # the wall clock that ages are told by
+        return cast_text(field.type, value, None)  # ages are measured by the wall clock
     return internal_text(field.type, value)
 
 
 def _filled(pattern: str, values: Mapping[str, str | None]) -> str | None:
-    """The pattern with `$column` replaced by its value, the longest name first; None where a value is NULL."""
+    """Replace `$column` in the pattern by its value, the longest name first. Return None if a value is NULL."""
     names = sorted(values, key=len, reverse=True)
     if not names:
         return pattern

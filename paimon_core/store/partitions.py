@@ -1,4 +1,4 @@
-"""PartitionFilter: which partitions are meant, asked of one partition or of a manifest's partition statistics."""
+"""PartitionFilter: selects partitions, by a partition's values or by a manifest's partition statistics."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _DAYS = re.compile(r"-?[0-9]{1,7}")
 
 @dataclass(frozen=True)
 class PartitionFilter:
-    """Partitions that satisfy `predicate` (on partition columns) and are in `partitions`, each where it is given."""
+    """Partitions that satisfy `predicate` (on partition columns) and are in `partitions`, as far as these are given."""
 
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
     partitions: frozenset[bytes] | None = None
 
     def holds(self, partition: bytes) -> bool:
-        """Whether a partition is meant."""
+        """Return whether a partition is selected."""
         if self.partitions is not None and partition not in self.partitions:
             return False
         return self.predicate is None or self._matches(partition)
 
     def may_hold(self, manifest: ManifestFileMeta) -> bool:
-        """Whether a manifest can have entries of such partitions."""
+        """Return whether a manifest may have entries of selected partitions."""
         if not self.fields or (self.predicate is None and self.partitions is None):
             return self.partitions != frozenset()
         columns, rows = self._bounds(manifest), manifest.num_added_files + manifest.num_deleted_files
@@ -51,7 +51,7 @@ class PartitionFilter:
         return self.predicate is None or may_match(self.predicate, lambda name: by_name.get(name, UNKNOWN), rows)
 
     def columns(self, partition: bytes, row_count: int = 1) -> dict[str, ColumnStats]:
-        """Statistics of rows of one partition, by partition column: each value is its own bounds."""
+        """Statistics of rows of one partition, by partition column: each value is its own minimum and maximum."""
         values = zip(self.fields, self._decode(partition), strict=True)
         return {f.name: ColumnStats(v, v, row_count if v is None else 0) for f, v in values}
 
@@ -75,7 +75,7 @@ class PartitionFilter:
         try:
             return decode_row([f.type for f in self.fields], partition)
         except (ValueError, struct.error) as e:
-            raise CorruptFileError("<manifest>", f"a partition in it does not decode ({e})") from e
+            raise CorruptFileError("<manifest>", f"it has an invalid partition ({e})") from e
 
     def _bounds(self, manifest: ManifestFileMeta) -> tuple[ColumnStats, ...]:
         """The statistics of partition columns. pypaimon 1.3.2 counts no NULLs: a column with neither bounds nor NULLs
@@ -85,9 +85,10 @@ class PartitionFilter:
 
 
 def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: str, name: str) -> pa.Scalar | None:
-    """What the folders above a bucket spell of a column, None for no partition column.
+    """The value of a column that the folders above a bucket name, or None if it is not a partition column.
 
-    Files of other writers may lack these columns. Raises `InvalidDataError` for a value that is none of its type.
+    Files of other writers may lack these columns. Raises `InvalidDataError` for a value that does not fit the column's
+    type.
     """
     folders = bucket_dir.split("/")[-1 - len(fields) : -1]
     pairs = [tuple(map(unescape_path_name, name.split("=", 1))) for name in folders]
@@ -100,10 +101,10 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
 
 
 def typed_texts(texts: Sequence[str | None], data_type: DataType, zone: tzinfo | None = UTC) -> pa.Array:
-    """Values as folders spell them; a DATE may be its epoch days, see `value_texts`.
+    """Parse the values in names of folders; a DATE may be its epoch days, see `value_texts`.
 
-    An instant is in UTC as Paimon spells it (`2024-06-01T08:00`), and in `zone` (None: this process's) as SQL does
-    (`2024-06-01 08:00:00`). Raises `InvalidDataError`.
+    An instant in Paimon's form (`2024-06-01T08:00`) is in UTC. An instant in SQL's form (`2024-06-01 08:00:00`) is in
+    `zone` (None: this process's). Raises `InvalidDataError`.
     """
     if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
         return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())
@@ -116,7 +117,7 @@ def typed_texts(texts: Sequence[str | None], data_type: DataType, zone: tzinfo |
 
 
 def only_partitions(fields: tuple[DataField, ...], partitions: Iterable[bytes]) -> PartitionFilter:
-    """The filter of a set of partitions."""
+    """Return the filter for a set of partitions."""
     return PartitionFilter(fields, partitions=frozenset(partitions))
 
 

@@ -1,6 +1,6 @@
 """Files of metadata records through a table's storage: Avro, or the columnar formats that `manifest.format` names.
 
-The first bytes of a file say how it is read; the option is for new files.
+The first bytes of a file show its format; the option is for new files.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from paimon_core.store.table_store import TableStore
 
 
 def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:
-    """The records of a file. Raises `CorruptFileError`, also where the file is not there."""
+    """The records of a file. Raises `CorruptFileError`, also if the file does not exist."""
     return tuple(decode_file(record, version, path, read_named(store, path)))
 
 
 def read_named(store: TableStore, path: str) -> bytes:
-    """The bytes of a metadata file that a snapshot names. Raises `CorruptFileError` where it is not there."""
+    """The bytes of a metadata file that a snapshot names. Raises `CorruptFileError` if it does not exist."""
     try:
         return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError:
-        cause = "it is not there, though a snapshot names it; it may have expired since the table was opened"
+        cause = "it is missing, though a snapshot names it; it may have expired since the table was opened"
         raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None
 
 
 def record_bytes(store: TableStore, record: Record[Any], version: int, values: Iterable[Any]) -> bytes:
-    """A file of records, in the format and codec of the table. Raises `InvalidOptionError`."""
+    """Encode records as a file, in the format and codec of the table. Raises `InvalidOptionError`."""
     name, codec = record_format(store.options)
     if name == "avro":
         return encode_avro(record, version, values, codec)

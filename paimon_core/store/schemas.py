@@ -10,19 +10,19 @@ from paimon_core.store.table_store import TableStore
 
 
 def schema_ids(io: FileIO, root: str) -> list[int]:
-    """The numbers of all schema versions of the table, or branch, at `root`, ascending; none where there is none."""
+    """The numbers of all schema versions of the table, or branch, at `root`, ascending. Empty if it does not exist."""
     found = (parse_schema_id(f.name) for f in io.list(TablePaths(root).schema_dir))
     return sorted(n for n in found if n is not None)
 
 
 def latest_schema(io: FileIO, root: str) -> TableSchema | None:
-    """The schema in force, None where there is no table."""
+    """The latest schema, or None if the table does not exist."""
     ids = schema_ids(io, root)
     return load_schema(io, root, ids[-1]) if ids else None
 
 
 def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:
-    """One version. Raises `SchemaNotFoundError` naming the versions that exist."""
+    """Read one version. Raises `SchemaNotFoundError`, which lists the versions."""
     path = TablePaths(root).schema(schema_id)
     try:
         schema = decode_schema(path, io.read_bytes(path))
@@ -35,7 +35,7 @@ def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:
 
 
 def read_schema(store: TableStore, schema_id: int) -> TableSchema:
-    """One version of the store's table, without a read where it is the one in force."""
+    """Read one version of the store's table; the current one needs no read."""
     return store.schema if schema_id == store.schema.id else load_schema(store.io, store.paths.version_root, schema_id)
 
 
@@ -45,8 +45,8 @@ def list_schemas(store: TableStore) -> list[TableSchema]:
 
 
 def create_schema(io: FileIO, root: str, schema: TableSchema) -> bool:
-    """Write a version that must not exist. False where another process wrote it first.
+    """Write a version that must not exist yet. Return False if another process wrote it first.
 
-    Raises `UnsafeStorageError` where the storage cannot create a file atomically.
+    Raises `UnsafeStorageError` if the storage cannot create a file atomically.
     """
     return io.create_exclusive(TablePaths(root).schema(schema.id), encode_schema(schema))

@@ -22,7 +22,7 @@ _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 
 
 def latest_snapshot(store: TableStore) -> Snapshot | None:
-    """The newest version, None for a table without any."""
+    """The newest version, or None for a table without versions."""
     hint = _read_hint(store, store.paths.latest_hint)
     if hint is not None and not store.io.exists(store.paths.snapshot(hint + 1)):
         with suppress(FileNotFoundError):
@@ -31,7 +31,7 @@ def latest_snapshot(store: TableStore) -> Snapshot | None:
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:
-    """The oldest version that is kept, None for a table without any."""
+    """The oldest version that still exists, or None for a table without versions."""
     hint = _read_hint(store, store.paths.earliest_hint)
     if hint is not None:
         with suppress(FileNotFoundError):
@@ -40,12 +40,12 @@ def earliest_snapshot(store: TableStore) -> Snapshot | None:
 
 
 def hinted_latest(store: TableStore) -> int | None:
-    """The number of the version that the hint calls the latest, which it need not be."""
+    """The number of the latest version by the hint, which may be outdated."""
     return _read_hint(store, store.paths.latest_hint)
 
 
 def read_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
-    """One version by its number. Raises `SnapshotNotFoundError` naming the versions that exist."""
+    """Read one version by its number. Raises `SnapshotNotFoundError`, which lists the versions."""
     try:
         return _read(store, snapshot_id)
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def read_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
 
 
 def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot | None:
-    """One version by its number, None where there is none."""
+    """Read one version by its number. Return None if it does not exist."""
     try:
         return _read(store, snapshot_id)
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def snapshot_ids(store: TableStore) -> list[int]:
 
 
 def list_snapshots(store: TableStore) -> list[Snapshot]:
-    """All versions, ascending; those that expire meanwhile are left out."""
+    """All versions, ascending; versions that expire meanwhile are left out."""
     found = []
     for snapshot_id in snapshot_ids(store):
         with suppress(FileNotFoundError):
@@ -78,7 +78,8 @@ def list_snapshots(store: TableStore) -> list[Snapshot]:
 
 
 def write_hints(store: TableStore, snapshot_id: int) -> None:
-    """Say which version is the latest, and the earliest where it is the first. Never fails: readers verify hints."""
+    """Write the latest version as a hint; for the first version, also the earliest. Never fails: readers verify
+    hints."""
     with suppress(StorageError, FileNotFoundError):
         store.io.write_bytes(store.paths.latest_hint, str(snapshot_id).encode())
         if snapshot_id == 1 or not store.io.exists(store.paths.earliest_hint):
@@ -87,21 +88,21 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
 
 
 def describe_snapshots(store: TableStore) -> str:
-    """The versions that exist, for messages."""
+    """Describe the existing versions, for messages."""
     ids = snapshot_ids(store)
     return f"the snapshots {ids[0]} to {ids[-1]} exist" if ids else "it has no snapshots yet"
 
 
 def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
-    """Say which versions are the earliest and the latest, after some were removed. Never fails."""
+    """Write the earliest and the latest version as hints, after versions were removed. Never fails."""
     with suppress(StorageError, FileNotFoundError):
         store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
         store.io.write_bytes(store.paths.latest_hint, str(latest).encode())
 
 
 def _listed(store: TableStore, position: int) -> Snapshot | None:
-    """The version at a position of the ascending list, None where there is none. One that goes meanwhile, because it
-    expires or is rolled back, means looking again."""
+    """The version at a position of the ascending list, or None if the list is empty. If the version disappears
+    meanwhile, because it expires or is rolled back, list again."""
     for _ in range(_LOOKS):
         ids = snapshot_ids(store)
         with suppress(FileNotFoundError):

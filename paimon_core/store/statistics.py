@@ -11,14 +11,14 @@ from paimon_core.store.table_store import TableStore
 
 
 def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatistics | None:
-    """What is known of a version, None where it was not analyzed. Raises `CorruptFileError`."""
+    """The statistics of a version, or None if it was not analyzed. Raises `CorruptFileError`."""
     if snapshot is None or snapshot.statistics is None:
         return None
     path = store.paths.statistics(snapshot.statistics)
     try:
         return store.cache.get(path, lambda: (decode_statistics(path, store.io.read_bytes(path)),))[0]
     except FileNotFoundError:
-        raise CorruptFileError(path, "it is not there, though a snapshot names it", "run ANALYZE TABLE again") from None
+        raise CorruptFileError(path, "it is missing, though a snapshot names it", "run ANALYZE TABLE again") from None
 
 
 def delete_statistics(store: TableStore, name: str) -> None:
@@ -27,7 +27,7 @@ def delete_statistics(store: TableStore, name: str) -> None:
 
 
 def write_statistics(store: TableStore, statistics: TableStatistics) -> str:
-    """The name of the file written."""
+    """Write statistics. Return the name of the file."""
     name = f"stat-{uuid.uuid4()}-0"
     store.io.write_bytes(store.paths.statistics(name), encode_statistics(statistics))
     return name

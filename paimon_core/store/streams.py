@@ -1,12 +1,13 @@
-"""What is known of the last commit of each stream of writes: `stream/stream-USER/commit-N`.
+"""Records of the last commit of each stream of writes: `stream/stream-USER/commit-N`.
 
     {"made": true or false, "searched": S}
 
-N is a commit identifier, for a streaming query its epoch. Made: it is one of the snapshots up to S, or there was
-nothing to commit. Not made: it is none of these. Other engines know no such files. `commit/once.py` says what for.
+N is a commit identifier; for a streaming query, its epoch. Made: the commit is one of the snapshots up to S, or there
+was nothing to commit. Not made: none of these snapshots is this commit. Other engines do not use such files.
+`commit/once.py` explains their purpose.
 
-The file with the highest number of a user counts, and a commit deletes those below its own. A process that was left
-behind can at most bring back a lower one.
+The file with the highest number of a user is valid, and a commit deletes the files below its own. A process that fell
+behind can at most create a lower one again.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def encode_stream_commit(commit: StreamCommit) -> bytes:
 
 
 def decode_stream_commit(path: str, identifier: int, data: bytes) -> StreamCommit:
-    """What a file says. Raises `CorruptFileError` naming `path`."""
+    """Decode a record. Raises `CorruptFileError` naming `path`."""
     try:
         node = decode_json_object(path, data)
         made, searched = member(node, "made", bool), member(node, "searched", int)
@@ -52,23 +53,23 @@ def decode_stream_commit(path: str, identifier: int, data: bytes) -> StreamCommi
         raise UnfamiliarFormError(
             path,
             f"it is not a record of a stream: {e}",
-            f"look whether the table has the rows of epoch {identifier}, then delete the file, and start the stream "
-            "with 'write.stream.unknown-epoch' = 'skip' or 'commit'",
+            f"check whether the table has the rows of epoch {identifier}, then delete the file, and start the stream "
+            "with 'write.stream.unknown-epoch' = 'skip' if it has them, or 'commit' if it does not",
         ) from e
     return StreamCommit(identifier, made, searched)
 
 
 def check_stream_user(user: str) -> None:
-    """Raises `InvalidNameError` where a commit user cannot be remembered."""
+    """Raises `InvalidNameError` if a commit user is not a valid name of a record."""
     if not user.strip() or not user.isprintable() or len(escape_path_name(user).encode()) > MAX_NAME_BYTES:
         raise InvalidNameError(
-            f"The commit user {user[:80]!r} of a stream is refused: it is to be 1 to {MAX_NAME_BYTES} bytes without "
+            f"The commit user {user[:80]!r} of a stream is not valid: it must have 1 to {MAX_NAME_BYTES} bytes and no "
             "control characters. See 'write.stream.commit-user' and 'commit.user-prefix'."
         )
 
 
 def last_stream_commit(store: TableStore, user: str) -> StreamCommit | None:
-    """The last commit that a user began, None for a user that is not known. Raises `CorruptFileError`."""
+    """The last commit that a user began, or None if the user has no record. Raises `CorruptFileError`."""
     for _ in range(2):
         numbers = _numbers(store, user)
         if not numbers:
@@ -79,19 +80,19 @@ def last_stream_commit(store: TableStore, user: str) -> StreamCommit | None:
 
 
 def write_stream_commit(store: TableStore, user: str, commit: StreamCommit) -> None:
-    """Say what is known of the last commit of a user."""
+    """Write the record of the last commit of a user."""
     store.io.write_bytes(store.paths.stream_commit(user, commit.identifier), encode_stream_commit(commit))
 
 
 def delete_earlier_commits(store: TableStore, user: str, identifier: int) -> None:
-    """Forget what is known of the commits before one."""
+    """Delete the records of the commits before one."""
     for number in _numbers(store, user):
         if number < identifier:
             store.delete(store.paths.stream_commit(user, number))
 
 
 def stream_users(store: TableStore) -> list[str]:
-    """The users of whom something is known."""
+    """The users with records."""
     folders = [f.name for f in store.io.list(store.paths.stream_dir) if f.is_dir and f.name.startswith(STREAM_PREFIX)]
     return sorted(unescape_path_name(name.removeprefix(STREAM_PREFIX)) for name in folders)
 
@@ -103,7 +104,7 @@ def stream_files(store: TableStore) -> Iterator[FileStatus]:
 
 
 def forget_streams(store: TableStore, older_than: int) -> None:
-    """Forget the streams that have not committed since `older_than` (epoch milliseconds)."""
+    """Delete the records of streams that have not committed since `older_than` (epoch milliseconds)."""
     for file in list(stream_files(store)):
         if file.modified < older_than:
             store.delete(file.path)
@@ -118,5 +119,5 @@ def _read(store: TableStore, user: str, number: int) -> StreamCommit:
     path = store.paths.stream_commit(user, number)
     commit = decode_stream_commit(path, number, store.io.read_bytes(path))
     if commit.searched < 0:
-        raise UnfamiliarFormError(path, f"it speaks of snapshot {commit.searched}", "delete it")
+        raise UnfamiliarFormError(path, f"it has a negative snapshot number, {commit.searched}", "delete it")
     return commit

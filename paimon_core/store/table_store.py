@@ -1,4 +1,4 @@
-"""TableStore: what everyone who touches a table's files is handed, instead of "the table"."""
+"""TableStore: the value that gives access to a table's files."""
 
 from __future__ import annotations
 
@@ -31,55 +31,57 @@ class Turn(Protocol):
 
     @property
     def is_alone(self) -> bool:
-        """Whether commits of others wait meanwhile."""
+        """Return whether commits of others must wait meanwhile."""
 
     def check(self) -> None:
-        """Raises `CommitConflictError` where others may have the turn by now."""
+        """Raises `CommitConflictError` if another process may have the turn by now."""
 
 
 class Watcher(Protocol):
-    """Who is told of changes to a table once they are made, and knows where partitions lie: a catalog with partitions
-    of its own. Only the driver tells and asks."""
+    """A catalog with its own partitions. It is notified after each change to a table, and knows locations of
+    partitions. Only the driver calls it."""
 
     def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
-        """A snapshot was made, with new files in the partitions `written`."""
+        """Take note of a new snapshot, with new files in the partitions `written`."""
 
     def tagged(self, store: TableStore) -> None:
-        """Tags were made, renamed or removed."""
+        """Take note that tags were made, renamed or removed."""
 
     def files_added(self, store: TableStore, partitions: Collection[tuple[str, ...]]) -> None:
-        """Partitions of a format table got files; they are named by their values, as folders spell them."""
+        """Take note of new files in partitions of a format table. The values name a partition, as in its folders."""
 
     def placed_elsewhere(self, store: TableStore) -> Mapping[tuple[str, ...], str]:
-        """The folders of those partitions of a format table that do not lie where their values say. Raises
-        `StorageError` where the catalog cannot be asked, and `UnsupportedFeatureError` for one on another storage."""
+        """The folders of partitions of a format table that are not where their values say. Raises `StorageError` if the
+        catalog does not answer, `UnsupportedFeatureError` for a partition on another storage."""
 
 
 class IcebergCatalogs(Protocol):
-    """Who names the Iceberg metadata of a table in catalogs of Iceberg's, which the table's options ask for. Only the
-    driver tells."""
+    """The Iceberg catalogs that the table's options select, and that register its Iceberg metadata. Only the driver
+    calls this."""
 
     def check(self, store: TableStore) -> None:
-        """Raises `InvalidOptionError`, `NotAllowedError` and `UnsupportedFeatureError` for options by which no catalog
-        can be told; none is asked."""
+        """Raises `InvalidOptionError`, `NotAllowedError` or `UnsupportedFeatureError` if the options select no catalog
+        that can be notified. Sends no request."""
 
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
-        """Let the catalogs name a metadata file, unless it `is_latest` no more: who made a later one names that.
+        """Register a metadata file in the catalogs, unless it is no longer the latest (`is_latest`): the writer of a
+        later file registers that one.
 
-        Raises `StorageError`; readers see what was named before then.
+        Raises `StorageError`; readers then see the file registered before.
         """
 
 
 @dataclass(frozen=True)
 class TableStore:
-    """A table's storage, path, schema in force and options (the schema's, overridden for this use). Picklable.
+    """A table's storage, path, current schema and options (the schema's, overridden for this use). Picklable.
 
-    `identifier` is the table's name in its catalog, its path where it is in none. `branch` names one of its branches,
-    whose schemas, snapshots and tags are then meant; "" is the table itself. `loaded` is when this was made (epoch
-    seconds by this host's clock): whatever is written through it is younger. `turn` is that of the upkeep that this
-    store is for, `watcher` is told of changes, `iceberg_catalogs` of Iceberg metadata; pickled, it tells neither: tasks
-    commit nothing. `rights` are those of the catalog's user; None: there are no users. Instants turn local in `zone`,
-    the session's, if the type of a column has changed. None: the process's.
+    `identifier` is the table's name in its catalog, or its path without a catalog. `branch` names the branch to use,
+    with its own schemas, snapshots and tags; "" is the table itself. `loaded` is the time when this value was made
+    (epoch seconds by this host's clock): every file written through it is younger. `turn` is the turn of the upkeep
+    that uses this store. `watcher` is notified of changes, `iceberg_catalogs` of Iceberg metadata; both are lost by
+    pickling, because tasks commit nothing. `rights` are the rights of the catalog's user; None: the catalog has no
+    users. If a column changes between an instant and a local time, `zone` is used, the session's time zone; None: the
+    process's.
     """
 
     io: FileIO
@@ -109,13 +111,13 @@ class TableStore:
         branch: str = "",
         identifier: Identifier | None = None,
     ) -> TableStore:
-        """The table at a path; without an identifier it is named by the path."""
-        known = MetadataCache() if cache is None else cache  # an empty one is false, and is to be filled
+        """Return the table at a path. Without an identifier, its name is the path."""
+        known = MetadataCache() if cache is None else cache  # an empty cache is false, but it must be used
         named = identifier or PathIdentifier.of_path(root)
         return TableStore(io, root, schema, TableOptions(schema.options), named, known, branch)
 
     def under(self, schema: TableSchema, branch: str) -> TableStore:
-        """The same table, or a branch of it, under another schema and its options."""
+        """Return the same table, or a branch of it, with another schema and its options."""
         return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch)
 
     @cached_property
@@ -124,7 +126,7 @@ class TableStore:
 
     @property
     def name(self) -> str:
-        """What messages call the table: its identifier, with `$branch_NAME` behind it for a branch."""
+        """The table's name in messages: its identifier, with `$branch_NAME` appended for a branch."""
         return str(replace(self.identifier, branch=self.branch or None))
 
     @property
@@ -136,8 +138,10 @@ class TableStore:
         default, legacy = self.options[PARTITION_DEFAULT_NAME], self.options[PARTITION_LEGACY_NAME]
         try:
             return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
-        except ValueError as e:  # metadata, or the schema, is that of another table
-            raise UnfamiliarFormError(self.paths.manifest("*"), f"a file is in no partition of the table ({e})") from e
+        except ValueError as e:  # the metadata, or the schema, belongs to another table
+            raise UnfamiliarFormError(
+                self.paths.manifest("*"), f"the partition of a file is not a partition of the table ({e})"
+            ) from e
 
     def bucket_dir(self, partition: bytes, bucket: int) -> str:
         return self.paths.bucket_dir(self.partition_spec(partition), bucket)
@@ -146,29 +150,32 @@ class TableStore:
         return replace(self, options=self.options.merged(more))
 
     def delete(self, path: str) -> None:
-        """Delete a file in the table's folder; fine where it does not exist. Never follows a link out of the folder.
+        """Delete a file in the table's folder, if it exists. Never follows a link out of the folder.
 
-        Raises `StorageError`, and `CommitConflictError` where the store's turn is over.
+        Raises `StorageError`, and `CommitConflictError` if the store's turn is over.
         """
         self.check_turn()
         self.io.delete_below(self.root, path)
 
     def delete_dir(self, path: str) -> None:
-        """As `delete`, of a folder with all below it."""
+        """Delete a folder with all below it, as `delete`."""
         self.check_turn()
         self.io.delete_dir_below(self.root, path)
 
     def tell(self, change: Callable[[Watcher], None]) -> None:
-        """Tell the watcher of a change that is made, and does not fail because he does."""
+        """Notify the watcher of a change that is made. If the watcher fails, only log a warning."""
         if self.watcher is None:
             return
         try:
             change(self.watcher)
         except Exception as error:
-            _LOG.warning("Table %s is changed, but its catalog could not follow: %s", self.name, error)
+            _LOG.warning(
+                "Table %s is changed, but the change could not be applied to its catalog: %s", self.name, error
+            )
 
     def check_turn(self) -> None:
-        """Call this before what is there is replaced. Raises `CommitConflictError` where the store's turn is over."""
+        """Check the store's turn; call this before files are replaced. Raises `CommitConflictError` if the turn is
+        over."""
         if self.turn is not None:
             self.turn.check()
 

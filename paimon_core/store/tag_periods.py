@@ -15,9 +15,9 @@ _HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without
 
 @dataclass(frozen=True, slots=True)
 class TagPeriod:
-    """How time is divided into tags: the `length` of a period, and the `strftime` pattern of a tag's name.
+    """The division of time into tags: the `length` of a period, and the `strftime` pattern of a tag's name.
 
-    `hours_may_follow`: what follows a blank in a name is ignored.
+    `hours_may_follow`: text after a blank in a name is ignored.
     """
 
     length: timedelta
@@ -25,14 +25,14 @@ class TagPeriod:
     hours_may_follow: bool = False
 
     def last_complete(self, moment: datetime) -> datetime:
-        """The begin of the last period that is over at a moment."""
+        """The start of the last period that is over at a moment."""
         return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
 
     def name(self, begin: datetime) -> str:
         return begin.strftime(self.pattern)
 
     def begin(self, name: str) -> datetime | None:
-        """The reverse of `name`; None for a name of another pattern."""
+        """The start of the period of a tag, the reverse of `name`. None for a name of another pattern."""
         text = name.partition(" ")[0] if self.hours_may_follow else name
         try:
             begin = datetime.strptime(text, self.pattern)
@@ -42,7 +42,7 @@ class TagPeriod:
 
 
 def tag_period(options: TableOptions) -> TagPeriod:
-    """The period that a table's options ask for."""
+    """The period in a table's options."""
     length = options[TAG_CREATION_PERIOD_DURATION]
     if length is not None:
         return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")

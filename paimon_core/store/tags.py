@@ -1,7 +1,7 @@
 """Tags of a table or branch: `tag/tag-NAME`, see `spec.tag`.
 
-Who asks for a tag by its name gets an error if the tag cannot be read. Upkeep of the table goes on: it passes over such
-a tag with a warning, and keeps the files that the tag names.
+If a tag cannot be read, a reader that names it gets an error. Upkeep of the table goes on: it skips such a tag with a
+warning, and keeps the files that the tag names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def read_tag(store: TableStore, name: str) -> Tag | None:
-    """A tag by its name, None where there is none."""
+    """Read a tag by its name. Return None if it does not exist."""
     if not is_file_name(name):
         return None
     path = store.paths.tag(name)
@@ -32,7 +32,7 @@ def read_tag(store: TableStore, name: str) -> Tag | None:
 
 
 def require_tag(store: TableStore, name: str) -> Tag:
-    """A tag by its name. Raises `TagNotFoundError` naming those that exist."""
+    """Read a tag by its name. Raises `TagNotFoundError`, which lists the tags."""
     tag = read_tag(store, name)
     if tag is None:
         known = ", ".join(tag_names(store)) or "none"
@@ -49,27 +49,27 @@ def tag_names(store: TableStore) -> list[str]:
 
 
 def readable_tags(store: TableStore) -> list[Tag]:
-    """All tags that can be read, by name; a warning names each of the others."""
+    """All readable tags, by name; a warning names each of the others."""
     found = []
     for name in tag_names(store):
         try:
             tag = read_tag(store, name)
         except UnreadableFileError as error:
-            _LOG.warning("Tag %r of table %s is passed over: %s", name, store.name, error)
+            _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error)
             continue
         found += [] if tag is None else [tag]
     return found
 
 
 def has_tag(store: TableStore, name: str) -> bool:
-    """Whether there is a tag of a name, readable or not."""
+    """Return whether a tag exists, readable or not."""
     return is_file_name(name) and store.io.exists(store.paths.tag(name))
 
 
 def kept_snapshot(store: TableStore, name: str) -> Snapshot | None:
-    """The snapshot whose files a tag keeps, None if there is no such tag.
+    """The snapshot with the files that a tag keeps, or None if the tag does not exist.
 
-    A tag that cannot be read otherwise still keeps files. Raises `UnreadableFileError` if it does not say which.
+    A tag that cannot be read otherwise still keeps files. Raises `UnreadableFileError` if it does not name these files.
     """
     if not is_file_name(name):
         return None
@@ -82,26 +82,26 @@ def kept_snapshot(store: TableStore, name: str) -> Snapshot | None:
         return decode_tag(path, data, name).snapshot
     except UnreadableFileError as error:
         kept = decode_kept_snapshot(path, data)
-        _LOG.warning("Tag %r of table %s cannot be read; the files that it names stay: %s", name, store.name, error)
+        _LOG.warning("Tag %r of table %s cannot be read; the files that it names are kept: %s", name, store.name, error)
         return kept
 
 
 @dataclass(frozen=True, slots=True)
 class KeptByTags:
-    """The snapshots whose files the tags of a branch keep, by the tags' names, and the tags that do not say which."""
+    """The snapshots that the tags of a branch keep, by the tags' names, and the tags for which they are unknown."""
 
     snapshots: Mapping[str, Snapshot]
     unknown: tuple[str, ...] = ()
 
 
 def kept_by_tags(store: TableStore) -> KeptByTags:
-    """What all tags of a branch keep; tags that are deleted meanwhile are left out."""
+    """Collect the snapshots that all tags of a branch keep; tags that are deleted meanwhile are left out."""
     snapshots, unknown = dict[str, Snapshot](), list[str]()
     for name in tag_names(store):
         try:
             kept = kept_snapshot(store, name)
         except UnreadableFileError as error:
-            _LOG.warning("Which files tag %r of table %s keeps is not known: %s", name, store.name, error)
+            _LOG.warning("It is unknown which files tag %r of table %s keeps: %s", name, store.name, error)
             unknown.append(name)
             continue
         if kept is not None:

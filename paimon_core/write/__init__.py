@@ -1,1 +1,2 @@
-"""Rows in, data files and commit messages out; compaction of buckets. Uses store, lsm and formats; commits nothing."""
+"""Rows in, data files and commit messages out; compaction of buckets. Uses store, lsm and formats, but does not
+commit."""

@@ -1,4 +1,4 @@
-"""Writing tables without a primary key: rows in the order they come, divided by partition and bucket."""
+"""Writing tables without a primary key: rows in order of arrival, divided by partition and bucket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from paimon_core.write.rows.incoming import conform
 
 
 class AppendWriter:
-    """`TableWriter` of tables without a primary key; `tracked`: rows were in the table, and bring their ids."""
+    """`TableWriter` of tables without a primary key; `tracked`: rows were in the table before, and bring their ids."""
 
     def __init__(self, store: TableStore, sequence_start: int, tracked: bool = False):
         self._store, self._schema = store, store.schema
@@ -29,7 +29,7 @@ class AppendWriter:
         self._bucket_of: BucketFunction | None = None
         if buckets > 0:
             self._bucket_of = BucketFunction.of(store)
-        # files of unaware buckets are in no order: each file numbers its rows for itself
+        # files of unaware buckets have no order: each file numbers its own rows
         role = FileRole(
             sequence_start=sequence_start if buckets > 0 else 0, columns=rewritten_columns(store) if tracked else None
         )
@@ -39,7 +39,7 @@ class AppendWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         index = batch.schema.get_field_index(VALUE_KIND)
         if index >= 0 and fixed_values(batch.column(index), np.int8).any():
-            raise InvalidDataError("A table without a primary key takes inserted rows only.")
+            raise InvalidDataError("A table without a primary key accepts inserted rows only.")
         rows = conform(batch, self._store)
         for name in self._tracking:
             rows = rows.append_column(name, batch.column(name))

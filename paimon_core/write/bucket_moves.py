@@ -1,6 +1,6 @@
 """Jobs that move rows into other buckets: statements and compactions of postponed rows, and rescales.
 
-Each has two steps: routing (see `routing`), and where it is due the compaction of the buckets that got rows.
+Each has two steps: routing (see `routing`), and, if due, the compaction of the buckets that got rows.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from paimon_core.write.routing import route_job, routes
 
 @dataclass(frozen=True, slots=True)
 class BucketMoves:
-    """Moves rows of a version of a table; `start` is the sequence number of the first of them, `description` what the
-    jobs are called that `run` runs: what their tasks wrote."""
+    """Moves rows of a version of a table. `start` is the sequence number of the first moved row. `run` runs a job,
+    named `description`, and returns the messages of its tasks."""
 
     store: TableStore
     snapshot: Snapshot | None
@@ -52,9 +52,9 @@ class BucketMoves:
     description: str
 
     def assign(self, staged: Sequence[CommitMessage], *, overwrites: bool) -> list[CommitMessage]:
-        """Messages of a statement whose rows are in their buckets, instead of those that wrote to a postponed bucket.
+        """Return messages of a statement with rows in their buckets, instead of the messages for the postponed bucket.
 
-        Raises `InvalidOptionError`, `StorageError`: no file is kept then but those that `staged` names.
+        Raises `InvalidOptionError`, `StorageError`; then no file is kept except the files that `staged` names.
         """
         postponed = [BucketState(*m.key, m.total_buckets, m.new_files) for m in staged]
         partitions = only_partitions(self.store.schema.partition_fields, (b.partition for b in postponed))
@@ -66,7 +66,7 @@ class BucketMoves:
         return self._routed(self.store, postponed, numbers)
 
     def compact(self, partitions: PartitionFilter, strategy: Strategy) -> list[CommitMessage]:
-        """Messages that move postponed rows of some partitions into their buckets, and compact these."""
+        """Return messages that move postponed rows of some partitions into their buckets, and compact these."""
         postponed = postponed_files(self.store, self.snapshot, partitions)
         live = live_buckets(self.store, self.snapshot, partitions)
         routed = self._routed(self.store, postponed, bucket_numbers(self.store, _counts(live), postponed))
@@ -74,10 +74,10 @@ class BucketMoves:
         return [*(b.compacted_away() for b in postponed), *moved]
 
     def rescale(self, partitions: PartitionFilter, buckets: int) -> list[CommitMessage]:
-        """Messages that divide the rows of some partitions among another number of buckets; postponed rows stay.
+        """Return messages that divide the rows of some partitions among another number of buckets; postponed rows stay.
 
-        Partitions that have this number stay as they are: only another number shows who adds rows meanwhile that its
-        files do not fit in.
+        Partitions that already have this number stay as they are: only another number would show a concurrent writer
+        that its files do not fit any more.
         """
         live = [b for b in live_buckets(self.store, self.snapshot, partitions) if b.total_buckets != buckets]
         store = self._without_changelog()
@@ -95,7 +95,7 @@ class BucketMoves:
     def _compacted(
         self, store: TableStore, live: Sequence[BucketState], routed: Sequence[CommitMessage], strategy: Strategy
     ) -> list[CommitMessage]:
-        """The messages that wrote files and one for each bucket that was compacted with them."""
+        """The messages with written files, and one message for each bucket that was compacted with them."""
         job = compaction_job(store, _with_routed(live, routed), strategy)
         with ExitStack() as undo:
             for message in routed:
@@ -113,13 +113,14 @@ class BucketMoves:
         return self.run(replace(job, description=self.description))
 
     def _without_changelog(self) -> TableStore:
-        """The table where no row changes, only its bucket: level-0 files that no reader sees are still compacted."""
+        """The table for a change of buckets that changes no row: level-0 files that readers do not see must still be
+        compacted."""
         hides = self.store.options[CHANGELOG_PRODUCER] == "lookup" or self.store.options[FORCE_UP_LEVEL_0]
         return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(hides).lower()})
 
 
 def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: bool) -> TableStore:
-    """The table as the tasks of a statement see it: with the number of buckets, where one is known for all its rows."""
+    """The store for the tasks of a statement: with the number of buckets, if one number holds for all its rows."""
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
     if not assigns_at_once(store) or default is None:
         return store
@@ -129,7 +130,7 @@ def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: boo
 
 
 def assigns_at_once(store: TableStore) -> bool:
-    """Whether statements assign postponed rows to buckets, and not only compactions."""
+    """Return whether statements, and not only compactions, assign postponed rows to buckets."""
     return store.has_primary_key and store.options[BUCKET] == POSTPONED and store.options[POSTPONE_BATCH_FIXED]
 
 
@@ -145,8 +146,8 @@ def postponed_files(store: TableStore, snapshot: Snapshot | None, partitions: Pa
 def bucket_numbers(
     store: TableStore, known: Mapping[bytes, int], postponed: Iterable[BucketState], *, batch: bool = False
 ) -> dict[bytes, int]:
-    """How many buckets partitions with postponed rows get: as many as they have, those of
-    `postpone.default-bucket-num`, or what rows or bytes ask for; where `batch`, up to a limit."""
+    """The number of buckets of each partition with postponed rows: its present number, else
+    `postpone.default-bucket-num`, else a number by its rows or bytes, up to a limit if `batch`."""
     numbers, rows, sizes = dict(known), defaultdict[bytes, int](int), defaultdict[bytes, int](int)
     for source in postponed:
         rows[source.partition] += source.row_count
@@ -171,7 +172,9 @@ def bucket_numbers(
 
 def _positive(store: TableStore, option: Option[int] | Option[int | None], value: int) -> int:
     if value < 1:
-        raise InvalidOptionError(f"Option '{option.key}' of table {store.name} cannot be {value}: it is 1 or more.")
+        raise InvalidOptionError(
+            f"Option '{option.key}' of table {store.name} cannot be {value}: it must be 1 or more."
+        )
     return value
 
 
@@ -180,7 +183,7 @@ def _counts(live: Iterable[BucketState]) -> dict[bytes, int]:
 
 
 def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -> list[BucketState]:
-    """The buckets with the files they have and those they got."""
+    """The buckets with their present files and their new files."""
     states = {b.key: b for b in live}
     for message in routed:
         state = states.get(message.key, BucketState(*message.key, message.total_buckets))
@@ -189,7 +192,8 @@ def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -
 
 
 def _merged(messages: Iterable[CommitMessage], *, as_compaction: bool) -> list[CommitMessage]:
-    """One message per bucket for files written and their compaction, without files that one wrote and another replaced.
+    """Return one message per bucket for written files and their compaction, without files that were both written and
+    replaced.
 
     The change is a compaction, or else a write.
     """

@@ -29,13 +29,13 @@ class BucketWriters:
     _open: OrderedDict[BucketKey, DataFileWriter] = field(default_factory=OrderedDict)
 
     def write(self, partition: bytes, bucket: int, batch: pa.RecordBatch) -> None:
-        """Hand rows to the bucket's writer."""
+        """Pass rows to the bucket's writer."""
         self.writer(partition, bucket).write(batch)
         while sum(w.buffered for w in self._open.values()) > MAX_BUFFERED_BYTES:
             max(self._open.values(), key=lambda w: w.buffered).flush()
 
     def writer(self, partition: bytes, bucket: int) -> DataFileWriter:
-        """The bucket's writer, made where it is new, with room for its file among the open ones."""
+        """Return the bucket's writer, a new one if needed, and make room for its file among the open ones."""
         key = (partition, bucket)
         if key not in self._writers:
             check_partition_time(self.store, partition)

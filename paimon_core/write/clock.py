@@ -6,6 +6,6 @@ from datetime import UTC, datetime
 
 
 def metadata_now() -> datetime:
-    """Now, as metadata keeps it: the local wall clock, whole milliseconds, labelled UTC."""
+    """The present time in the form of metadata: the local wall clock, whole milliseconds, labelled UTC."""
     now = datetime.now()
     return now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Deleting rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
 
-A commit merges new vectors with those of the version before it, and replaces their index files. A bucket has one
-index file where buckets are fixed, else files that end at `deletion-vector.index-file.target-size`.
+A commit merges new vectors with the vectors of the version before, and replaces their index files. With fixed buckets,
+a bucket has one index file; else files end at `deletion-vector.index-file.target-size`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_BOUND = 2**62
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """Index files that a commit adds to a bucket, and those that it deletes."""
+    """Index files that a commit adds to a bucket, and index files that it deletes."""
 
     new: tuple[IndexFileMeta, ...] = ()
     deleted: tuple[IndexFileMeta, ...] = ()
@@ -44,15 +44,16 @@ class IndexChange:
 def delete_rows(
     store: TableStore, snapshot: Snapshot | None, deletions: Mapping[BucketKey, Mapping[str, Positions]]
 ) -> list[CommitMessage]:
-    """Messages that delete rows of an append table: per (partition, bucket), per data file, ascending row positions.
+    """Return messages that delete rows of an append table: per (partition, bucket), per data file, ascending row
+    positions.
 
-    Positions count the rows of the file as it is on disk, from 0; those deleted already may be among them. `snapshot`
-    is the version that was read. No file is kept where it fails; `abort` deletes those of the messages. Raises
-    `UnsupportedFeatureError` where the table has no deletion vectors, `CorruptFileError`, `StorageError`.
+    Positions count the rows of the file on disk, from 0; already deleted rows may be among them. `snapshot` is the
+    version that was read. If this fails, no file is kept; `abort` deletes the files of the messages. Raises
+    `UnsupportedFeatureError` if the table has no deletion vectors, `CorruptFileError`, `StorageError`.
     """
     if store.has_primary_key or not store.options[DELETION_VECTORS]:
         raise UnsupportedFeatureError(
-            f"Table {store.name} does not mark rows as deleted: it needs '{DELETION_VECTORS.key}' = 'true', and no "
+            f"Table {store.name} cannot mark rows as deleted: it needs '{DELETION_VECTORS.key}' = 'true', and no "
             "primary key."
         )
     known = index_entries(store, snapshot)
@@ -78,11 +79,11 @@ def changed_vectors(
     added: Mapping[str, Positions],
     removed: frozenset[str] = frozenset(),
 ) -> IndexChange:
-    """Write the vectors of a bucket whose index files are `files`, with `added` positions and without the vectors of
-    `removed` data files. Files that stay as they are are not written again."""
+    """Write the vectors of a bucket with the index files `files`, with `added` positions and without the vectors of
+    `removed` data files. Unchanged files are not written again."""
     vectors = {name: _ascending(name, positions) for name, positions in added.items() if len(positions)}
     changing = vectors.keys() | removed
-    single = store.options[BUCKET] > 0 or store.has_primary_key  # readers know one index file of such a bucket
+    single = store.options[BUCKET] > 0 or store.has_primary_key  # readers expect one index file in such a bucket
     touched = [f for f in files if (single and vectors) or any(v.data_file in changing for v in f.dv_ranges or ())]
     kept: dict[str, Positions] = {}
     for file in touched:
@@ -117,7 +118,7 @@ def _write(
 def _ascending(name: str, positions: Positions) -> Positions:
     found = np.asarray(positions, dtype=np.int64)
     if found[0] < 0 or (found[1:] <= found[:-1]).any():
-        raise InvalidDataError(f"The positions of deleted rows of {name} do not ascend from 0 on.")
+        raise InvalidDataError(f"The positions of deleted rows of {name} are invalid: they must ascend from 0 on.")
     return found
 
 

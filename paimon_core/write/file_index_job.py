@@ -1,4 +1,4 @@
-"""Rewriting the file indexes of data files as the options ask now, as a job: a task is a bucket."""
+"""Rewriting the file indexes of data files by the current options, as a job with a task per bucket."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_ind
 
 
 def file_index_job(store: TableStore, buckets: Iterable[BucketState]) -> Job[BucketState, WriteResult]:
-    """Replaces files whose index changes by themselves with another index; other buckets have no message."""
+    """The job that replaces files by the same files with another index, if the index changes. Other buckets have no
+    message."""
     tasks = largest_first(buckets)
     return Job(f"index {store.name}", partial(_index, store), BUCKET_STATE, WRITE_RESULT, tasks)
 
@@ -49,7 +50,7 @@ def _index(store: TableStore, bucket: BucketState) -> WriteResult:
 
 
 def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta:
-    """The file with an index of all its rows, those that are marked as deleted included."""
+    """The file with an index of all its rows, also of deleted ones."""
     schema = read_schema(store, file.schema_id)
     columns = columns_then(indexed_columns(store.options, store.schema), schema)
     columns = tuple(c for c in columns if file.write_cols is None or c.field.name in file.write_cols)
@@ -65,8 +66,7 @@ def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta
 
 
 def columns_then(columns: Sequence[WantedIndex], then: TableSchema) -> tuple[WantedIndex, ...]:
-    """The indexed columns as a file has them that was written with another schema; those it can have no index of are
-    left out."""
+    """The indexed columns, as in a file of another schema. Columns that cannot have an index there are left out."""
     by_id = {f.id: f for f in then.fields}
     stored = (replace(c, field=by_id[c.field.id]) for c in columns if c.field.id in by_id)
     whole = (c for c in stored if c.key is None or isinstance(c.field.type, MapType))

@@ -1,19 +1,20 @@
-"""Writing primary-key tables: rows become sorted level-0 files that hold each key once.
+"""Writing primary-key tables: rows become sorted level-0 files that contain each key once.
 
-Rows come in any order, as Arrow batches, and more than memory holds. They pass four stages:
+Rows come in any order, as Arrow batches, and may exceed the memory. They pass four stages:
 
-1. `FileRows` gives each row its key columns, row kind and sequence number (they count up: the age of rows of a key).
+1. `FileRows` gives each row its key columns, row kind and sequence number (numbers count up: they are the age of rows
+   of a key).
 2. `WriteBuffer` collects batches up to `write-buffer-size`. It keeps the keys as words beside them, numpy arrays that
-   compare as the keys do (`lsm/keys.py`), so a full buffer is sorted by one `argsort`.
-3. A full buffer is merged: the merge engine makes one row of those of a key. The result is a sorted run. Where more
-   rows follow it is spilled to the local disk (`SpilledRuns`): a task writes a file per bucket, not one per buffer.
-4. In the end the runs are merged as files are by a read, from old to young, and each merged batch is divided by
-   partition and bucket among `BucketWriters`.
+   compare as the keys do (`lsm/keys.py`), so one `argsort` sorts a full buffer.
+3. A full buffer is merged: the merge engine makes one row of all rows of a key. The result is a sorted run. If more
+   rows follow, it is spilled to the local disk (`SpilledRuns`): so a task writes a file per bucket, not one per buffer.
+4. At the end, the runs are merged as a read merges files, from old to young. Each merged batch is divided by partition
+   and bucket among `BucketWriters`.
 
-The buffer is ordered by partition, then key, so at stage 4 one partition follows the other and its files end with it.
-With `changelog-producer` = `input` all rows of a buffer, sorted but not merged, go to changelog files, too.
-Where keys may move between partitions (`CrossPartition`) each buffer is written at once: which partition a key is in
-is looked up a buffer at a time, in the table and in what this task wrote before.
+The buffer is ordered by partition, then key. So at stage 4 one partition follows the other, and its files end with it.
+With `changelog-producer` = `input`, all rows of a buffer, sorted but not merged, also go to changelog files. If keys
+may move between partitions (`CrossPartition`), each buffer is written at once: the partitions of its keys are looked up
+in the table and in the rows that this task wrote before.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ from paimon_core.write.rows.write_buffer import WriteBuffer
 class KeyValueWriter:
     """`TableWriter` of primary-key tables.
 
-    Rows are kept in a buffer of `write-buffer-size`; when it is full they are sorted, merged and spilled to the
-    local disk, and all that was spilled is merged into files in the end. Where the options let no more be spilled it
-    is merged at once, and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`:
-    no row is changed by two, which a MERGE must not do. `base` is what dynamic buckets are assigned by: without it
-    they fill worse. `counted`, and no `sequence_start`: see `FileRows`.
+    Rows are kept in a buffer of `write-buffer-size`. A full buffer is sorted, merged and spilled to the local disk, and
+    at the end all spilled runs are merged into files. If the options do not allow more spilling, everything is merged
+    immediately, and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: a row
+    must not be changed twice, as in a MERGE. `base` is the base for assigning dynamic buckets; without it they are
+    filled less evenly. `counted`, and no `sequence_start`: see `FileRows`.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class KeyValueWriter:
             self._changelog.abort()
 
     def _routed(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """Partition, bucket and the rows that go there, one partition after the other."""
+        """Yield partition, bucket and the rows for it, one partition after the other."""
         if isinstance(self._dynamic, CrossPartition):
             yield from self._dynamic(rows)
             return
@@ -119,14 +120,15 @@ class KeyValueWriter:
 
     def _make_room(self) -> None:
         rows = self._sorted(more=True)
-        # partitions of keys are looked up a buffer at a time
+        # the partitions of keys are looked up once per buffer
         if rows is None or isinstance(self._dynamic, CrossPartition) or not self._spilled.has_room():
             self._flush(rows)
         else:
             self._spilled.add(rows)
 
     def _sorted(self, *, more: bool) -> pa.RecordBatch | None:
-        """The rows of the buffer, which `more` follow, one per key, in key order. The changelog gets all rows."""
+        """The rows of the buffer, one per key, in key order. `more`: other buffers follow. The changelog gets all
+        rows."""
         drained = self._buffer.drain()
         if drained is None:
             return None
@@ -140,7 +142,7 @@ class KeyValueWriter:
         return merge_rows(rows, key, self._spec)
 
     def _flush(self, rows: pa.RecordBatch | None) -> None:
-        """Write what was spilled and then these rows; their files end."""
+        """Write the spilled runs and then these rows, and end the files."""
         runs = self._spilled.runs() if rows is None else [*self._spilled.runs(), iter([rows])]
         merged = merge_runs(runs, replace(self._spec, key_names=self._order)) if len(runs) > 1 else chain(*runs)
         changes = self._changelog if isinstance(self._dynamic, CrossPartition) else None

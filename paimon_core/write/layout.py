@@ -1,4 +1,4 @@
-"""How rows should reach the writers: which columns decide the task, and in which order rows come."""
+"""The distribution of rows among writers: the columns that decide the task, and the order of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def clustering_columns(store: TableStore) -> tuple[str, ...]:
-    """Rows equal in these columns belong into one task: versions of a key must meet, partitions should."""
+    """The columns that decide the task: rows that are equal in them belong to one task. Versions of a key must meet
+    there; rows of a partition should."""
     schema = store.schema
     if schema.cross_partition_update:
         return schema.primary_keys
@@ -17,13 +18,13 @@ def clustering_columns(store: TableStore) -> tuple[str, ...]:
 
 
 def must_cluster(store: TableStore) -> bool:
-    """Whether the result is wrong, not only in more files, where equal rows meet several tasks."""
+    """Return whether the result is wrong if equal rows go to several tasks; else there are only more files."""
     return store.has_primary_key
 
 
 def may_spread(store: TableStore) -> bool:
-    """Whether a key's rows may as well meet several tasks, if each has many rows: their order is that of the tasks'
-    sequence numbers, and nothing but the key decides the file."""
+    """Return whether a key's rows may go to several tasks, if each task has many rows. The tasks' sequence numbers then
+    order them, and only the key decides the file."""
     return store.has_primary_key and store.options[BUCKET] > 0 and not store.schema.partition_keys
 
 
@@ -34,8 +35,8 @@ def sort_columns(store: TableStore) -> tuple[str, ...]:
 
 
 def range_columns(store: TableStore) -> tuple[str, ...]:
-    """The columns that each write is sorted by over all tasks, as an append table without buckets may ask; with
-    `clustering.incremental` compactions sort, and writes only where they are to."""
+    """The columns by which each write is sorted over all tasks, if an append table without buckets has this option.
+    With `clustering.incremental`, compactions sort, and writes only sort if a second option requires it."""
     options = store.options
     later = options[CLUSTERING_INCREMENTAL] and not options[CLUSTERING_OPTIMIZE_WRITE]
     return () if store.has_primary_key or options[BUCKET] > 0 or later else options[CLUSTERING_COLUMNS]

@@ -1,9 +1,9 @@
-"""Rows that change their bucket: postponed ones get theirs, those of a bucket are divided anew by a rescale.
+"""Rows that change their bucket: postponed rows get a bucket, and a rescale divides the rows of a bucket again.
 
-A task reads files of one bucket in order and writes level-0 files of others. Postponed rows get sequence numbers, which
-are assigned before the tasks start and keep the order of rows: the n-th row to be read is the n-th after all rows of
-the table. Rows of buckets have sequence numbers, and keep them: a statement that began before a rescale numbers its
-rows by what it saw, and its rows are younger than those that were there.
+A task reads files of one bucket in order and writes level-0 files of other buckets. Postponed rows get sequence numbers
+in the order in which they are read, after all rows of the table; the numbers are assigned before the tasks start. Rows
+of buckets already have sequence numbers, and keep them. So if a statement began before a rescale, its rows are still
+younger than the rows that it saw.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from paimon_core.write.writer import written
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A task: the rows of `source`, with sequence numbers from `start` on where they have none, go to `buckets` buckets
-    of its partition."""
+    """A task: distribute the rows of `source` among the `buckets` buckets of its partition. Rows without sequence
+    numbers are numbered from `start` on."""
 
     source: BucketState
     buckets: int
@@ -54,7 +54,7 @@ ROUTE = Record(
 
 
 def routes(store: TableStore, sources: Iterable[BucketState], buckets: Mapping[bytes, int], start: int) -> list[Route]:
-    """The tasks of buckets; `buckets` says how many each partition gets."""
+    """The tasks for the buckets `sources`; `buckets` is the new number of buckets of each partition."""
     found = []
     for source in sources:
         for part in _parts(store, source):
@@ -64,7 +64,7 @@ def routes(store: TableStore, sources: Iterable[BucketState], buckets: Mapping[b
 
 
 def route_job(store: TableStore, tasks: Iterable[Route]) -> Job[Route, WriteResult]:
-    """Writes rows to their buckets; the results are the messages of these."""
+    """The job that writes rows to their buckets; its results are the messages for these."""
     tasks = tuple(tasks)
     size = sum(t.source.size for t in tasks)
     return Job(f"move rows of {store.name}", partial(_move, as_stored_times(store)), ROUTE, WRITE_RESULT, tasks, size)
@@ -80,7 +80,7 @@ def _move(store: TableStore, task: Route) -> WriteResult:
 
 
 def _rows(store: TableStore, source: BucketState) -> Iterator[pa.RecordBatch]:
-    """The rows of a bucket: all of them in their order, or one of each key where files are sorted."""
+    """The rows of a bucket: all in order, or, if files are sorted, one of each key."""
     deletions = vectors_by_file(store, source.key, source.vectors)
     files = BucketFiles(store, store.bucket_dir(*source.key), file_fields(store), deletions=deletions)
     if not store.has_primary_key or source.bucket == POSTPONED:
@@ -92,7 +92,8 @@ def _rows(store: TableStore, source: BucketState) -> Iterator[pa.RecordBatch]:
 
 
 def _parts(store: TableStore, source: BucketState) -> Iterator[BucketState]:
-    """Pieces of a bucket, in order, of about the size of a split. A sorted bucket is one: keys are in several files."""
+    """Divide a bucket into pieces, in order, of about the size of a split. A sorted bucket stays whole: keys are in
+    several files."""
     if store.has_primary_key and source.bucket != POSTPONED:
         yield source
         return

@@ -1,4 +1,4 @@
-"""What a write task uses: rows in, commit messages out."""
+"""The interface of a write task: rows in, commit messages out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Writer(Protocol[T_co]):
-    """Writes the rows of one task; `finish` says what it wrote."""
+    """Writes the rows of one task; `finish` returns its result."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
@@ -34,22 +34,23 @@ class Writer(Protocol[T_co]):
 
 
 class TableWriter(Protocol):
-    """One task's rows of a table. Nothing is visible before its messages are committed."""
+    """A writer of one task's rows. Nothing is visible before its messages are committed."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows: the table's columns, and `_VALUE_KIND` (int8) where some are deletes.
+        """Add rows: the table's columns, and `_VALUE_KIND` (int8) if some rows are deletes.
 
-        Raises `InvalidDataError`, `StorageError`."""
+        Raises `InvalidDataError`, `StorageError`.
+        """
 
     def finish(self) -> list[CommitMessage]:
-        """End all files; one message per bucket that got rows."""
+        """End all files. Return one message per bucket that got rows."""
 
     def abort(self) -> None:
         """Delete the files written, as far as that is possible."""
 
 
 def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
-    """What the writer made of all batches; no file of it is kept where one fails."""
+    """Write all batches and return the writer's result. If a batch fails, no file is kept."""
     with on_failure(writer.abort):
         for batch in batches:
             writer.write(batch)
@@ -59,12 +60,12 @@ def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
 def open_writer(
     store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None, tracked: bool = False
 ) -> TableWriter:
-    """A writer for one task; `base` is what the tasks of a table with dynamic buckets go by. `tracked`: the rows were
-    in the table before, and come with the columns of row tracking.
+    """Return a writer for one task. `base` is the common base of the tasks of a table with dynamic buckets. `tracked`:
+    the rows were in the table before, and come with the columns of row tracking.
 
     Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
-    another order there are more files. Raises `UnsupportedFeatureError` for
-    formats and merge engines that this version does not write.
+    another order there are more files. Raises `UnsupportedFeatureError` for formats and merge engines that this version
+    does not write.
     """
     check_buckets(store)
     store = as_stored_times(store)
@@ -76,8 +77,8 @@ def open_writer(
 
 
 def check_buckets(store: TableStore) -> None:
-    """Raises `InvalidOptionError` for a number of buckets that no table has, and for formats that are not written."""
+    """Raises `InvalidOptionError` for an invalid number of buckets, and for formats that are not written."""
     buckets = store.options[BUCKET]
     if buckets == 0 or buckets < -2:
-        raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it is -2, -1 or a positive number.")
+        raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it must be -2, -1 or a positive number.")
     write_format(store.options)

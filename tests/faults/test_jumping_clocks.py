@@ -149,7 +149,7 @@ def test_a_clean_up_during_a_write_whose_clock_jumps(tmp_path: Path, hours: floa
     messages = Place(tmp_path).write(table, [(1, "x")])
     lost = next(Path(table.store.root, "bucket-0").iterdir())
     lost.rename(tmp_path / "kept")
-    with clock(days=hours / 24), pytest.raises(CommitConflictError, match="no longer there"):
+    with clock(days=hours / 24), pytest.raises(CommitConflictError, match="no longer exist"):
         table.commit(messages, CommitInfo(user="writer"))
     (tmp_path / "kept").rename(lost)
     with clock(days=hours / 24):
@@ -173,6 +173,6 @@ def test_a_commit_gives_up_by_the_monotonic_clock(tmp_path: Path, days: float) -
         table = Place(tmp_path, TakenIO()).table()
         messages = Place(tmp_path).write(table, [(1, "x")])
         traveller.shift(timedelta(days=days))
-        with pytest.raises(CommitConflictError, match=r"lost the race|no longer there"):
+        with pytest.raises(CommitConflictError, match=r"lost the race|no longer exist"):
             table.commit(messages, CommitInfo(user="writer"))
     assert Place(tmp_path).rows() == []

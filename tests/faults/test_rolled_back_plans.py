@@ -93,7 +93,7 @@ def test_a_plan_whose_number_another_commit_has_by_now() -> None:
     roll_back(store, snapshot_id=2)
     insert(store)
     insert(store)
-    with pytest.raises(CommitConflictError, match="snapshot 3, behind whose rows"):
+    with pytest.raises(CommitConflictError, match="after the rows of snapshot 3"):
         table.commit([message(store, numbered(store, table.max_sequence_number() + 1))], info())
     assert snapshot_ids(store) == [1, 2, 3, 4]
 

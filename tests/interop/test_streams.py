@@ -150,7 +150,7 @@ def test_streams_take_turns(engines: Engines, ours: SparkEngine, java: tuple[Jav
         assert [r for r in every if r[1] < 9] == sorted(FIRST + changes)
 
     cut_after(tmp_path / "files", 0)
-    with pytest.raises(Exception, match=r"stands at split 0 of the 2 splits of snapshot 1 .*Trigger.AvailableNow"):
+    with pytest.raises(Exception, match=r"is at split 0 of the 2 splits of snapshot 1 .*Trigger.AvailableNow"):
         of_ours(ours, "keyed", tmp_path / "files")
 
 

@@ -537,6 +537,6 @@ def test_an_identifier_needs_a_user(spark: Any) -> None:
     create(spark, "append")
     rows = spark.createDataFrame([(1, 10)], "k INT, v INT")
     for given in ({"commit.identifier": "3"}, {"commit.identifier": "-3", "write.stream.commit-user": "u"}):
-        with pytest.raises(PySparkException, match=r"is to be a number from 0 on.*write\.stream\.commit-user"):
+        with pytest.raises(PySparkException, match=r"must be a number from 0 on.*write\.stream\.commit-user"):
             rows.writeTo("t").options(**given).append()
     assert content(spark) == []

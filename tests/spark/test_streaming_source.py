@@ -392,7 +392,9 @@ def test_expired_changes(spark: Any, follow: Any) -> None:
     for number in (2, 3, 4):
         insert(spark, (number, "x"))
     expire(spark)
-    with pytest.raises(PySparkException, match="goes on at snapshot 2 of table default.t, which expired.*consumer-id"):
+    with pytest.raises(
+        PySparkException, match="cannot go on at snapshot 2 of table default.t, which expired.*consumer-id"
+    ):
         query.run()
 
 
@@ -462,7 +464,7 @@ def test_a_table_that_was_made_again(spark: Any, follow: Any) -> None:
     create(spark)
     insert(spark, (1, "b"))
     insert(spark, (2, "b"))
-    with pytest.raises(PySparkException, match="not of table default.t as it is now.*dropped and made again"):
+    with pytest.raises(PySparkException, match="not of table default.t as it is now.*dropped and created again"):
         query.run()
 
 
@@ -485,11 +487,13 @@ def test_a_rollback(spark: Any, follow: Any) -> None:
     query = follow()
     query.run()
     spark.sql("CALL sys.rollback(table => 't', version => '1')")
-    with pytest.raises(PySparkException, match="rolled back, its latest snapshot is 1"):
+    with pytest.raises(PySparkException, match="rolled back, and its latest snapshot is 1"):
         query.run()
     for number in (4, 5, 6):
         insert(spark, (number, "b"))
-    with pytest.raises(PySparkException, match="has read snapshot 3 of table default.t, which is not in its history"):
+    with pytest.raises(
+        PySparkException, match="has read snapshot 3 of table default.t, which is no longer in the table's history"
+    ):
         query.run()
 
 
@@ -520,7 +524,7 @@ def test_a_checkpoint_of_java_goes_on_at_the_end_of_a_snapshot(spark: Any, follo
         again = shutil.copytree(query.checkpoint, query.checkpoint.with_name(f"java{len(offset)}"))
         assert follow(name=again.name).run() == [(3, "c")]
     java_checkpoint(query, {"snapshotId": 2, "index": 0, "scanSnapshot": False})
-    with pytest.raises(PySparkException, match="stands at split 0 of the 2 splits of snapshot 2.*Trigger.AvailableNow"):
+    with pytest.raises(PySparkException, match="is at split 0 of the 2 splits of snapshot 2.*Trigger.AvailableNow"):
         query.run()
 
 

@@ -1,1 +1,1 @@
-"""Files that no version names: the search, in one process and as a job, and files that should be there."""
+"""Files that no version names: the search, in one process and as a job, and missing files."""

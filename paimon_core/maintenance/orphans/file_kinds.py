@@ -1,11 +1,11 @@
-"""Which files a clean-up may delete: those of the kinds that versions reference by name in their metadata, and
-temporary files of writers that died. Every other file stays, whoever made it.
+"""The files that a clean-up may delete: files of the kinds that versions reference by name in their metadata, and
+temporary files of dead writers. Every other file stays, whatever its origin.
 
-A manifest's sidecar, which writers in Rust and Java 2.1 make, is needed as long as its manifest is. Rust's writers
-leave `snapshot-N.tmp-UUID` if they die while they publish a snapshot.
+A manifest's sidecar, which writers in Rust and Java 2.1 make, is needed as long as its manifest is. Rust writers leave
+`snapshot-N.tmp-UUID` if they die while they publish a snapshot.
 
-Of the kinds that are referenced elsewhere one is known: `*.managed.blob`, packs of the BLOBs of keyed tables, are
-referenced by the rows themselves. Java never deletes them either.
+Files of one kind are referenced outside of metadata: `*.managed.blob`, packs of the BLOBs of keyed tables, which the
+rows themselves name. Java never deletes them either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOKUP = r"\.\d+(?:\.[\w-]+){2}\.lookup"
 
 
 class FolderKind(StrEnum):
-    """What a folder of a table holds."""
+    """The contents of a folder of a table."""
 
     METADATA = "metadata"  # schemas, snapshots, tags, consumers, streams …: only their temporary files are deleted
     MANIFESTS = "manifests"
@@ -54,10 +54,10 @@ _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
 
 
 def names_kept_with(name: str) -> tuple[str, ...]:
-    """The names of the files that are needed if a file is: its own, and a manifest's sidecar's."""
+    """The names of the files that are needed together with a file: its own, and a manifest's sidecar."""
     return (name, name + SIDECAR) if name.startswith("manifest-") else (name,)
 
 
 def may_be_orphan(kind: FolderKind, name: str) -> bool:
-    """Whether a file in a folder is of a kind that is an orphan where no version references it."""
+    """Return whether a file in a folder is of a kind that is an orphan if no version references it."""
     return _REFERENCED[kind].fullmatch(name) is not None or is_temporary(name)

@@ -1,7 +1,8 @@
-"""The search for orphans as a job, for tables whose files are too many to be named in one process.
+"""The search for orphans as a job, for tables with too many files for one process.
 
-Some tasks list folders, others read manifests; who runs them takes the needed files off those found. A file is needed
-where its weights have a positive sum in any chain of versions: 1 where a manifest adds it, -1 where one deletes it.
+Some tasks list folders, others read manifests; the caller removes the needed files from the listed ones. A file is
+needed if its weights have a positive sum in any chain of versions. A manifest that adds it counts 1, a manifest that
+deletes it counts -1.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from paimon_core.store.table_store import TableStore
 
 FOUND = pa.schema([("path", pa.string()), ("size", pa.int64())])
 NEEDED = pa.schema([("chain", pa.int64()), ("name", pa.string()), ("weight", pa.int64())])
-_TOGETHER = 10_000  # paths of a task
+_TOGETHER = 10_000  # paths per task
 
 
 class Found(Protocol):
-    """Files that were found and that no version needs; they are the same however often they are asked for."""
+    """Listed files that no version needs. They stay the same, however often they are read."""
 
     @property
     def count(self) -> int: ...
@@ -41,13 +42,13 @@ class Found(Protocol):
     def size(self) -> int: ...
 
     def delete(self) -> None:
-        """Delete them; what cannot be deleted stays."""
+        """Delete them. A file that cannot be deleted stays."""
 
 
 class Entries(StrEnum):
-    """Which entries of a manifest count."""
+    """The entries of a manifest that count."""
 
-    NONE = "none"  # `names` are those of needed files themselves
+    NONE = "none"  # `names` are names of needed files
     ADDED = "added"
     ALL = "all"
     LIVE = "live"  # added files, less the deleted ones
@@ -55,7 +56,7 @@ class Entries(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A manifest, or names of needed files; sums of weights are made for each `chain`."""
+    """A manifest, or names of needed files. Weights are summed for each `chain`."""
 
     entries: Entries
     chain: int
@@ -84,13 +85,13 @@ SOURCE = Record(
 
 @dataclass(frozen=True, slots=True)
 class OrphanSearch:
-    """The files of a table last modified before `older_than` (epoch milliseconds). Picklable."""
+    """The files of a table that were last modified before `older_than` (epoch milliseconds). Picklable."""
 
     store: TableStore
     older_than: int
 
     def folders(self) -> Iterator[Folder]:
-        """The folders to be listed, one task each."""
+        """The folders to list, one task each."""
         return folders(self.store)
 
     def found_in(self, folder: Folder) -> pa.RecordBatch:
@@ -99,7 +100,7 @@ class OrphanSearch:
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
     def sources(self) -> Iterator[Source]:
-        """What names the files that versions need, one task each. Raises `CorruptFileError`."""
+        """The sources that name the files of versions, one task each. Raises `CorruptFileError`."""
         chain, needed, metadata, unknown = 0, NeededFiles(), set[str](), list[str]()
         for branch in branch_stores(self.store):
             versions = versions_of(branch)
@@ -150,12 +151,12 @@ class OrphanSearch:
         return paths, weights
 
     def delete(self, paths: Sequence[str]) -> int:
-        """Delete files; how many there were."""
+        """Delete files. Return their number."""
         delete_files(self.store, paths)
         return len(paths)
 
 
 def known_files(store: TableStore) -> int:
-    """About how many files the latest version has, read from its manifest lists."""
+    """The approximate number of files in the latest version, read from its manifest lists."""
     latest = latest_snapshot(store)
     return sum(m.num_added_files for m in data_manifests(store, latest)) if latest is not None else 0

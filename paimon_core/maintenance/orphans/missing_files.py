@@ -22,7 +22,7 @@ def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
 
 
 def drop_missing(entries: Iterable[ManifestEntry]) -> list[CommitMessage]:
-    """What to commit so that these files are no longer part of the table."""
+    """Return messages to commit that remove these files from the table."""
     return [
         CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, compact_before=(e.file,))
         for e in entries

@@ -1,9 +1,9 @@
-"""Orphans: files in the table's folders that no version needs, made by writers that died, or cut off by rollbacks.
+"""Orphans: files in the table's folders that no version needs. Writers that died left them, or rollbacks cut them off.
 
-A commit in flight names its files only when it is published: files younger than an age are never orphans, and the
-versions are listed again until none was made, removed or moved while their files were read. Only files of kinds that
-versions reference are orphans (`file_kinds.py`); they are compared by name, which no two files share, and not by path,
-as the folder of a file may be spelled differently by now.
+A commit in flight names its files only when it is published. So files younger than an age are never orphans, and
+versions are listed again until no version was made, removed or moved while their files were read. Only files of kinds
+that versions reference are orphans (`file_kinds.py`). Files are compared by name, because no two files share one; paths
+may differ, because the folder of a file may be spelled differently by now.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ class Orphans:
 
 
 def find_orphans(store: TableStore, older_than: int) -> Orphans:
-    """The orphans last modified before `older_than` (epoch milliseconds).
+    """The orphans that were last modified before `older_than` (epoch milliseconds).
 
-    Raises `UnreadableFileError` if a snapshot or a manifest cannot be read: then it is not known which files it needs;
-    `CommitConflictError` where versions are made and removed all the time.
+    Raises `UnreadableFileError` if a snapshot or a manifest cannot be read, because the files that it needs are
+    unknown. Raises `CommitConflictError` if others keep making and removing versions.
     """
     return in_peace(store, lambda: _look(store, older_than))
 
 
 def in_peace(store: TableStore, look: Callable[[], T]) -> T:
-    """What `look` gives while no version is made, removed or moved: one that moves, as from a snapshot to a tag, may be
-    in neither place when the look comes to it. Raises `CommitConflictError` where that never works."""
+    """Return the result of `look`, taken while no version was made, removed or moved. A version that moves, for example
+    from a snapshot to a tag, may be missed in both places. Raises `CommitConflictError` if this never works."""
     for _ in range(_ATTEMPTS):
         before = _places(store)
         found = look()
         if _places(store) == before:
             return found
     raise CommitConflictError(
-        f"Snapshots or tags of table {store.name} changed each time its files were looked up; nothing was deleted. "
-        "Run the statement again when fewer writers are at work."
+        f"Snapshots or tags of table {store.name} changed during each search for unneeded files. Nothing was deleted; "
+        "run the statement again when fewer writers are at work."
     )
 
 
 def remove_orphans(store: TableStore, older_than: int) -> Orphans:
-    """Delete the orphans; those that were found. Raises as `find_orphans`."""
+    """Delete the orphans and return them. Raises as `find_orphans`."""
     orphans = find_orphans(store, older_than)
     delete_files(store, orphans.paths)
     return orphans
@@ -87,8 +87,8 @@ def _look(store: TableStore, older_than: int) -> Orphans:
 def _without_unknown(
     store: TableStore, versions: Sequence[Versions], old: Mapping[str, list[FileStatus]]
 ) -> Mapping[str, list[FileStatus]]:
-    """Leave out the files that a tag may keep, if the tag does not show which. If a manifest cannot be read either, the
-    tag may keep any file."""
+    """Leave out files that a tag may keep, if the tag does not name them. If a manifest cannot be read either, the tag
+    may keep any file."""
     if not old or not any(found.unknown_tags for found in versions):
         return old
     try:
@@ -116,7 +116,7 @@ class Folder:
 
 
 def folders(store: TableStore) -> Iterator[Folder]:
-    """The folders that orphans are searched in, none that a symbolic link in the table leads to."""
+    """The folders to search for orphans. Folders behind a symbolic link in the table are left out."""
     linked = tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
     for folder in chain(_metadata_folders(store), _data_folders(store)):
         if not f"{folder.path}/".startswith(linked):
@@ -142,7 +142,7 @@ def _data_folders(store: TableStore) -> Iterator[Folder]:
 
 
 def old_files(store: TableStore, folder: Folder, older_than: int) -> Iterator[FileStatus]:
-    """The files of a folder, last modified before `older_than`, that are orphans where no version needs them."""
+    """The files of a folder, last modified before `older_than`, that are orphans if no version needs them."""
     for file in store.io.list(folder.path):
         is_old_file = file.modified < older_than and not file.is_dir and not file.is_link
         if is_old_file and may_be_orphan(folder.kind, file.name):

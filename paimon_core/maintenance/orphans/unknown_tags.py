@@ -1,8 +1,9 @@
-"""Files that a tag may keep that does not say which: a damaged tag, or one of a later version.
+"""Files that an unreadable tag may keep: a tag that is damaged, or of a later version.
 
-A tag names manifest lists, an index manifest and statistics, and these stay as long as the tag does. So whatever such a
-tag keeps is in the folders of manifests and of statistics, or a manifest in these folders names it. All of that stays.
-Other orphans, such as the data files of a writer that died before it wrote a manifest, are deleted as always.
+A tag names manifest lists, an index manifest and statistics, and these stay as long as the tag does. So every file that
+such a tag keeps is in the folders of manifests and of statistics, or a manifest in these folders names it. All of these
+files stay. Other orphans, such as the data files of a writer that died before it wrote a manifest, are deleted as
+always.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ _MANIFEST, _LIST, _INDEX = "manifest-", "manifest-list-", "index-manifest-"
 
 
 def manifests_on_disk(store: TableStore) -> list[str]:
-    """The names of the manifests of data files in the table's folder, whether a version names them or not."""
+    """The names of the manifests of data files in the table's folder, even if no version names them."""
     names = _names(store, store.paths.manifest_dir)
     return [n for n in names if n.startswith(_MANIFEST) and not n.startswith(_LIST) and not n.endswith(SIDECAR)]
 
 
 def metadata_on_disk(store: TableStore) -> Iterator[str]:
-    """The paths of all manifests, lists and statistics in the table's folder, and of the index files that are named.
+    """The paths of all manifests, lists and statistics in the table's folder, and of the index files that index
+    manifests name.
 
     Raises `UnreadableFileError` if an index manifest cannot be read.
     """
@@ -44,7 +46,7 @@ def metadata_on_disk(store: TableStore) -> Iterator[str]:
 
 
 def possibly_needed(store: TableStore) -> Iterator[str]:
-    """The paths that a tag may keep that does not say which. Raises `UnreadableFileError` for a manifest."""
+    """The paths that an unreadable tag may keep. Raises `UnreadableFileError` for a manifest."""
     yield from metadata_on_disk(store)
     needed = NeededFiles()
     for name in manifests_on_disk(store):

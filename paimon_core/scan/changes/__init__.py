@@ -1,1 +1,1 @@
-"""Incremental queries: which changes are read, and reading them."""
+"""Incremental queries: selecting and reading changes."""

@@ -1,12 +1,12 @@
-"""Which changes an incremental query reads: those of some snapshots, or the difference of two versions.
+"""The changes that an incremental query reads: the changes of some snapshots, or the difference of two versions.
 
     incremental-between            two snapshot ids or tags; the changes after the first, up to the second
     incremental-between-timestamp  two moments
-    incremental-to-auto-tag        a tag made per period: what changed since the one before it
-    scan.mode = latest-delta       the changes of the latest snapshot, where it appended rows
-    incremental-between-scan-mode  delta: rows appended; changelog: changelog files; diff: the two versions compared
+    incremental-to-auto-tag        a tag made per period: the changes since the tag before it
+    scan.mode = latest-delta       the changes of the latest snapshot, if it appended rows
+    incremental-between-scan-mode  delta: appended rows; changelog: changelog files; diff: the two versions compared
 
-Tags are compared; snapshots are read one by one, unless the mode says otherwise.
+Tags are compared; snapshots are read one by one, unless the mode sets something else.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class IncrementMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Increment:
-    """Changes after `start` (None: from the beginning) up to `end` (None: there are none).
+    """Changes after `start` (None: from the beginning) up to `end` (None: no changes).
 
-    `snapshots` are those whose changes are read, oldest first; none where the two versions are compared.
+    `snapshots` are the snapshots to read changes of, oldest first; none if the two versions are compared.
     """
 
     mode: IncrementMode
@@ -71,19 +71,21 @@ _NOTHING = Increment(mode=IncrementMode.DELTA)
 
 
 def is_incremental(options: Mapping[str, str]) -> bool:
-    """Whether a query under these options reads changes."""
+    """Return whether a query with these options reads changes."""
     return any(name in options for name in _OPTIONS) or options.get(STARTUP_MODE.key, "").strip() == _LATEST_DELTA
 
 
 def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Increment | None:
-    """The changes that the `incremental-*` options ask for; None without them.
+    """The changes that the `incremental-*` options select, or None without these options.
 
-    `zone` is where wall clock times are read. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
+    `zone` is the zone of wall clock times. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
     """
     values = store.options.values
     given = [name for name in _OPTIONS if name in values]
     if len(given) > 1:
-        raise InvalidOptionError(f"Only one of the options {', '.join(given)} can say what to read; remove the others.")
+        raise InvalidOptionError(
+            f"Only one of the options {', '.join(given)} can select the changes to read; remove the others."
+        )
     match given:
         case [name] if name == BETWEEN:
             return _between(store, *_pair(name, values[name]))
@@ -113,7 +115,8 @@ def _between(store: TableStore, first: str, last: str) -> Increment:
         return _difference(store, one.snapshot, other.snapshot)
     if not all(text.isascii() and text.isdigit() for text in (first, last)):
         raise InvalidOptionError(
-            f"Option '{BETWEEN}' cannot be '{first},{last}': it is two tags of table {store.name} or two snapshot ids."
+            f"Option '{BETWEEN}' cannot be '{first},{last}': it must be two tags of table {store.name} or two snapshot "
+            "ids."
         )
     return _snapshots(store, int(first), int(last))
 
@@ -135,13 +138,13 @@ def _between_times(store: TableStore, first: int, last: int) -> Increment:
 
 
 def _to_auto_tag(store: TableStore, name: str) -> Increment:
-    """What changed between a tag and the one of an earlier period; nothing where either is missing."""
+    """The changes between a tag and the tag of an earlier period; no changes if one of them is missing."""
     period = tag_period(store.options)
     moment = period.begin(name)
     if moment is None:
         raise InvalidOptionError(
-            f"Option '{TO_AUTO_TAG}' cannot be {name!r}: the names of automatic tags follow 'tag.creation-period' and "
-            "'tag.period-formatter', as 2024-01-31 does for days."
+            f"Option '{TO_AUTO_TAG}' cannot be {name!r}: it must be the name of an automatic tag, by "
+            "'tag.creation-period' and 'tag.period-formatter', such as 2024-01-31 for days."
         )
     end = read_tag(store, name)
     earlier = [(time, t) for t in readable_tags(store) if (time := period.begin(t.name)) and time < moment]
@@ -153,7 +156,9 @@ def _to_auto_tag(store: TableStore, name: str) -> Increment:
 def _snapshots(store: TableStore, first: int, last: int) -> Increment:
     """Changes of snapshots after `first` up to `last`."""
     if last < first:
-        raise InvalidOptionError(f"An incremental query cannot end at snapshot {last}, before {first} where it begins.")
+        raise InvalidOptionError(
+            f"An incremental query cannot end at snapshot {last}: it begins at the later snapshot {first}."
+        )
     earliest, latest, mode = earliest_snapshot(store), latest_snapshot(store), _mode(store)
     if earliest is None or latest is None or first == last:
         return _NOTHING
@@ -172,7 +177,7 @@ def _snapshots(store: TableStore, first: int, last: int) -> Increment:
 
 
 def _outlived(store: TableStore, mode: IncrementMode) -> dict[int, Snapshot]:
-    """The expired snapshots whose changes are kept, by id: in changelog files, or in deltas where there are none."""
+    """Expired snapshots with changes that are kept, by id: in changelog files, or else in deltas."""
     if mode is IncrementMode.DIFF:
         return {}
     of_delta = mode is IncrementMode.DELTA
@@ -181,11 +186,13 @@ def _outlived(store: TableStore, mode: IncrementMode) -> dict[int, Snapshot]:
 
 def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:
     if end.id < start.id:
-        raise InvalidOptionError(f"An incremental query cannot end at snapshot {end.id}, before {start.id}.")
+        raise InvalidOptionError(
+            f"An incremental query cannot end at snapshot {end.id}: it begins at the later snapshot {start.id}."
+        )
     if start.id == end.id:
         return _NOTHING
     if not store.has_primary_key:
-        # a compaction between them would show old rows again: what was appended says more than files do
+        # a compaction between them would show old rows again, so read the appended files instead of comparing
         found = [find_snapshot(store, n) for n in range(start.id + 1, end.id + 1)]
         known = tuple(s for s in found if s is not None and s.commit_kind is not CommitKind.OVERWRITE)
         if len(known) == len(found):
@@ -212,7 +219,8 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     parts = [p.strip() for p in text.split(",")]
     if len(parts) != 2 or not all(parts):
         raise InvalidOptionError(
-            f"Option '{option}' cannot be {text!r}: it is where to begin (exclusive) and where to end, with a comma."
+            f"Option '{option}' cannot be {text!r}: it must be the begin (exclusive) and the end, with a comma between "
+            "them."
         )
     return parts[0], parts[1]
 

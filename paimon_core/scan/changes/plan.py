@@ -34,15 +34,15 @@ _FileKey = tuple[bytes, int, int, str]  # partition, bucket, level, name
 
 
 def plan_increment(store: TableStore, increment: Increment, predicate: Predicate | None = None) -> Plan:
-    """Plan reading changes; `predicate` prunes, and is still to be applied to the rows.
+    """Plan reading changes. `predicate` only prunes: the caller must still apply it to the rows.
 
     Raises `UnsupportedFeatureError`, `CorruptFileError`.
     """
     check_readable(store)
     if store.options[DATA_EVOLUTION] and increment.mode is IncrementMode.DIFF:
         raise UnsupportedFeatureError(
-            f"Versions of table {store.name} cannot be compared: with '{DATA_EVOLUTION.key}' = 'true' files hold "
-            "single columns; read the versions themselves, or what was written between snapshots."
+            f"Versions of table {store.name} cannot be compared: with '{DATA_EVOLUTION.key}' = 'true', files hold "
+            "single columns. Read each version itself, or the rows written between snapshots."
         )
     keys = store.schema.partition_keys
     partitions = PartitionFilter(
@@ -68,7 +68,7 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
 def _changes(
     store: TableStore, increment: Increment, partitions: PartitionFilter, files: FileFilter | None
 ) -> Iterator[DataSplit]:
-    """Files whose rows are changes: of each snapshot its delta, or its changelog."""
+    """Files with changes as their rows: of each snapshot its delta, or its changelog."""
     groups: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
     evolves = store.options[DATA_EVOLUTION]
     for snapshot in increment.snapshots:
@@ -82,7 +82,7 @@ def _changes(
                 groups[entry.partition, entry.bucket].append(entry.file)
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     for (partition, bucket), found in groups.items():
-        ranges = row_ranges(found) if evolves else ()  # of a row the columns that were written
+        ranges = row_ranges(found) if evolves else ()  # only the written columns of a row
         kept = [r for r in ranges if files is None or files.range_may_match(r, partition)]
         packed = pack_ranges(kept, target, open_cost) if evolves else pack_files(found, target, open_cost)
         for group, _ in packed:
@@ -112,12 +112,12 @@ def added_files(
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
-    """Splits of files of the later version and those of the earlier one that hold the same keys; where keys have moved
-    between buckets, the files of several buckets are named by their paths."""
+    """Splits with files of the later version and files of the earlier version that have the same keys. If keys have
+    moved between buckets, a split has files of several buckets, with their paths."""
     versions = increment.start, increment.end
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
-    # where the newest row of a key replaces the older ones, older files that both versions have make no difference
+    # if the newest row of a key replaces the older ones, older files in both versions make no difference
     whole_rows = not store.has_primary_key or newest_wins(store.options)
     same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
@@ -158,8 +158,8 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
 def _moved(
     store: TableStore, old: Mapping[FileIdentifier, ManifestEntry], new: Mapping[FileIdentifier, ManifestEntry]
 ) -> frozenset[bytes]:
-    """The partitions in which a key may be in one bucket in the earlier version and in another one in the later: their
-    buckets are compared together. A rescale changes the number of buckets, an overwrite gives keys dynamic ones anew.
+    """The partitions in which a key may be in different buckets in the two versions: their buckets are compared
+    together. A rescale changes the number of buckets; an overwrite assigns dynamic buckets anew.
     """
     numbers: dict[bytes, set[int]] = defaultdict(set)
     for entry in (*old.values(), *new.values()):
@@ -170,8 +170,9 @@ def _moved(
 
 
 def _older(common: set[_FileKey], files: Mapping[FileIdentifier, ManifestEntry]) -> set[_FileKey]:
-    """Those of the common files whose rows are older than all in which versions differ. The others decide, too, which
-    row of a key wins: writers at one time number rows alike, and levels decide between two of one number."""
+    """The common files with rows that are all older than the rows in which the versions differ. Other common files must
+    stay, because they may decide which row of a key wins: concurrent writers use the same sequence numbers, and then
+    levels decide."""
     oldest: dict[BucketKey, int] = {}
     for identifier, entry in files.items():
         if identifier[:4] not in common:
@@ -195,7 +196,7 @@ def _of(files: list[DataFileMeta], vectors: dict[str, DeletionFile]) -> tuple[De
 def _by_keys(
     store: TableStore, before: list[DataFileMeta], after: list[DataFileMeta]
 ) -> Iterator[tuple[list[DataFileMeta], list[DataFileMeta]]]:
-    """Files of both sides divided where no key is in two parts."""
+    """Divide the files of both sides so that no key is in two parts."""
     if not store.has_primary_key:
         yield before, after
         return

@@ -29,10 +29,10 @@ from paimon_core.store.table_store import TableStore
 def read_changes(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None, *, retracts: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns, then `SYSTEM_COLUMNS`; -U and -D rows only where `retracts`.
+    """Batches of the named columns, then `SYSTEM_COLUMNS`. With `retracts`, also -U and -D rows.
 
-    A split that is no split of changes gives the rows of its version, deleted ones as -D as far as files have them.
-    Rows that do not match `predicate` may come. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    A split without changes gives the rows of its version, and deleted rows as -D if files have them. Rows that do not
+    match `predicate` may be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     fields = store.schema.select(tuple(columns))
     if store.options[DATA_EVOLUTION]:
@@ -41,7 +41,7 @@ def read_changes(
     elif store.schema.counts_equal_rows:
         batches = counted_changes(store, split, fields, predicate)
     elif not store.has_primary_key:
-        # sequence numbers, which only logs show, count every row of a file
+        # sequence numbers, which only logs show, must count every row of a file
         batches = _append_changes(store, split, fields, None if retracts else predicate)
     elif split.kind is SplitKind.DIFFERENCE:
         batches = _compared(store, split, fields, predicate)
@@ -58,7 +58,7 @@ def read_changes(
 def _stored(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the files that are not deleted, in their order."""
+    """The rows of the files that are not deleted, in order."""
     system = [f for f in key_value_fields((), ()) if f.name in SYSTEM_COLUMNS]
     files = BucketFiles(store, split.bucket_dir, (*fields, *system), predicate, split.deletions_by_file, lenient=True)
     yield from files.read(split.files)
@@ -67,7 +67,7 @@ def _stored(
 def _append_changes(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of files without kinds: inserted, or deleted where only the earlier version has their file."""
+    """The rows of files without row kinds: inserted, or deleted if only the earlier version has their file."""
     files = BucketFiles(store, split.bucket_dir, tuple(fields), predicate, split.deletions_by_file, lenient=True)
     old = {f.file_name: f for f in split.before}
     new = {f.file_name: f for f in split.files}
@@ -113,7 +113,7 @@ def _with_kinds(
 def _compared(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that differ between two versions; all columns are compared, those asked for are returned."""
+    """The rows that differ between two versions. All columns are compared; only the requested columns are returned."""
     keys, names = store.schema.trimmed_primary_keys, [f.name for f in fields]
     compared = tuple(f.name for f in store.schema.fields if f.name not in keys)
     on_keys = only_on(predicate, keys) if predicate else None

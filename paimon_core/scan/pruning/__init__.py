@@ -1,1 +1,1 @@
-"""Which files, row ranges and rows of a version a query can leave out, because of metadata and indexes."""
+"""Files, row ranges and rows of a version that a query can leave out, by metadata and indexes."""

@@ -1,7 +1,7 @@
-"""Which rows of a version its global indexes keep.
+"""The rows of a version that its global indexes keep.
 
-Rows that an index does not cover count as possible, unless `scalar-index.search-mode` is `fast`: then only rows that
-some index of a column covers are found by this column.
+Rows that an index does not cover count as possible. With `scalar-index.search-mode` = `fast`, a search by a column
+finds only rows that an index of this column covers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FAST = "fast"
 def rows_by_global_index(
     store: TableStore, snapshot: Snapshot, predicate: Predicate, partitions: PartitionFilter
 ) -> RowIds | None:
-    """The ids of all rows of some partitions that may satisfy the predicate, and possibly others; None where each may.
+    """The ids of all rows of some partitions that may satisfy the predicate, and possibly others; None: all rows.
 
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
@@ -71,7 +71,7 @@ class _Columns:
     pool: ThreadPoolExecutor
 
     def find(self, name: str) -> IndexedColumn[RowIds] | None:
-        """The indexes of a column, None where it has none."""
+        """The indexes of a column, or None without indexes."""
         if name not in self._found:
             field = self.store.schema.field_by_name.get(name)
             self._found[name] = None if field is None else self._indexed(field)
@@ -106,7 +106,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class IndexedRows:
-    """A file of an index: its rows from id `first` on, and the range of its keys, None where all rows are NULL."""
+    """A file of an index: the first id of its rows, and the range of its keys, None if all rows are NULL."""
 
     content: GlobalIndexFile
     first: int
@@ -127,7 +127,7 @@ _Ask = Callable[[GlobalIndexFile], RowIds]
 
 @dataclass(frozen=True, slots=True)
 class GlobalIndex:
-    """The index of one type of a column, all of its files. `ColumnIndex`.
+    """The index of one type of a column: all of its files. Implements `ColumnIndex`.
 
     `others` are rows that it does not cover. Ranges of keys are looked up in at most `scan_size` bytes of files.
     """
@@ -169,7 +169,7 @@ class GlobalIndex:
         return self._ask((f, lambda content: content.between(low, high)) for f in files)
 
     def _ask(self, questions: Iterator[tuple[IndexedRows, _Ask]]) -> RowIds:
-        """The answers of files, as ids of the table's rows, and the rows that no file covers."""
+        """The answers of files as ids of the table's rows, and the rows that no file covers."""
         answers = list(self.pool.map(_answer, questions))
         return RowIds.union(self.others, *answers)
 
@@ -196,7 +196,7 @@ def _of_spans(spans: Sequence[RowSpan]) -> RowIds:
 
 
 def _open(store: TableStore, entry: IndexManifestEntry, key_format: KeyFormat) -> IndexedRows:
-    """Raises `CorruptFileError`."""
+    """Open a file of an index. Raises `CorruptFileError`."""
     file, covers = entry.file, entry.file.global_index
     assert covers is not None
     path = index_path(store, entry.partition, entry.bucket, file)

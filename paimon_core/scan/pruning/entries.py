@@ -1,4 +1,4 @@
-"""Which entries of a manifest a query can leave out, judged by columns: the remaining ones are judged one by one."""
+"""The entries of a manifest that a query can leave out, judged by columns; the rest is judged one by one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _EXACT = Context(prec=80)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`low <= column <= high`, as far as either is given; numbers, milliseconds, bytes or texts in UTF-8."""
+    """The range `low <= column <= high`; each end may be missing. Ends are numbers, milliseconds, bytes or texts in
+    UTF-8."""
 
     column: str
     low: Any = None
@@ -43,8 +44,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StatsGroup:
-    """Rows whose statistics are laid out alike: the columns they cover, those that the files have (None: all of the
-    schema), and the schema they are of."""
+    """Rows with statistics in one layout: the columns with statistics (`covered`), the columns in the files (`there`,
+    None: all of the schema), and the schema."""
 
     rows: Rows
     schema: TableSchema
@@ -52,18 +53,19 @@ class StatsGroup:
     there: tuple[str, ...] | None = None
 
     def lacks(self, name: str | None) -> bool:
-        """Whether the files have no such column: it is NULL throughout."""
+        """Return whether the files do not have the column: then it is NULL in all rows."""
         return name is None or (self.there is not None and name not in self.there)
 
 
 def ranges(predicate: Predicate, schema: TableSchema) -> tuple[Range, ...]:
-    """What the conjuncts of a predicate ask of columns whose bounds can be compared; a partition has no bounds."""
+    """The ranges that the conjuncts of a predicate require, for columns with comparable bounds. Partition columns have
+    no bounds."""
     found = (_range(part, schema) for part in conjuncts(predicate))
     return tuple(r for r in found if r is not None and r.column not in schema.partition_keys)
 
 
 def prune_entries(store: TableStore, wanted: Sequence[Range], columns: EntryColumns, rows: Rows) -> Rows:
-    """The rows whose bounds do not exclude what is wanted; `wanted` is on columns that prune files one by one."""
+    """The rows with bounds that do not exclude the ranges `wanted`, which are on columns that prune single files."""
     if not wanted or not len(rows):
         return rows
     statistics = "_KEY_STATS" if store.has_primary_key else "_VALUE_STATS"
@@ -94,7 +96,7 @@ def _range(part: Predicate, schema: TableSchema) -> Range | None:
 
 
 def _comparable(value: Any, data_type: DataType) -> Any:
-    """The value as bounds are compared, None where they are not."""
+    """Convert a value for comparison with bounds. Return None for a value that cannot be compared."""
     if data_type.kind in _INTEGERS and type(value) is int and -_LIMIT <= value < _LIMIT:
         return value
     if data_type.kind in TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
@@ -111,7 +113,7 @@ def _comparable(value: Any, data_type: DataType) -> Any:
 
 
 def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
-    """Rows by how the statistics are laid out that prune files one by one."""
+    """Group rows by the layout of the statistics that prune single files."""
     if not store.has_primary_key:
         yield from value_groups(store, columns, rows)
         return
@@ -123,7 +125,7 @@ def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[St
 
 
 def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
-    """Rows by how their `_VALUE_STATS` are laid out."""
+    """Group rows by the layout of their `_VALUE_STATS`."""
     ids = columns.schema_ids[rows]
     for schema_id in np.unique(ids).tolist():
         schema = read_schema(store, schema_id)
@@ -160,7 +162,7 @@ def _may_hold(
 
 
 def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> Mask:
-    """Where a bound is known to be above, or below, the end of a range."""
+    """Return for each bound whether it is certainly above, or below, the end of a range."""
     compare = pc.greater if above else pc.less
     if data_type.kind in _TEXTS | _BYTES:
         return _known(compare(bounds.texts(), pa.scalar(end, pa.binary())))
@@ -174,7 +176,8 @@ def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> 
 
 
 def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
-    """Which files can hold floats, or times in epoch milliseconds, of a range, as far as their bounds are trusted."""
+    """Return for each file whether it may have floats, or times in epoch milliseconds, in a range, as far as its bounds
+    are trusted."""
     is_float = data_type.kind in FLOATS
     (low, low_valid), (high, high_valid) = (b.floats(data_type) if is_float else b.numbers(data_type) for b in bounds)
     low_trusted, high_trusted = trusted(data_type, low, high, of_orc)
@@ -187,7 +190,7 @@ def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wa
 
 
 def _above(numbers: NDArray[Any], end: Any) -> Mask:
-    """Which numbers are larger than one; NaN is the largest."""
+    """Return for each number whether it is larger than one; NaN is the largest."""
     if end != end:
         return np.zeros(len(numbers), dtype=np.bool_)
     larger: Mask = ~(_wide(numbers) <= end)

@@ -1,4 +1,4 @@
-"""Which files of a version a query can leave out: by bucket, by key range, by column statistics, by file indexes."""
+"""The files of a version that a query can leave out: by bucket, key range, column statistics and file indexes."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 _MOST_COMBINATIONS = 1000
-_FEW = 2  # rows are read one by one where at most this part of them is kept: one half
-_THREADS = 16  # that read file indexes
+_FEW = 2  # rows are read one by one if at most one half of them is kept
+_THREADS = 16  # for reading file indexes
 # equal values of these types can have several spellings in a BinaryRow: 0.0 and -0.0, padded CHAR
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 
 
 @dataclass(frozen=True)
 class FileFilter:
-    """The files that can hold rows a predicate is true for. Columns are those of the store's schema, with data
-    evolution also `_ROW_ID`. `row_ids` are those of the rows that global indexes keep, None: of all."""
+    """The files that may have rows that satisfy a predicate. Columns are the columns of the store's schema, with data
+    evolution also `_ROW_ID`. `row_ids` are the ids of the rows that global indexes keep, None: all."""
 
     store: TableStore
     predicate: Predicate
@@ -55,16 +55,17 @@ class FileFilter:
 
     @cached_property
     def key_predicate(self) -> Predicate | None:
-        """The conjuncts on primary key columns only."""
+        """The conjuncts that are only on primary key columns."""
         return only_on(self.predicate, self.store.schema.primary_keys)
 
     def matching(self, entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that can hold matching rows, each judged by itself, also by its indexes. Raises as `indexed`."""
+        """The files that may have matching rows. Each file is judged separately, also by its indexes. Raises as
+        `indexed`."""
         return self.indexed([e for e in entries if self.may_match(e)])
 
     def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that can hold matching rows by their indexes. These are read while planning, so that every
-        execution gains by them. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+        """The files that may have matching rows by their indexes. Indexes are read while planning, so that every
+        execution benefits. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
         if not any(e.file.extra_files for e in entries):
             return [e for e in entries if self._index_may_match(e)]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -72,11 +73,12 @@ class FileFilter:
             return [e for e, keeps in zip(entries, kept, strict=True) if keeps]
 
     def may_match(self, entry: ManifestEntry) -> bool:
-        """Whether a file can hold matching rows, judged by its own metadata."""
+        """Return whether a file may have matching rows, judged by its own metadata."""
         return self._may_match(self.predicate, entry)
 
     def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
-        """Whether a range of rows can hold matching ones: each column is judged by the newest file that has it."""
+        """Return whether a range of rows may have matching ones: each column is judged by the newest file that has
+        it."""
         if self.row_ids is not None and not self.row_ids.range_cardinality(rows.first, rows.first + rows.count):
             return False
         known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
@@ -88,7 +90,7 @@ class FileFilter:
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:
-        """The ids of the rows of files that global indexes keep; none where they keep so many that all are read."""
+        """The ids of the rows that global indexes keep in files. Empty if they keep so many that all rows are read."""
         if self.row_ids is None:
             return b""
         rows = RowIds()
@@ -98,7 +100,7 @@ class FileFilter:
         return encode_row_ids(kept) if len(kept) * _FEW <= len(rows) else b""
 
     def indexed_ranges(self, ranges: Sequence[RowRange], bucket_dir: str) -> list[RowRange]:
-        """The ranges that can hold matching rows by the indexes of their files. Raises as `indexed`."""
+        """The ranges that may have matching rows, by the indexes of their files. Raises as `indexed`."""
         if not any(f.extra_files for r in ranges for f in r.files):
             return [r for r in ranges if self._range_index_may_match(r, bucket_dir)]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -106,7 +108,7 @@ class FileFilter:
             return [r for r, keeps in zip(ranges, kept, strict=True) if keeps]
 
     def _range_index_may_match(self, rows: RowRange, bucket_dir: str) -> bool:
-        """As `range_may_match`, by indexes."""
+        """Return the same as `range_may_match`, judged by indexes."""
         unseen = set(self._stats.columns)
         for file in rows.files:
             own = unseen.intersection(self._held(file))
@@ -117,8 +119,8 @@ class FileFilter:
         return True
 
     def rows_of(self, bucket_dir: str, file: DataFileMeta, *, positional: bool = False) -> Positions | None:
-        """The positions of a file's rows that can match by its indexes, None where each can; `positional`: by those
-        types of indexes only that answer by rows. Raises as `matching`."""
+        """The positions of a file's rows that may match by its indexes, None: all. `positional`: use only types of
+        indexes that answer by rows. Raises as `matching`."""
         return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if positional else INDEX_TYPES.keys())
 
     def _rows_by_index(
@@ -130,17 +132,17 @@ class FileFilter:
         return rows_by_index(self.store, bucket_dir, file, predicate, then, types)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
-        """As `may_match`, by key columns: versions of a row of another key are of no interest in any file."""
+        """Return the same as `may_match`, judged by key columns: rows with other keys need no file."""
         return self.key_predicate is None or self._may_match(self.key_predicate, entry)
 
     def prune(self, columns: EntryColumns, rows: Rows) -> Rows:
-        """The rows of a manifest that columns do not exclude, ascending; these are still to be looked at one by one."""
+        """The rows of a manifest that columns do not exclude, ascending; the caller must judge these one by one."""
         if self._hashes is not None:
             rows = rows[self._in_buckets(columns, rows)]
         return prune_entries(self.store, self._ranges, columns, rows)
 
     def bucket_may_match(self, entry: ManifestEntry) -> bool:
-        """Whether rows with the bucket keys asked for can be in the file's bucket."""
+        """Return whether rows with the requested bucket keys can be in the file's bucket."""
         known = self._buckets_of(entry.total_buckets, entry.file.schema_id)
         return known is None or entry.bucket in known
 
@@ -154,7 +156,7 @@ class FileFilter:
         return result
 
     def _buckets_of(self, total: int, schema_id: int) -> frozenset[int] | None:
-        """The buckets that can hold matching rows; None where any can."""
+        """The buckets that may have matching rows, None: all."""
         if total < 1 or self._hashes is None or not self._hashed_as_now(schema_id):
             return None
         if total not in self._buckets:
@@ -176,12 +178,13 @@ class FileFilter:
 
     @cached_property
     def _maps(self) -> frozenset[str]:
-        """The MAP columns whose values the predicate names."""
+        """The MAP columns with values that the predicate names."""
         values = indexed_values(self.store.options, self.store.schema)
         return frozenset(values[c].field.name for c in columns(self.predicate) if c in values)
 
     def _hashed_as_now(self, schema_id: int) -> bool:
-        """Whether a file was written with the present types of the bucket keys: others hash otherwise."""
+        """Return whether a file was written with the present types of the bucket keys: other types have other
+        hashes."""
         schema = self.store.schema
         if schema_id == schema.id:
             return True
@@ -194,7 +197,7 @@ class FileFilter:
 
     @cached_property
     def _hashes(self) -> Any:
-        """Hashes of all combinations of bucket keys that can match, None where they are not known."""
+        """Hashes of all combinations of bucket keys that can match, or None if these are unknown."""
         schema = self.store.schema
         if self.store.options.values.get("bucket-function.type", "default") != "default" or not schema.bucket_keys:
             return None
@@ -212,7 +215,7 @@ class FileFilter:
         return np.array(hashes, dtype=np.int32)
 
     def _names_then(self, file: DataFileMeta) -> dict[str, str | None]:
-        """What the table's columns were called when a file was written, whatever their types."""
+        """The names of the table's columns when a file was written, whatever their types."""
         return names_then(self.store.schema, self._stats.schema_then(file.schema_id)[0], same_type=False)
 
     def _held(self, file: DataFileMeta) -> list[str]:
@@ -232,7 +235,7 @@ class FileFilter:
 
 
 def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | None:
-    """How many primary keys a predicate can be true for, None where it does not name them."""
+    """The number of primary keys that can satisfy a predicate, or None if it does not name the keys."""
     if predicate is None or not schema.primary_keys:
         return None
     choices = [_values_of(predicate, name) for name in schema.primary_keys]
@@ -240,7 +243,7 @@ def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | No
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:
-    """The values that a column must have one of, None where the predicate does not say."""
+    """The allowed values of a column, or None if the predicate does not limit them."""
     for part in conjuncts(predicate):
         match part:
             case Compare(column=column, op="=" | "<=>", value=value) if column == name and value is not None:

@@ -1,1 +1,2 @@
-"""Streams: what a repeated reader reads next of a table, where it starts, and how much at once. No engine is here."""
+"""Streams: the next part of a table for a repeated reader, its start, and its size. This folder does not depend on an
+engine."""

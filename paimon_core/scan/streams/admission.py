@@ -1,4 +1,4 @@
-"""How many of the splits that are there a batch reads."""
+"""The number of available splits that a batch reads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from paimon_core.spec.split import DataSplit, SplitKind
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What a batch reads so far. Splits of one kind only: rows of a version, and then its changes, are two batches, as
-    their tasks run in any order."""
+    """The splits that a batch has taken so far: all of one kind. Rows of a version, and then its changes, are two
+    batches, because the tasks of a batch run in any order."""
 
     files: int = 0
     rows: int = 0
@@ -20,20 +20,20 @@ class Admitted:
     kind: SplitKind | None = None
 
     def plus(self, split: DataSplit) -> Admitted:
-        """With one split more."""
+        """Add one split."""
         files = len(split.files) + len(split.before)
         return Admitted(self.files + files, self.rows + split.row_count, self.size + split.size, split.kind)
 
     def is_within(self, limits: ReadLimits) -> bool:
-        """Whether no upper bound is passed."""
+        """Return whether all upper bounds hold."""
         bounds = ((self.files, limits.files), (self.rows, limits.rows), (self.size, limits.size))
         return all(bound is None or value <= bound for value, bound in bounds)
 
 
 def admit(before: Admitted, splits: Sequence[DataSplit], limits: ReadLimits) -> tuple[int, Admitted]:
-    """How many of the splits, from the first on, a batch still takes, and what it then reads.
+    """Return how many of the splits a batch still takes, from the first one on, and the resulting totals.
 
-    An empty batch takes its first split, however large: a stream always goes on.
+    An empty batch takes its first split, whatever its size, so that a stream always makes progress.
     """
     admitted = before
     for count, split in enumerate(splits):
@@ -46,7 +46,7 @@ def admit(before: Admitted, splits: Sequence[DataSplit], limits: ReadLimits) -> 
 
 
 def waits(admitted: Admitted, limits: ReadLimits, waited: float) -> bool:
-    """Whether a stream waits for more rows, `waited` milliseconds after its last batch."""
+    """Return whether a stream waits for more rows, `waited` milliseconds after its last batch."""
     if limits.least_rows is None or limits.delay is None:
         return False
     return admitted.rows < limits.least_rows and waited <= limits.delay

@@ -1,4 +1,4 @@
-"""The changes of some snapshots, each with its snapshot, as a batch query reads them."""
+"""The changes of some snapshots, each with its snapshot, for a batch query."""
 
 from __future__ import annotations
 
@@ -35,23 +35,25 @@ class ChangeRange:
 
 
 def changes_store(store: TableStore) -> TableStore:
-    """The table as it is read for its changes. Raises `UnsupportedFeatureError` where it does not record them."""
+    """Return the store for reading changes. Raises `UnsupportedFeatureError` if the table does not record them."""
     if store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "none":
         raise UnsupportedFeatureError(
-            f"Table {store.name} records no changes: rows are written without a look at those they replace. "
-            f"Set '{CHANGELOG_PRODUCER.key}' = 'lookup'; then later changes are recorded. $audit_log shows rows as "
-            "they were written."
+            f"Table {store.name} records no changes: its writers do not read the rows that they replace. Set "
+            f"'{CHANGELOG_PRODUCER.key}' = 'lookup' to record later changes. $audit_log shows rows as they were "
+            "written."
         )
     taken = [f.name for f in CHANGE_FIELDS if f.name in store.schema.field_by_name]
     if taken:
-        raise InvalidSchemaError(f"Table {store.name} has a column {taken[0]!r}: that is a column of changes.")
+        raise InvalidSchemaError(
+            f"Table {store.name} has a column {taken[0]!r}, which is the name of a column of changes: rename it."
+        )
     left_out = (SCAN_BOUNDED_WATERMARK.key, STREAMING_READ_DELAY.key)
     options = {k: v for k, v in store.options.values.items() if k not in left_out}
     return replace(store, options=TableOptions(options | {STREAMING_READ_OVERWRITE.key: "true"}))
 
 
 def first_snapshot(store: TableStore, wanted: ChangeRange) -> int:
-    """The first snapshot of a range. Raises `SnapshotNotFoundError` where it is not there."""
+    """The first snapshot of a range. Raises `SnapshotNotFoundError` if it does not exist."""
     history = History(store)
     first = history.first_changes()
     if wanted.start is None:
@@ -67,9 +69,9 @@ def first_snapshot(store: TableStore, wanted: ChangeRange) -> int:
 
 
 def plan_changes(store: TableStore, wanted: ChangeRange) -> Plan:
-    """The changes of a range; `store` is a `changes_store`.
+    """Plan a read of the changes of a range; `store` is a `changes_store`.
 
-    Raises `SnapshotNotFoundError`, `InvalidOptionError` where the range ends before it begins.
+    Raises `SnapshotNotFoundError`, and `InvalidOptionError` if the range ends before it begins.
     """
     latest, history = latest_snapshot(store), History(store)
     if latest is None:
@@ -80,7 +82,7 @@ def plan_changes(store: TableStore, wanted: ChangeRange) -> Plan:
     elif wanted.end is not None:
         last = _number(store, wanted.end) - (not wanted.includes_end)
         if last > latest.id:
-            read_snapshot(store, last)  # which says what there is
+            read_snapshot(store, last)  # raises, and lists the snapshots
     if last < first - 1:
         raise InvalidOptionError(
             f"The changes of table {store.name} cannot end at {wanted.end}, before {wanted.start}."

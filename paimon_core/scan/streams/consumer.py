@@ -1,10 +1,10 @@
-"""The consumer of a stream: its progress in the table, for which snapshots are kept from expiry.
+"""The consumer of a stream: its progress in the table, which protects snapshots from expiry.
 
-consumer/consumer-ID         the next snapshot, as other engines keep it too
-consumer/consumer-ID-kept    an earlier one that is still needed: the snapshot whose rows are read first, while
-                             they are; and where a stream reads what overwrites changed, the one to compare
-                             with. It has a name of its own, as who starts at the consumer reads the changes
-                             from there on
+consumer/consumer-ID         the next snapshot, as other engines store it, too
+consumer/consumer-ID-kept    an earlier snapshot that is still needed: the snapshot of the first rows, while they
+                             are read; or, if a stream reads the changes of overwrites, the snapshot to compare
+                             with. It has its own name, because a stream that starts at the consumer must read the
+                             changes from the next snapshot on
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _KEPT = "-kept"
 
 @dataclass
 class StreamConsumer:
-    """See the module. `written` is what this process wrote last, by name; None: nothing is kept under it."""
+    """See the module. `written` are the last values that this process wrote, by name; None: nothing is kept under
+    it."""
 
     history: History
     name: str
@@ -29,18 +30,18 @@ class StreamConsumer:
 
     @staticmethod
     def of(history: History) -> StreamConsumer | None:
-        """The consumer that the table's options name. Raises `InvalidNameError`."""
+        """Return the consumer that the table's options name. Raises `InvalidNameError`."""
         name = consumer_of(history.store)
         return None if name is None else StreamConsumer(history, name)
 
     def start(self, position: Position) -> None:
-        """Keep what a stream reads first."""
+        """Keep the snapshots that a stream reads first."""
         self._keep_before(position)
         if not position.scan:
             self._write(self.name, position.snapshot_id)
 
     def move(self, position: Position) -> None:
-        """Keep what comes after a position. In the middle of a snapshot's rows nothing moves."""
+        """Keep the snapshots after a position. Within the rows of a snapshot, nothing moves."""
         if position.scan and not position.is_complete:
             return
         self._write(self.name, position.next_snapshot)

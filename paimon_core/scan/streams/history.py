@@ -1,8 +1,8 @@
-"""The snapshots that a stream reads one after the other, and what there is to read of each.
+"""The snapshots that a stream reads one after the other, and the rows to read of each.
 
-What a snapshot changed are the files that it appended, or its changelog where the table has a changelog producer. An
-expired snapshot may have left its changelog. Compactions change no rows; neither do, for most readers, snapshots that
-replace rows (INSERT OVERWRITE, a rescale), whose changes are read where options say so.
+The changes of a snapshot are the files that it appended, or its changelog if the table has a changelog producer. An
+expired snapshot may have left its changelog. Compactions change no rows. Snapshots that replace rows (INSERT OVERWRITE,
+a rescale) are skipped, too, unless options require their changes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from paimon_core.store.tags import readable_tags
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What there is to read of one snapshot: all its rows where `scan`, else its changes.
+    """The rows to read of one snapshot: all its rows if `scan`, else its changes.
 
-    `splits` are as small as can be, in an order that never changes: by the path of the partition, then by bucket.
+    `splits` are as small as possible, in an order that never changes: by the path of the partition, then by bucket.
     """
 
     snapshot: Snapshot
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True)
 class History:
-    """The history of a table as streams with these options read it."""
+    """The history of a table for streams with these options."""
 
     store: TableStore
 
@@ -73,14 +73,14 @@ class History:
 
     @cached_property
     def _finest(self) -> TableStore:
-        """The table with splits that are as small as can be."""
+        """The table with splits that are as small as possible."""
         more = {SPLIT_TARGET_SIZE.key: "1 b", SPLIT_OPEN_FILE_COST.key: "0 b"}
         options = self.store.options
         return replace(self.store, options=TableOptions({**options.values, **more}))
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
     def version(self, snapshot_id: int) -> Snapshot:
-        """A snapshot, or the one of a tag, whose rows are there. Raises `SnapshotNotFoundError`."""
+        """A snapshot with all its rows, possibly of a tag. Raises `SnapshotNotFoundError`."""
         found = find_snapshot(self.store, snapshot_id)
         tagged = () if found is not None else (t.snapshot for t in readable_tags(self.store))
         found = found or next((s for s in tagged if s.id == snapshot_id), None)
@@ -93,7 +93,7 @@ class History:
         return found
 
     def changes(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot whose changes are there, in itself or in what outlived it; None where there are none."""
+        """The snapshot with its changes, itself or its changelog; None if the changes do not exist."""
         found = find_snapshot(self.store, snapshot_id)
         if found is not None:
             return found
@@ -102,7 +102,7 @@ class History:
         return kept if usable else None
 
     def first_changes(self) -> int:
-        """The number of the first snapshot whose changes are there, 1 where there are none yet."""
+        """The number of the first snapshot with changes, or 1 before the first one."""
         earliest = earliest_snapshot(self.store)
         if earliest is None:
             return 1
@@ -116,7 +116,8 @@ class History:
         return first
 
     def first_since(self, millis: int, latest: int) -> int:
-        """The first snapshot committed at a moment (epoch milliseconds) or later; behind `latest` for none."""
+        """The first snapshot committed at a moment (epoch milliseconds) or later; if none, the number after
+        `latest`."""
         low, high = self.first_changes(), latest + 1
         while low < high:  # commit times ascend with snapshot ids
             middle = (low + high) // 2
@@ -129,10 +130,10 @@ class History:
 
     # -- what to read -------------------------------------------------------------------------------------------------
     def steps(self, start: Position, until: int, now_millis: float) -> Iterator[Step]:
-        """What there is to read from a position on, up to and with snapshot `until`, which exists.
+        """The steps from a position up to and including snapshot `until`, which exists.
 
-        It ends before what `scan.bounded.watermark` and `streaming.read.snapshot.delay` leave out. Raises
-        `SnapshotNotFoundError` where what comes next expired, `InvalidSchemaError` for a change of the columns.
+        They end before what `scan.bounded.watermark` and `streaming.read.snapshot.delay` exclude. Raises
+        `SnapshotNotFoundError` if the next changes expired, `InvalidSchemaError` for a change of the columns.
         """
         number, scan = start.next_snapshot, start.scan and not start.is_complete
         if scan:
@@ -148,16 +149,17 @@ class History:
             number += 1
 
     def step(self, snapshot: Snapshot) -> Step:
-        """What a snapshot changed."""
+        """The changes of a snapshot."""
         check_followed(self.store, snapshot)
         is_overwrite = snapshot.commit_kind is CommitKind.OVERWRITE
         if is_overwrite and self.reads_overwrites:
             before = find_snapshot(self.store, snapshot.id - 1)
             if before is None and snapshot.id > 1:
                 raise SnapshotNotFoundError(
-                    f"Snapshot {snapshot.id} of table {self.store.name} replaced rows, and the one before it, which "
-                    "says what they were, expired. Start the query without 'streaming-read-overwrite' to pass it over, "
-                    "or with a new checkpoint; 'consumer-id' keeps the snapshots that are needed."
+                    f"Snapshot {snapshot.id} of table {self.store.name} replaced rows, and the snapshot before it, "
+                    "which has the replaced rows, expired. To skip the snapshot, start the query without "
+                    "'streaming-read-overwrite', or with a new checkpoint. 'consumer-id' keeps the snapshots that a "
+                    "query needs."
                 )
             whole = Increment(mode=IncrementMode.DIFF, start=before, end=snapshot)
             return Step(snapshot, False, self._sorted(snapshot, plan_increment(self._finest, whole).splits))
@@ -173,7 +175,7 @@ class History:
         return Step(snapshot, False, self._sorted(snapshot, splits))
 
     def rows(self, snapshot_id: int) -> Step:
-        """All rows of a snapshot; those that a changelog brings later are left out."""
+        """All rows of a snapshot, except rows that a later changelog brings."""
         snapshot, store = self.version(snapshot_id), self._finest
         check_followed(store, snapshot)
         producer = store.options[CHANGELOG_PRODUCER] if store.has_primary_key else "none"
@@ -186,7 +188,8 @@ class History:
 
     @property
     def _reads_postponed(self) -> bool:
-        """Whether rows are read that have no bucket yet: there is no changelog that brings them once they have."""
+        """Return whether rows without a bucket are read: without a changelog, they would not appear again when they get
+        one."""
         store = self.store
         return store.has_primary_key and store.options[BUCKET] == POSTPONED and self.mode is IncrementMode.DELTA
 
@@ -202,10 +205,10 @@ class History:
 
     def _expired(self, snapshot_id: int) -> SnapshotNotFoundError:
         return SnapshotNotFoundError(
-            f"The stream goes on at snapshot {snapshot_id} of table {self.store.name}, which expired before it was "
-            f"read: the first one that is kept is {self.first_changes()}, and changes between them are lost to it. "
-            "Start the query with a new checkpoint: by default it reads all rows first, 'scan.snapshot-id' says where "
-            "else to start. 'consumer-id' keeps snapshots until they are read; 'snapshot.time-retained' and "
+            f"The stream cannot go on at snapshot {snapshot_id} of table {self.store.name}, which expired before the "
+            f"stream read it: the first snapshot kept is {self.first_changes()}, so changes between them are lost. "
+            "Start the query with a new checkpoint: it reads all rows first; 'scan.snapshot-id' sets another start. "
+            "'consumer-id' keeps snapshots until they are read; 'snapshot.time-retained' and "
             "'snapshot.num-retained.min' keep them longer."
         )
 

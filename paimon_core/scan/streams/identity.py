@@ -1,4 +1,4 @@
-"""Which table a checkpoint is of, and whether its history is still the one that was read."""
+"""Checks that a checkpoint belongs to a table, and that the table's history is still the one that was read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from paimon_core.store.table_store import TableStore
 
 
 def table_identity(store: TableStore) -> str:
-    """What tells a table from another one, and from one made later at its path: its branch, and when it was created.
+    """A text that identifies a table, and differs for a later one at its path: its branch and its creation time.
 
-    Raises `SnapshotNotFoundError` where there is no table any more.
+    Raises `SnapshotNotFoundError` if the table no longer exists.
     """
     root = store.paths.version_root
     ids = schema_ids(store.io, root)
@@ -22,18 +22,18 @@ def table_identity(store: TableStore) -> str:
 
 
 def check_same_table(store: TableStore, position: Position, identity: str) -> None:
-    """Raises `InvalidDataError` where a checkpoint is of another table."""
+    """Raises `InvalidDataError` if a checkpoint is of another table."""
     if position.table is not None and position.table != identity:
         raise InvalidDataError(
             f"The checkpoint is not of table {store.name} as it is now ({identity}), but of {position.table}: another "
-            "table or branch, or one of this name that was dropped and made again. Start the query with a new "
+            "table or branch, or a table of this name that was dropped and created again. Start the query with a new "
             "checkpoint."
         )
 
 
 def check_same_history(store: TableStore, position: Position, found: Snapshot | None, latest: Snapshot | None) -> None:
-    """Raises `InvalidDataError` where the table was rolled back behind a position; `found` is its snapshot, None where
-    there is none any more."""
+    """Raises `InvalidDataError` if the table was rolled back to before a position. `found` is the position's snapshot,
+    None if it no longer exists."""
     if position.is_start and not position.scan:
         return  # nothing was read
     newest = 0 if latest is None else latest.id
@@ -41,7 +41,7 @@ def check_same_history(store: TableStore, position: Position, found: Snapshot | 
     if position.snapshot_id <= newest and not is_another:
         return
     raise InvalidDataError(
-        f"The stream has read snapshot {position.snapshot_id} of table {store.name}, which is not in its history any "
-        f"more: the table was rolled back, its latest snapshot is {newest}. What was read cannot be taken back: "
-        "start the query with a new checkpoint, and 'scan.snapshot-id' to say where."
+        f"The stream has read snapshot {position.snapshot_id} of table {store.name}, which is no longer in the table's "
+        f"history: the table was rolled back, and its latest snapshot is {newest}. The stream cannot take back rows "
+        "that it has read. Start the query with a new checkpoint, and set its start by 'scan.snapshot-id'."
     )

@@ -1,7 +1,7 @@
-"""Checkpoints of Java's connector, which counts splits as it packs them: all changes of a bucket are one.
+"""Checkpoints of Java's connector, which counts splits differently: all changes of a bucket are one split.
 
-An offset of its own says that a snapshot was read whole only where there is a consumer. So its splits are counted here,
-and one in the middle of a snapshot is refused: which files it has read is not known.
+Java's offsets show that a snapshot was read completely only if the stream has a consumer. So this module counts the
+splits as Java does. An offset within a snapshot is refused, because the files that Java has read are unknown.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from paimon_core.scan.streams.position import Position
 
 
 def taken_over(history: History, position: Position) -> Position:
-    """The position of a checkpoint of Java's as one of ours, without the table's identity.
+    """Convert the position of a Java checkpoint to one of ours, without the table's identity.
 
-    Raises `InvalidDataError` in the middle of a snapshot, `SnapshotNotFoundError` where the snapshot expired.
+    Raises `InvalidDataError` within a snapshot, `SnapshotNotFoundError` if the snapshot expired.
     """
     if position.is_start or position.is_complete:
         return position
@@ -30,10 +30,11 @@ def taken_over(history: History, position: Position) -> Position:
     if position.index == total - 1:
         return replace(position, total=total)
     raise InvalidDataError(
-        f"The checkpoint of Paimon's Java connector stands at split {position.index} of the {total} splits of snapshot "
-        f"{position.snapshot_id} of table {history.store.name}, which cannot be taken over in its middle. "
-        "Run the query there once more by Trigger.AvailableNow without read.stream.max* options, or start it here "
-        f"with a new checkpoint and 'scan.snapshot-id' = '{position.snapshot_id}', which reads that snapshot again."
+        f"The checkpoint of Paimon's Java connector is at split {position.index} of the {total} splits of snapshot "
+        f"{position.snapshot_id} of table {history.store.name}, and a query cannot be taken over within a snapshot. "
+        "Run the query once more in the Java connector, by Trigger.AvailableNow without read.stream.max* options. Or "
+        f"start it here with a new checkpoint and 'scan.snapshot-id' = '{position.snapshot_id}', which reads that "
+        "snapshot again."
     )
 
 

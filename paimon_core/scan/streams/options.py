@@ -1,6 +1,6 @@
-"""Options of streams, and which options say something only to streams or only to batch queries.
+"""Options of streams, and the options that apply only to streams or only to batch queries.
 
-`read.stream.*` are Paimon's options of Spark readers, no options of tables.
+`read.stream.*` are Paimon's options of Spark readers, not options of tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 def _limit(name: str, parse: Callable[[str], _T], doc: str) -> Option[_T | None]:
-    """An option of readers; Spark hands over the options of some in small letters."""
+    """An option of readers; for some readers, Spark passes options in small letters."""
     key = f"read.stream.{name}"
     return Option(key, optional(parse), None, doc, aliases=(key.lower(),))
 
@@ -49,9 +49,9 @@ _MODES_OF_BATCHES = ("incremental", "latest-delta")
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much a batch reads at most (None: no bound), and how many rows it waits for, and how long (milliseconds).
+    """The limits of a batch (None: no bound), and the number of rows that it waits for, and how long (milliseconds).
 
-    A single split is read whole, whatever the bounds.
+    A single split is read completely, whatever the limits.
     """
 
     files: int | None = None
@@ -62,7 +62,7 @@ class ReadLimits:
 
     @property
     def has_bound(self) -> bool:
-        """Whether a batch may have to leave something for the next one."""
+        """Return whether a batch may leave something for the next one."""
         return any(v is not None for v in (self.files, self.size, self.rows))
 
 
@@ -71,28 +71,29 @@ def read_limits(options: TableOptions) -> ReadLimits:
     found = ReadLimits(*(options[o] for o in _LIMITS))
     if (found.least_rows is None) != (found.delay is None):
         raise InvalidOptionError(
-            f"Options '{_LEAST_ROWS.key}' and '{_DELAY.key}' go together: a stream waits for so many rows, so long."
+            f"Options '{_LEAST_ROWS.key}' and '{_DELAY.key}' go together: a stream waits for that many rows, for "
+            "that long at most."
         )
     return found
 
 
 def check_stream_options(name: str, options: TableOptions) -> None:
-    """Raises `InvalidOptionError` where the options of table `name` ask for what a batch query reads."""
+    """Raises `InvalidOptionError` if options of table `name` apply to batch queries only."""
     mode, asked = options[SCAN_MODE], [k for k in _OF_BATCHES if k in options.values]
     if mode in _MODES_OF_BATCHES:
         asked.insert(0, f"scan.mode' = '{mode}")
     if asked:
         raise InvalidOptionError(
-            f"Option '{asked[0]}' is for batch queries, and table {name} is read as a stream: use spark.read, or start "
+            f"Option '{asked[0]}' is for batch queries, but table {name} is read as a stream: use spark.read, or start "
             "the stream by 'scan.snapshot-id', 'scan.timestamp-millis' or 'scan.tag-name'."
         )
 
 
 def check_batch_options(name: str, given: Iterable[str]) -> None:
-    """Raises `InvalidOptionError` where the options `given` to a batch query are a stream's."""
+    """Raises `InvalidOptionError` if the options `given` to a batch query apply to streams only."""
     asked = [k for k in given if k.lower() in _OF_STREAMS]
     if asked:
         raise InvalidOptionError(
-            f"Option {asked[0]!r} is for streams, and table {name} is read by a batch query: use spark.readStream, or "
+            f"Option {asked[0]!r} is for streams, but table {name} is read by a batch query: use spark.readStream, or "
             "leave the option out."
         )

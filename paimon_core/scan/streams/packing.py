@@ -1,7 +1,7 @@
 """The splits of a batch, packed for tasks.
 
-Tasks run in any order. So all changes of a bucket of keyed rows are one split, in which they stay in their order: who
-writes them on by key keeps the newest.
+Tasks run in any order. So all changes of a bucket of keyed rows are one split, in which they keep their order. A
+consumer that writes them on by key then ends with the newest row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool = False) -> Iterator[DataSplit]:
-    """The splits of one batch, of one kind, put together; `by_snapshot` only those of one snapshot."""
+    """Pack the splits of one batch, all of one kind. `by_snapshot`: do not combine splits of different snapshots."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     buckets: dict[tuple[bytes, int, int], list[DataSplit]] = {}
     for split in splits:
@@ -37,7 +37,8 @@ def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool 
 
 
 def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
-    """Whether rows stay in their order though an engine reads files, and parts of them, in any: no key has two."""
+    """Return whether rows stay in order although an engine reads files, and parts of them, in any order: no key has two
+    rows."""
     if not store.has_primary_key:
         return True
     types = store.schema.types(store.schema.trimmed_primary_keys)
@@ -45,7 +46,7 @@ def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
 
 
 def _are_apart(files: Sequence[DataFileMeta], key_types: Sequence[DataType]) -> bool:
-    """Whether no two files can have the same key."""
+    """Return whether no two files can have the same key."""
     return len(files) == 1 or all(len(runs) == 1 for runs in sections(files, key_types))
 
 

@@ -1,12 +1,12 @@
-"""Where a stream is in a table's history: the offset that an engine keeps in its checkpoint.
+"""The position of a stream in a table's history: the offset that an engine stores in its checkpoint.
 
-It is the JSON of Paimon's Java connector, with two fields that it passes over:
+It is the JSON of Paimon's Java connector, with two fields that Java ignores:
 
-    {"snapshotId": N, "index": I, "scanSnapshot": whether all rows of N are read, else its changes,
-     "totalSplits": how many splits N has, "table": which table it is of, "uuid": that of snapshot N}
+    {"snapshotId": N, "index": I, "scanSnapshot": true: all rows of N are read, false: its changes,
+     "totalSplits": the number of splits of N, "table": the table's identity, "uuid": the uuid of snapshot N}
 
-Splits up to number I of snapshot N were read, counted from 0; I = -1: none of them. At the last one the next snapshot
-comes next. Java's connector leaves `totalSplits` out unless there is a consumer, and counts other splits than ours.
+Splits 0 to I of snapshot N were read; I = -1: none of them. After the last split, the next snapshot follows. Java's
+connector leaves `totalSplits` out if the stream has no consumer, and counts splits differently.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from paimon_core.errors import InvalidDataError
 
-START = -1  # index where nothing of a snapshot was read
+START = -1  # the index before the first split of a snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """See the module. Equal positions have equal JSON."""
+    """A position, see the module. Equal positions have equal JSON."""
 
     snapshot_id: int
     index: int = START
@@ -33,22 +33,22 @@ class Position:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of its snapshot was read."""
+        """Return whether all of its snapshot was read."""
         return self.total is not None and self.index == self.total - 1
 
     @property
     def is_start(self) -> bool:
-        """Whether nothing of its snapshot was read."""
+        """Return whether nothing of its snapshot was read."""
         return self.index == START
 
     @property
     def is_of_java(self) -> bool:
-        """Whether Java's connector made it."""
+        """Return whether Java's connector made it."""
         return self.table is None
 
     @property
     def next_snapshot(self) -> int:
-        """The first snapshot of which something is to be read."""
+        """The first snapshot that is not read completely."""
         return self.snapshot_id + self.is_complete
 
     def whole(self) -> Position:
@@ -64,7 +64,7 @@ class Position:
 
 
 def parse_position(text: str) -> Position:
-    """A position of its JSON, Java's or ours. Raises `InvalidDataError`."""
+    """Parse the JSON of a position, Java's or ours. Raises `InvalidDataError`."""
     try:
         node = json.loads(text)
         total, table, uuid = (node.get(k) for k in ("totalSplits", "table", "uuid"))
@@ -82,6 +82,6 @@ def parse_position(text: str) -> Position:
 
 def _no_offset(text: str) -> InvalidDataError:
     return InvalidDataError(
-        f"The checkpoint has the offset {text[:200]!r}, which is none of a Paimon table. Start the query with the "
-        "checkpoint that it wrote, or with a new one."
+        f"The checkpoint has the offset {text[:200]!r}, which is not an offset of a Paimon table. Start the query with "
+        "its own checkpoint, or with a new one."
     )

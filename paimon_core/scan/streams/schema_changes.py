@@ -1,7 +1,7 @@
-"""Schema changes beneath a stream, whose columns are those that the table had when the query started.
+"""Schema changes during a stream. Its columns are the table's columns when the query started.
 
-New nullable columns appear after a restart, and renamed ones keep their old names until then: files are read by the ids
-of columns. What the query could not read rightly stops it.
+New nullable columns appear after a restart, and renamed columns keep their old names until then, because files are read
+by column ids. A change that would make the query read wrong values stops it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def check_followed(store: TableStore, snapshot: Snapshot) -> None:
-    """Raises `InvalidSchemaError` naming the change where a snapshot has rows that the stream's columns do not hold."""
+    """Raises `InvalidSchemaError` naming the change if the stream's columns cannot hold the rows of a snapshot."""
     if snapshot.schema_id <= store.schema.id:
         return
     change = unfollowed(store.schema, read_schema(store, snapshot.schema_id))
@@ -26,7 +26,8 @@ def check_followed(store: TableStore, snapshot: Snapshot) -> None:
 
 
 def unfollowed(read: TableSchema, now: TableSchema) -> str | None:
-    """The change between two schemas for which a stream has to start again, in words; None where it need not."""
+    """The change between two schemas that requires a restart of the stream, in words; None if no restart is
+    required."""
     by_id = {f.id: f for f in now.fields}
     for field in read.fields:
         other = by_id.get(field.id)

@@ -1,13 +1,13 @@
-"""Where a stream without a checkpoint starts: where its consumer is, or as `scan.mode` and the options beside it say.
+"""The start of a stream without a checkpoint: at its consumer, or by `scan.mode` and related options.
 
     latest-full, full, default   all rows of the latest snapshot, then changes
     latest                       the changes after the latest snapshot
-    from-snapshot                the changes of `scan.snapshot-id` and later ones, of the first one kept at the earliest
+    from-snapshot                the changes of `scan.snapshot-id` and later ones, at the earliest of the first kept one
     from-snapshot, by a tag      all rows of the tag, then changes
     from-snapshot-full           all rows of `scan.snapshot-id`, then changes
     from-timestamp               the changes of snapshots committed at that moment or later
     compacted-full               all rows of the latest compacted snapshot, then changes
-    from-creation-timestamp      the changes of snapshots committed since, or where all were, the files written since
+    from-creation-timestamp      the changes of later snapshots; if all snapshots are later, the files written since
     from-file-creation-time      the files written since, then changes
 
 A table without snapshots is read from its first one.
@@ -45,13 +45,13 @@ _TAG = "scan.tag-name"
 
 
 def consumer_of(store: TableStore) -> str | None:
-    """The consumer that keeps the progress of a stream; None for none. Raises `InvalidNameError`."""
+    """The consumer that stores the progress of a stream, or None. Raises `InvalidNameError`."""
     name = store.options[CONSUMER_ID]
     return check_name("consumer", name) if CONSUMER_ID in store.options else None
 
 
 def starting_position(history: History, zone: tzinfo | None = None) -> Position:
-    """See the module; `zone` is where wall clock times are read.
+    """Return the start, see the module; `zone` is the zone of wall clock times.
 
     Raises `InvalidOptionError`, `InvalidNameError`, `SnapshotNotFoundError`.
     """
@@ -100,9 +100,9 @@ def _at_consumer(history: History, consumer: str, next_snapshot: int) -> Positio
     if next_snapshot >= first:
         return Position(next_snapshot)
     raise SnapshotNotFoundError(
-        f"Consumer {consumer!r} of table {history.store.name} goes on at snapshot {next_snapshot}, which expired: the "
-        f"first one that is kept is {first}. CALL sys.reset_consumer says where to go on, 'consumer.ignore-progress' = "
-        "'true' starts as 'scan.mode' says."
+        f"Consumer {consumer!r} of table {history.store.name} cannot go on at snapshot {next_snapshot}, which expired: "
+        f"the first snapshot kept is {first}. Set another one by CALL sys.reset_consumer, or start as 'scan.mode' says "
+        "by 'consumer.ignore-progress' = 'true'."
     )
 
 
@@ -113,7 +113,8 @@ def _clamped(history: History, snapshot_id: int) -> Snapshot | None:
 
 
 def _compacted(store: TableStore) -> Snapshot | None:
-    """The latest snapshot that a compaction made; of those that compact fully now and then, one that did."""
+    """The latest snapshot that a compaction made. If tables are compacted fully only now and then, the latest full
+    compaction."""
     every = store.options[DELTA_COMMITS] or 1
     fully = store.options[CHANGELOG_PRODUCER] == "full-compaction" or DELTA_COMMITS in store.options
     for snapshot in reversed(list_snapshots(store)):

@@ -1,8 +1,8 @@
-"""TableStream: one reader that follows a table, from where its checkpoint says.
+"""TableStream: one reader that follows a table, from the position in its checkpoint.
 
-An engine asks, batch by batch: where is the end of what I may read (`latest`), what is between two positions (`plan`),
-and says what it has done for good (`committed`). Both positions and what is between them depend on the history and the
-limits only, so that a batch that is read again after a crash has the same rows.
+For each batch, an engine requests the end of the batch (`latest`) and the splits between two positions (`plan`), and
+reports a finished batch (`committed`). Positions and splits depend only on the history and the limits, so a batch that
+is read again after a crash has the same rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from paimon_core.spec.split import DataSplit
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
-_IDLE = 5  # snapshots without changes after which the position moves on: it should not point to an expired one
+_IDLE = 5  # after so many snapshots without changes, the position moves on, because it must not stay at an expired one
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a stream reports: of its last batch the rows, files and bytes by metadata; how far it is behind the table,
-    in snapshots and in milliseconds between their commits; how many snapshots it passed over that replaced rows."""
+    """The report of a stream: rows, files and bytes of its last batch by metadata; the distance to the table's latest
+    snapshot, in snapshots and in milliseconds between their commits; the number of skipped snapshots that replaced
+    rows."""
 
     rows: int = 0
     files: int = 0
@@ -45,8 +46,8 @@ class Progress:
 
 
 class TableStream:
-    """One stream of a table. `clock` gives epoch seconds, `warn` takes what operators should know; with `by_snapshot`
-    no split has changes of two snapshots."""
+    """One stream of a table. `clock` gives epoch seconds, `warn` gets messages for operators. `by_snapshot`: no split
+    has changes of two snapshots."""
 
     def __init__(
         self,
@@ -61,33 +62,34 @@ class TableStream:
         self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
         self._zone, self._clock, self._warn, self._by_snapshot = zone, clock, warn, by_snapshot
         self._identity = table_identity(store)
-        self._until: int | None = None  # where a run ends that reads what is there when it starts
+        self._until: int | None = None  # the end of a run that reads only what exists when it starts
         self._last_batch = 0.0  # epoch milliseconds
         self._seen: Snapshot | None = None  # the latest snapshot when the history was last compared
-        self._open: Step | None = None  # what was read of last, as batches may end in the middle
-        self._idle: tuple[Position, Snapshot] | None = None  # after a position nothing changed up to a snapshot
+        self._open: Step | None = None  # the last step that was read, because a batch may end within it
+        # after this position, snapshots up to this one changed nothing
+        self._idle: tuple[Position, Snapshot] | None = None
         self._batch: tuple[Position, Position, tuple[DataSplit, ...]] | None = None
         self._admitted, self._skipped = Admitted(), set[int]()
 
     # -- what engines ask ---------------------------------------------------------------------------------------------
     def initial(self) -> Position:
-        """Where to start without a checkpoint, see `starts`; a consumer keeps what is read first."""
+        """The start without a checkpoint, see `starts`; a consumer keeps the snapshots that are read first."""
         position = self._ours(starting_position(self.history, self._zone))
         if self.consumer is None:
             return position
         self.consumer.start(position)
-        # a snapshot that expired before the consumer kept it is not the one to start with
+        # if the snapshot expired before the consumer kept it, start with another
         return self._ours(starting_position(self.history, self._zone)) if self._is_gone(position) else position
 
     def end_at_latest(self) -> None:
-        """Read no further than the table is now."""
+        """Stop reading at the table's current end."""
         latest = latest_snapshot(self.store)
         self._until = 0 if latest is None else latest.id
 
     def latest(self, start: Position, limits: ReadLimits) -> Position:
-        """The end of the next batch, `start` where there is nothing to read yet, or not enough.
+        """The end of the next batch; `start` if nothing, or not enough, can be read yet.
 
-        Raises `SnapshotNotFoundError`, `InvalidDataError` and `InvalidSchemaError` where the stream cannot go on.
+        Raises `SnapshotNotFoundError`, `InvalidDataError` and `InvalidSchemaError` if the stream cannot go on.
         """
         start, latest = self._checked(start)
         until = -1 if latest is None else latest.id
@@ -107,7 +109,7 @@ class TableStream:
         if taken and self._until is None and waits(admitted, limits, waited):
             return start
         if not taken:
-            if self._until is not None:  # the end of a run: no other batch follows whose start says that this is done
+            if self._until is not None:  # the end of a run: no next batch reports that this one is done
                 self.committed(start)
             return start if passed is None else self._moved(start, passed)
         self._last_batch = self._clock() * 1000
@@ -115,7 +117,7 @@ class TableStream:
         return end
 
     def plan(self, start: Position, end: Position) -> Plan:
-        """What is between two positions. Raises as `latest`."""
+        """The splits between two positions. Raises as `latest`."""
         start, _ = self._checked(start)
         end = self._taken_over(end)
         if self._batch is not None and self._batch[:2] == (start, end):
@@ -126,12 +128,12 @@ class TableStream:
         return Plan(table=self.store.name, snapshot=None, splits=whole, files_total=sum(len(s.files) for s in whole))
 
     def committed(self, end: Position) -> None:
-        """A batch is done for good: the consumer moves."""
+        """Record that a batch is finished: the consumer moves."""
         if self.consumer is not None:
             self.consumer.move(self._taken_over(end))
 
     def progress(self, consumed: Position | None) -> Progress:
-        """See `Progress`; `consumed` is the end of the last batch, None before the first one."""
+        """Report the progress; `consumed` is the end of the last batch, None before the first one."""
         latest = latest_snapshot(self.store)
         is_last = self._batch is not None and consumed == self._batch[1]
         done = self._admitted if is_last else Admitted()
@@ -147,7 +149,7 @@ class TableStream:
 
     @property
     def admitted(self) -> tuple[int, int]:
-        """The rows and bytes of the batch that `latest` ended last, by metadata."""
+        """The rows and bytes of the last batch that `latest` ended, by metadata."""
         return self._admitted.rows, self._admitted.size
 
     # -- positions ----------------------------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ class TableStream:
         return self._ours(taken_over(self.history, position)) if position.is_of_java else position
 
     def _checked(self, start: Position) -> tuple[Position, Snapshot | None]:
-        """The position, where it is one of this table's history, and the table's latest snapshot."""
+        """Check that the position is part of this table's history. Return it, and the table's latest snapshot."""
         latest = latest_snapshot(self.store)
         if self._seen is None or latest != self._seen:
             known = self._ours(start) if start.is_of_java else start
@@ -174,7 +176,7 @@ class TableStream:
         return self._taken_over(start), latest
 
     def _moved(self, start: Position, passed: Step) -> Position:
-        """Where a stream is that passed snapshots without changes, the last of them `passed`."""
+        """The position after snapshots without changes, the last of them `passed`."""
         self._idle = start, passed.snapshot
         if passed.snapshot.id - start.next_snapshot < _IDLE and not passed.scan:
             return start
@@ -202,14 +204,14 @@ class TableStream:
             yield step
 
     def _first(self, start: Position, step: Step) -> int:
-        """The first split of a step that is to be read. Raises `InvalidDataError` where its splits are others now."""
+        """The first split of a step to read. Raises `InvalidDataError` if the step has other splits now."""
         if start.is_start or start.is_complete or (step.snapshot.id, step.scan) != (start.snapshot_id, start.scan):
             return 0
         if start.total != len(step.splits):
             raise InvalidDataError(
                 f"The checkpoint counts {start.total} splits in snapshot {step.snapshot.id} of table "
-                f"{self.store.name}, which has {len(step.splits)} under this query's options: start it "
-                "with those that it had before."
+                f"{self.store.name}, but the snapshot has {len(step.splits)} with this query's options: start the "
+                "query with the options that it had before."
             )
         return start.index + 1
 
@@ -229,6 +231,6 @@ class TableStream:
         option = "streaming-read-overwrite" if self.store.has_primary_key else "streaming-read-append-overwrite"
         self._warn(
             f"Snapshot {snapshot_id} of table {self.store.name} replaced rows (INSERT OVERWRITE, or DELETE, UPDATE or "
-            f"MERGE INTO of a table without keys). The stream passes it over; with '{option}' = 'true' it reads what "
-            "such snapshots changed."
+            "MERGE INTO of a table without keys). The stream skips it. To read the changes of such snapshots, set "
+            f"'{option}' = 'true'."
         )

@@ -1,1 +1,1 @@
-"""BLOB columns: which there are, and the values that descriptors stand for."""
+"""BLOB columns, and the values that descriptors describe."""

@@ -1,8 +1,9 @@
-"""BLOB columns: which ones have files of their own, and the values of these in a row range.
+"""BLOB columns: the columns with files of their own, and their values in a row range.
 
-A column's values are in `.blob` files, unless it is a descriptor or view column, of which data files have descriptors.
-Tables with a primary key have descriptors in their data files for all of them: the values are in `*.managed.blob`
-packs, which are `.blob` files in the folder of the bucket. `<data file>.blobref` names the packs of a data file.
+The values of a BLOB column are in `.blob` files. For descriptor and view columns, data files contain descriptors
+instead. In tables with a primary key, data files contain descriptors for all BLOB columns: the values are in
+`*.managed.blob` packs, which are `.blob` files in the folder of the bucket. `<data file>.blobref` names the packs of a
+data file.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from paimon_core.store.table_store import TableStore
 
 
 def blob_file_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
-    """The columns whose values are in files of their own."""
+    """The columns with values in files of their own."""
     inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]}
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in inline)
 
 
 def descriptor_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
-    """The columns of which data files hold descriptors."""
+    """The columns with descriptors in data files."""
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name in options[BLOB_DESCRIPTOR_FIELD])
 
 
 def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
-    """The columns that data files have descriptors of: all of a table with a primary key, whose values are in packs."""
+    """The columns with descriptors in data files. In a table with a primary key these are all: the values are in
+    packs."""
     if not schema.primary_keys:
         return descriptor_fields(schema, options)
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in options[BLOB_VIEW_FIELD])
@@ -48,8 +50,8 @@ def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataFi
 def blob_column(
     store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
 ) -> Iterator[pa.RecordBatch]:
-    """The values of a column for all rows of a range: each row's from the newest of the files, `parts`, that has one,
-    NULL where none has. With `blob-as-descriptor` they are descriptors.
+    """The values of a column for all rows of a range. A row's value comes from the newest file in `parts` that has one,
+    else it is NULL. With `blob-as-descriptor` the values are descriptors.
 
     Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
@@ -88,8 +90,8 @@ def _open(store: TableStore, path: str, row_count: int) -> BlobFile:
     except FileNotFoundError as e:
         raise DataFileMissingError(
             f"Blob file {path} of table {store.name} is missing: it was deleted, or its snapshot expired. Run the "
-            "query again, or roll back to a snapshot whose files are there."
+            "query again, or roll back to a snapshot that still has its files."
         ) from e
     if len(file.lengths) != row_count:
-        raise CorruptFileError(path, f"it has {len(file.lengths)} values, metadata says {row_count}")
+        raise CorruptFileError(path, f"it has {len(file.lengths)} values, but metadata says {row_count}")
     return file

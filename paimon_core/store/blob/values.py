@@ -1,4 +1,4 @@
-"""Values of BLOB columns that are descriptors: the bytes that they stand for."""
+"""Values of BLOB columns that are descriptors, and the bytes that they describe."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SI
 from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
-_UNKNOWN_SIZE = 4 * 2**20  # bytes a value is taken for that reaches to the end of its file
-_MOST_SIZE = 2**40  # more than a file has: a damaged descriptor may say so
+_UNKNOWN_SIZE = 4 * 2**20  # bytes; the assumed size of a value that reaches to the end of its file
+_MOST_SIZE = 2**40  # no file is larger, but a damaged descriptor may say so
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedBlobs:
-    """Reads what the descriptors of a table say, from its own storage or another."""
+    """A reader of the bytes that a table's descriptors describe, in the table's storage or another."""
 
     own: FileIO
     root: str
@@ -40,7 +40,7 @@ class DescribedBlobs:
         return DescribedBlobs(store.io, store.root, dict(store.allowed.descriptors) | given, store.allowed)
 
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
-        """The bytes that each value stands for, as far as descriptors say them; shape (rows,)."""
+        """The number of bytes of each value, as far as descriptors state it; shape (rows,)."""
         described = is_descriptor(values)
         sizes = byte_lengths(values.fill_null(b""))
         if described.any():
@@ -49,10 +49,10 @@ class DescribedBlobs:
         return sizes
 
     def resolved(self, values: pa.Array, check: Callable[[str], None] | None = None) -> pa.Array:
-        """The values, those that are descriptors replaced by the bytes they stand for: large binaries.
+        """Replace the values that are descriptors by the bytes that they describe: large binaries.
 
-        `check` raises for a file that is not to be read. Raises `InvalidDataError` for what is no descriptor, and where
-        there is no such file or part of one, `StorageError`.
+        `check` raises for a file that must not be read. Raises `InvalidDataError` for invalid descriptors, and if the
+        file does not exist or is too short. Raises `StorageError`.
         """
         described = is_descriptor(values)
         if not described.any():
@@ -70,7 +70,8 @@ class DescribedBlobs:
         return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
 
     def read(self, descriptor: BlobDescriptor) -> bytes:
-        """Raises `InvalidDataError` where there is no such file or part of it, `StorageError`."""
+        """Read the described bytes. Raises `InvalidDataError` if the file does not exist or is too short,
+        `StorageError`."""
         found = self._read(descriptor.uri, np.array([descriptor.offset]), np.array([descriptor.length]))
         return bytes(found[0].as_py())
 
@@ -81,8 +82,8 @@ class DescribedBlobs:
             return read_ranges(self._storage(path), path, starts, lengths)
         except FileNotFoundError as e:
             raise InvalidDataError(
-                f"A blob descriptor names {without_secrets(path)}, and there is no such file. Bring it back, or leave "
-                "the row out."
+                f"A blob descriptor names {without_secrets(path)}, but there is no such file. Restore the file, or "
+                "leave the row out."
             ) from e
         except EOFError as e:
             raise InvalidDataError(f"A blob descriptor names {e}.") from e
@@ -90,11 +91,11 @@ class DescribedBlobs:
     def _check_allowed(self, path: str) -> None:
         if self.allowed.takes_named_file(path, self.root):
             return
-        where = "in none of the locations that the catalog's option"
+        where = "outside of the locations in the catalog's option"
         if self.allowed.with_users:
-            where = f"of another table of a warehouse with users, or {where}"
+            where = f"in another table of a warehouse with users, or {where}"
         raise NotAllowedError(
-            f"A blob descriptor names {without_secrets(path)}, which is {where} '{EXTERNAL_PATHS}' names: add its "
+            f"A blob descriptor names {without_secrets(path)}, which is {where} '{EXTERNAL_PATHS}': add its "
             "location there, or leave the row out."
         )
 
@@ -104,13 +105,14 @@ class DescribedBlobs:
 
 
 def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
-    """What of each descriptor stands before the last two numbers, and these: where the bytes start, how many they are.
+    """Split each descriptor: the bytes before its last two numbers, and these: the start and the number of described
+    bytes.
 
     Raises `InvalidDataError` for one that is too short.
     """
     kept = byte_lengths(descriptors) - TAIL_SIZE
     if (kept < 0).any():
-        BlobDescriptor.decode(descriptors[int(np.argmin(kept))].as_py())  # says what is wrong
+        BlobDescriptor.decode(descriptors[int(np.argmin(kept))].as_py())  # raises with the exact reason
     heads = pc.binary_slice(descriptors, 0, -TAIL_SIZE)
     data, _ = stored_bytes(pc.binary_slice(descriptors, -TAIL_SIZE))
     numbers = np.frombuffer(data.tobytes(), dtype="<i8").reshape(-1, 2)
@@ -118,7 +120,7 @@ def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[
 
 
 def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
-    """Which values are descriptors that say so."""
+    """Return for each value whether it is a descriptor with the usual head."""
     found = np.zeros(len(values), dtype=np.bool_)
     for head in DESCRIPTOR_HEADS:
         found |= pc.fill_null(pc.starts_with(values, head), False).to_numpy(zero_copy_only=False)
@@ -126,7 +128,7 @@ def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def check_descriptors(name: str, values: pa.Array) -> None:
-    """Raises `InvalidDataError` where a value of a descriptor column is none."""
+    """Raises `InvalidDataError` if a value of a descriptor column is not a descriptor."""
     if (validity(values) & ~is_descriptor(values)).any():
         raise InvalidDataError(
             f"Column {name!r} is in 'blob-descriptor-field' and takes blob descriptors only, as sys.path_to_descriptor "

@@ -70,13 +70,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """Reads some columns of the files of a bucket, without deleted rows and rows for which `predicate` is not true: for
-    a merge it must be on keys.
+    """A reader of some columns of a bucket's files. It leaves out deleted rows, and rows that do not satisfy
+    `predicate`; for a merge, the predicate must be on keys.
 
-    `deletions` are the deletion vectors by the names of the data files that have one. `selection` gives the positions
-    of the rows that are of interest, None where all are. `expiry` omits expired rows. `unread` are columns that
-    files must have although nobody reads them. Where there are `copies`, they are read. A `lenient` reader passes over
-    files that are lost or damaged where options say so; rows that are rewritten must never be lost that way.
+    `deletions` are the deletion vectors by the names of their data files. `selection` gives the positions of the wanted
+    rows, None: all. `expiry` removes expired rows. `unread` are columns that files must have although no caller reads
+    them. If `copies` has local copies of files, they are read. A `lenient` reader skips lost or damaged files if
+    options allow it; a rewrite must not, as it would lose rows.
     """
 
     store: TableStore
@@ -93,7 +93,7 @@ class BucketFiles:
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
         """The rows of the files that match the predicate, one file after the other.
 
-        Raises `DataFileMissingError`, `CorruptFileError`, `InvalidDataError` for values not to be cast.
+        Raises `DataFileMissingError`, `CorruptFileError`, or `InvalidDataError` for values that cannot be cast.
         """
         batches = self._undeleted(files)
         return batches if self.expiry is None else map(self.expiry.live, batches)
@@ -107,12 +107,12 @@ class BucketFiles:
                     yield rows
 
     def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of files that are not committed yet: columns that the commit fills are NULL. Raises as `read`."""
+        """The rows of files that are not committed yet: columns that the commit sets are NULL. Raises as `read`."""
         for file in files:
             yield from self._read(file, None)
 
     def _live(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """The rows that are not deleted, without some that are of no interest."""
+        """The rows that are not deleted, without some rows that are not wanted."""
         deletion = self.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
         selected = None if self.selection is None or self._tracks else self.selection(file)
@@ -125,7 +125,7 @@ class BucketFiles:
         return self._whole(file) if deleted is None else without_rows(self._whole(file), deleted)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, with their positions in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        """All rows of a file, with their positions from 0 in a last column, `ROW_INDEX`. Raises as `read`."""
         deletion = self.deletions.get(file.file_name)
         batches = numbered(self._whole(file))
         if deletion is None:
@@ -137,7 +137,7 @@ class BucketFiles:
         return bool(tracking_fields(self.store)) and any(f.name in TRACKING_NAMES for f in self.fields)
 
     def _whole(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, in order, so that positions count each of them."""
+        """All rows of a file, in order, so that positions are right."""
         batches = self._read(file, None)
         return with_tracking(batches, file) if self._tracks else batches
 
@@ -158,16 +158,16 @@ class BucketFiles:
             except CorruptFileError:
                 if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
                     raise
-                _LOG.warning("File %s is damaged: the rest of its rows is left out.", place)
+                _LOG.warning("File %s is damaged: the rest of its rows is not read.", place)
                 return
             except FileNotFoundError as e:
                 missing = missing or e
         if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
-            _LOG.warning("File %s is lost: its rows are left out.", path)
+            _LOG.warning("File %s is lost: its rows are not read.", path)
             return
         raise DataFileMissingError(
-            f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired "
-            f"while it was read. Run the query again, or roll back to a snapshot whose files are there."
+            f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired while it "
+            "was read. Run the query again, or roll back to a snapshot that still has its files."
         ) from missing
 
     def _rows(
@@ -205,7 +205,7 @@ class BucketFiles:
 
 
 def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches with the positions of their rows, from 0, as a last column, `ROW_INDEX`."""
+    """Append the positions of rows, from 0, as a last column, `ROW_INDEX`."""
     start = 0
     for batch in batches:
         numbers = np.arange(start, start + batch.num_rows, dtype=np.int64)
@@ -221,10 +221,10 @@ def merge_section(
     values_only: bool = False,
     chained: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """Merge the runs of a section, whose columns include keys, sequence numbers and row kinds.
+    """Merge the runs of a section. Their columns include keys, sequence numbers and row kinds.
 
-    `values_only`: sequence numbers and row kinds are not part of the result; they are read only where the merge needs
-    them. `chained`: the files are of several partitions, so levels do not order them.
+    `values_only`: the result has no sequence numbers and row kinds; they are read only if the merge needs them.
+    `chained`: the files are of several partitions, so levels do not order them.
     """
     oldest_first, whole = _oldest_first(files.store, section, chained=chained)
     skipped = _unneeded(oldest_first) if values_only else frozenset()
@@ -235,13 +235,13 @@ def merge_section(
         raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for run in oldest_first for f in run)
-        raise UnfamiliarFormError(f"{files.bucket_dir}/{names}", f"it is not what metadata says ({e})") from e
+        raise UnfamiliarFormError(f"{files.bucket_dir}/{names}", f"it differs from its metadata ({e})") from e
 
 
 def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
-    """The system columns that a merge of runs does without: sequence numbers where metadata shows that all rows of a
-    run are younger than those of the runs before it, and row kinds where it counts no deletes. Only for Parquet files,
-    whose footers show that they have these columns."""
+    """The system columns that a merge of runs can do without. Sequence numbers, if metadata shows that all rows of a
+    run are younger than the rows of the runs before it. Row kinds, if metadata counts no deletes. Only for Parquet
+    files: their footers show that they have these columns."""
     if any(format_name(f.file_name) != "parquet" for run in oldest_first for f in run):
         return frozenset()
     oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
@@ -254,7 +254,7 @@ def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
 def _oldest_first(
     store: TableStore, section: Sequence[SortedRun], *, chained: bool
 ) -> tuple[list[Sequence[DataFileMeta]], int]:
-    """Order the runs of a section from old to young, and count those that hold whole rows."""
+    """Sort the runs of a section from old to young, and count the runs with whole rows."""
     by_field = store.schema.numbers_rows_by_field
     if chained or not holds_whole_rows(store.options):
         return [r.files for r in sorted(section, key=written if by_field else run_age)], 0
@@ -267,7 +267,8 @@ def _oldest_first(
 
 
 def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
-    """How rows of the table are merged. Raises `InvalidOptionError` for options that do not fit the columns."""
+    """Return the rules for merging rows of the table. Raises `InvalidOptionError` for options that do not fit the
+    columns."""
     return MergeSpec(
         key_names=tuple(KEY_PREFIX + k for k in store.schema.trimmed_primary_keys),
         engine=merge_engine(store.schema, store.options),

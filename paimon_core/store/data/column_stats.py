@@ -1,4 +1,5 @@
-"""Statistics of a file for the columns that the table has now: found by field id, whatever they were called then."""
+"""Statistics of a file for the current columns of the table, found by field id, whatever the columns were called
+then."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIG
 
 
 def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
-    """Statistics by the names of the schema the file was written with; columns without any are left out."""
+    """Statistics by the names of the schema that the file was written with; columns without statistics are left out."""
     if then.counts_equal_rows:
         return {}
     names = next((n for n in (file.value_stats_cols, file.write_cols) if n is not None), tuple(then.field_by_name))
@@ -24,21 +25,21 @@ def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]
 
 
 def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
-    """As `value_stats`, of the trimmed primary key; none where files are sorted by other columns than that."""
+    """Statistics of the trimmed primary key, as `value_stats`; none if files are sorted by other columns."""
     if is_sorted_by_others(then):
         return {}
     return _decode(then, then.trimmed_primary_keys, file.key_stats) if then.primary_keys else {}
 
 
 def is_sorted_by_others(schema: TableSchema) -> bool:
-    """Whether files are sorted by other columns than the key, so that their first and last keys are no bounds."""
+    """Return whether files are sorted by other columns than the key: then their first and last keys are not bounds."""
     return schema.options.get(PK_CLUSTERING_OVERRIDE.key, "").strip().lower() == "true"
 
 
 def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[str, str | None]:
-    """What the columns of now were called then; None for those there were not yet.
+    """The earlier names of the current columns; None for columns that did not exist yet.
 
-    With `same_type` columns whose type changed are left out: bounds are of the old type.
+    With `same_type`, columns that changed their type are left out: their bounds are of the old type.
     """
     by_id, found = {f.id: f for f in then.fields}, dict[str, str | None]()
     for field in now.fields:
@@ -53,7 +54,7 @@ def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[
 def for_columns(
     names: Mapping[str, str | None], stats: Mapping[str, ColumnStats], file: DataFileMeta
 ) -> dict[str, ColumnStats]:
-    """Statistics by the names that columns have now; one that is not in the file is NULL throughout."""
+    """Statistics by the current names of columns. A column that the file lacks is NULL in all rows."""
     missing, written = ColumnStats(None, None, file.row_count), file.write_cols
     return {
         now: missing if then is None or (written is not None and then not in written) else stats.get(then, UNKNOWN)
@@ -69,7 +70,7 @@ def _decode(schema: TableSchema, names: Sequence[str], stats: SimpleStats) -> di
 
 
 def trusted_stats(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:
-    """The statistics of a file without bounds that do not hold for all of its values."""
+    """The statistics of a file, without bounds that may not hold for all of its values."""
     trust, types = BY_FORMAT.get(format_name(file.file_name), MEASURED), _types(then)
     return {name: trust.bounds(types[name], s) for name, s in stats.items()}
 

@@ -1,8 +1,9 @@
 """Files that count equal rows: Java 0.4 and 0.5 write them for tables without a key with `write-mode` = change-log.
 
-Such a file has each row once, with a number: how many equal rows it adds, or removes if the number is negative. A row
-is in the table as often as the numbers of all files of its bucket add up to, and not at all below one. Later versions
-of Java do not read these tables; they append files without numbers to them, whose rows count once each.
+Such a file has each row once, with a number. A positive number adds as many equal rows, a negative number removes them.
+A row is in the table as often as the sum of its numbers in all files of its bucket, or not at all if the sum is below
+one. Later versions of Java do not read these tables, but append files without numbers to them, in which each row counts
+once.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from paimon_core.store.table_store import TableStore
 
 
 def is_counted(schema: TableSchema, file: DataFileMeta) -> bool:
-    """Whether the file of a table counts equal rows: its key is the whole row."""
+    """Return whether a file of a table counts equal rows: its key is the whole row."""
     return schema.counts_equal_rows and file.has_key
 
 
 def is_counted_once(schema: TableSchema, file: DataFileMeta) -> bool:
-    """Whether a file surely adds each of its rows once: it counts none, or its statistics have 1 alone."""
+    """Return whether a file certainly adds each of its rows once: it counts no rows, or its statistics have only 1."""
     if not is_counted(schema, file):
         return True
     if file.value_stats == EMPTY_STATS:
@@ -31,10 +32,10 @@ def is_counted_once(schema: TableSchema, file: DataFileMeta) -> bool:
 
 
 def check_counts(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` for a file of which each row would be taken for one row, and is not."""
+    """Raises `UnsupportedFeatureError` for a file with rows that may count more or less than once."""
     if not is_counted_once(store.schema, file):
         raise UnsupportedFeatureError(
             f"Positions of rows in table {store.name} cannot be read: file {file.file_name} counts equal rows, as Java "
-            "0.4 and 0.5 do for 'write-mode' = 'change-log' without a primary key. Leave out the columns that say "
-            "where a row is stored, or copy the table by CREATE TABLE ... AS SELECT."
+            "0.4 and 0.5 do for 'write-mode' = 'change-log' without a primary key. Leave out the columns for the place "
+            "of a row, or copy the table by CREATE TABLE ... AS SELECT."
         )

@@ -32,10 +32,10 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class EvolvedFiles:
-    """Where the files of a bucket lie, for reading some of their columns; deleted rows are omitted.
+    """A reader of some columns of a bucket's files; it leaves out deleted rows.
 
-    `deletions` are the deletion vectors by the names of the anchors of ranges that have one. `read` gives only the rows
-    with these `row_ids`, and possibly others; None: all.
+    `deletions` are the deletion vectors, by the name of the anchor of each range. `read` gives the rows with these
+    `row_ids`, and possibly others; None: all rows.
     """
 
     store: TableStore
@@ -60,11 +60,11 @@ class EvolvedFiles:
                 yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """The rows of a range, with their positions in it from 0 as a last column, `ROW_INDEX`. Raises as `read`."""
+        """The rows of a range, with their positions from 0 in a last column, `ROW_INDEX`. Raises as `read`."""
         return self._undeleted(rows, numbered(self.whole(rows)))
 
     def whole(self, rows: RowRange, positions: Positions | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows of a range in their order, also deleted ones; or only those at ascending `positions` in it."""
+        """All rows of a range in order, also deleted ones; or only the rows at ascending `positions`."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
         blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
         held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
@@ -103,7 +103,7 @@ class EvolvedFiles:
         return read_deletions(self.store.io, deletion, rows.count)
 
     def _chosen(self, rows: RowRange) -> Positions | None:
-        """The positions in a range of the rows of interest, None where all are."""
+        """The positions of the wanted rows in a range, None: all."""
         if self.row_ids is None:
             return None
         within = RowIds()
@@ -116,14 +116,14 @@ def _same_positions(positions: Rows, _: DataFileMeta) -> Rows:
 
 
 def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
-    """Whether a file has a column of the table."""
+    """Return whether a file has a column of the table."""
     return any(f.id == column.id for f in fields_of_file(store, file))
 
 
 def _newest_holders(
     store: TableStore, files: Iterable[DataFileMeta], wanted: Iterable[DataField]
 ) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
-    """The files, newest first, that the columns are read from, and the columns of each."""
+    """The files to read the columns from, newest first, and the columns of each."""
     pending, found = list(wanted), []
     for file in files:
         own = tuple(f for f in pending if holds(store, file, f))
@@ -136,7 +136,7 @@ def _newest_holders(
 def _side_by_side(
     streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange, expected: int
 ) -> Iterator[tuple[pa.RecordBatch, ...]]:
-    """Batches of the same rows, one of each stream. Raises `CorruptFileError` where streams differ in length."""
+    """Batches of the same rows, one batch of each stream. Raises `CorruptFileError` if streams differ in length."""
     heads: list[pa.RecordBatch | None] = [None] * len(streams)
     total = 0
     while True:
@@ -158,4 +158,4 @@ def _side_by_side(
 
 def _shorter(rows: RowRange) -> CorruptFileError:
     names = " or ".join(f.file_name for f in rows.all_files)
-    return CorruptFileError(names, f"it does not have the {rows.count} rows that metadata says")
+    return CorruptFileError(names, f"it does not have the {rows.count} rows of its metadata")

@@ -1,6 +1,6 @@
-"""Files of postponed buckets (`'bucket' = '-2'`), and the order in which their rows came.
+"""Files of postponed buckets (`'bucket' = '-2'`), and the order in which their rows arrived.
 
-    TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   what one writer wrote
+    TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   the rows of one writer
 
 The records are key-value rows, neither sorted nor merged; their sequence numbers mean nothing beyond their file.
 Source: Paimon's page "Data Distribution"; names as other engines parse them.
@@ -19,7 +19,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def arrival_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
-    """Postponed files in the order their rows came: by the time they ended, those of a writer by their numbers."""
+    """Sort postponed files by arrival: by the time they were finished, and files of one writer by their numbers."""
     return sorted(files, key=_arrival)
 
 

@@ -1,9 +1,9 @@
-"""Row tracking: every row has an id, which it keeps in whatever file it is, and a version.
+"""Row tracking: every row has a version, and an id that it keeps in every file.
 
-_ROW_ID           BIGINT   as the file says, else the file's `_FIRST_ROW_ID` + the row's position in it
-_SEQUENCE_NUMBER  BIGINT   as the file says, else the file's `_MAX_SEQUENCE_NUMBER`: the snapshot that wrote it
+_ROW_ID           BIGINT   the value in the file, else the file's `_FIRST_ROW_ID` + the row's position in it
+_SEQUENCE_NUMBER  BIGINT   the value in the file, else the file's `_MAX_SEQUENCE_NUMBER`: the snapshot that wrote it
 
-A file of new rows has neither column: the commit knows both. Source: documentation, "Row tracking".
+A file of new rows has neither column: only the commit can number them. Source: documentation, "Row tracking".
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from paimon_core.store.table_store import TableStore
 
 
 def tracking_fields(store: TableStore) -> tuple[DataField, ...]:
-    """The columns that a table's rows have beside its own: `TRACKING_FIELDS`, or none."""
+    """The extra columns of a table's rows: `TRACKING_FIELDS`, or none."""
     return TRACKING_FIELDS if store.options[ROW_TRACKING] and not store.has_primary_key else ()
 
 
 def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField, ...]:
-    """Columns of the table, or those of row tracking, by name. Raises `InvalidSchemaError` naming an unknown one."""
+    """Columns of the table and of row tracking, by name. Raises `InvalidSchemaError` naming an unknown one."""
     known = store.schema.field_by_name | {f.name: f for f in tracking_fields(store)}
     wanted = tuple(names)
     for name in wanted:
@@ -41,30 +41,30 @@ def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField,
 
 
 def check_no_vectors(store: TableStore, names: Iterable[str]) -> None:
-    """Raises `UnsupportedFeatureError` naming a column that is not read yet."""
+    """Raises `UnsupportedFeatureError` naming a column that this version cannot read."""
     fields = store.schema.field_by_name
     vector = next((fields[n] for n in names if n in fields and has_vector(fields[n].type)), None)
     if vector is not None:
         readable = ", ".join(n for n, f in fields.items() if not has_vector(f.type))
         raise UnsupportedFeatureError(
-            f"Column {vector.name!r} of table {store.name} is of type {vector.type}, which this version does not read; "
-            f"select other columns ({readable})."
+            f"Column {vector.name!r} of table {store.name} is of type {vector.type}, which this version does not read. "
+            f"Select other columns ({readable})."
         )
 
 
 def rewritten_columns(store: TableStore) -> tuple[str, ...] | None:
-    """The columns of a file of rewritten rows, None for those of the table: such rows keep their ids and versions."""
+    """The columns of a file of rewritten rows, which keep their ids and versions. None: the columns of the table."""
     return (*store.schema.field_by_name, *TRACKING_NAMES) if tracking_fields(store) else None
 
 
 def written_fields(store: TableStore, columns: Sequence[str]) -> tuple[DataField, ...]:
-    """The columns of a file as it is written: each row in it has its id."""
+    """The columns of a written file: each row in it has its id."""
     fields = readable_fields(store, columns)
     return tuple(replace(f, type=f.type.with_nullable(False)) if f.name == ROW_ID else f for f in fields)
 
 
 def with_tracking(batches: Iterable[pa.RecordBatch], file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, all of them in order, with what it does not say of their tracking columns."""
+    """Fill the tracking columns of a file's rows, all of them in order, if the file does not have the values."""
     start = 0
     for batch in batches:
         yield _with_sequence_number(_with_row_id(batch, file, start), file)

@@ -1,7 +1,7 @@
-"""`sequence.snapshot-ordering`: the newest row of a key is that of the latest snapshot, whoever wrote it.
+"""`sequence.snapshot-ordering`: the newest row of a key is the row in the latest snapshot, whatever writer made it.
 
-The metadata of a file of new rows has the id of their snapshot as its sequence numbers. The rows in the file keep the
-numbers that their writer gave, and are read with the snapshot's. Compactions write what they read.
+In the metadata of a file of new rows, the sequence numbers are the id of its snapshot. The rows in the file keep their
+writer's numbers, and are read with the snapshot's number. Compactions write the rows as read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, Manife
 
 
 def stamped(entries: Iterable[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:
-    """The entries of a snapshot that brings rows, with its id in the files it adds."""
+    """Set the snapshot id in the added files of a snapshot with new rows."""
     return [_stamped(e, snapshot_id) if e.kind is FileKind.ADD else e for e in entries]
 
 
 def in_snapshot_order(
     options: TableOptions, file: DataFileMeta, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, numbered by its snapshot where the table wants that."""
+    """Number the batches of a file by its snapshot, if the table's options require it."""
     if not options[SNAPSHOT_ORDERING] or file.file_source != FileSource.APPEND:
         return batches
     return (_numbered(batch, file.max_sequence_number) for batch in batches)

@@ -1,7 +1,8 @@
-"""BLOB columns in definitions of tables: binaries that a comment or an option makes BLOB, and what no table can have.
+"""BLOB columns in definitions of tables: binary columns that a comment or an option makes BLOB, and invalid
+definitions.
 
-A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, by itself or before `; the real comment`, and the
-option then names the column, too. Source: documentation, "Blob Storage".
+A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, alone or before `; the real comment`. The option then
+names the column, too. Source: documentation, "Blob Storage".
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ def with_blobs(
 
 
 def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
-    """A new column as its comment has it, and the options that name it then. Raises as `with_blobs` does."""
+    """Apply the directive in a new column's comment. Return the column, and the options, which then name it. Raises as
+    `with_blobs` does."""
     comment = (column.description or "").strip()
     if comment.startswith(_UNSUPPORTED):
         raise UnsupportedFeatureError(
-            f"Column {column.name!r} cannot be what its comment {comment!r} asks for: this version has no vectors and "
-            "no blob views. Leave that out of the comment for a plain column."
+            f"Column {column.name!r} cannot be created as its comment {comment!r} says: this version has no vectors "
+            "and no blob views. For a plain column, leave that out of the comment."
         )
     if not comment.startswith("__BLOB"):
         return column, dict(options)
@@ -69,13 +71,13 @@ def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataF
 
 
 def without_blob(column: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a table that loses a BLOB column."""
+    """The options after a BLOB column is dropped."""
     changed = {o.key: ",".join(n for n in names(options.get(o.key, "")) if n != column) for o in _OPTIONS}
     return {k: changed.get(k, v) for k, v in options.items() if changed.get(k, v) or k not in changed}
 
 
 def check_blobs(schema: TableSchema, options: TableOptions) -> None:
-    """Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError` for what no table can have."""
+    """Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError` for invalid BLOB columns."""
     blobs = [f.name for f in schema.fields if f.type.kind is Kind.BLOB]
     for option in _OPTIONS:
         _check_named(option, names(options.values.get(option.key, "")), blobs)
@@ -88,7 +90,7 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
         return
     if schema.primary_keys:
         raise UnsupportedFeatureError(
-            f"Column {blobs[0]!r} is a BLOB, which this version does not have in tables with a primary key."
+            f"Column {blobs[0]!r} is a BLOB, which this version does not support in tables with a primary key."
         )
     if not options[DATA_EVOLUTION]:
         raise InvalidOptionError(
@@ -103,7 +105,7 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
 
 
 def check_not_renamed(field: DataField) -> None:
-    """Raises `InvalidSchemaError` for a column that options and files name."""
+    """Raises `InvalidSchemaError` for a BLOB column, because options and files name it."""
     if field.type.kind is Kind.BLOB:
         raise InvalidSchemaError(f"Cannot rename BLOB column: [{field.name}]. Add another one, and copy the values.")
 
@@ -118,8 +120,8 @@ def _as_blob(field: DataField) -> DataField:
     kind = field.type.kind
     if kind not in _BINARIES and _part(field.type) in _BINARIES:
         raise UnsupportedFeatureError(
-            f"Column {field.name!r} of type {field.type.sql()} cannot be made of BLOBs: this version has columns "
-            "of single ones."
+            f"Column {field.name!r} of type {field.type.sql()} cannot be made of BLOBs: this version supports columns "
+            "of single BLOBs only."
         )
     if kind not in _BINARIES:
         raise InvalidSchemaError(f"The type of blob field must be binary: column {field.name!r} is {field.type.sql()}.")

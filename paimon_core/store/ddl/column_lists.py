@@ -1,4 +1,4 @@
-"""Options that list columns: every name is a column of the table, and stands there once."""
+"""Options that list columns: each name is a column of the table, and appears once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.spec.schema import TableSchema
 
 FIELDS_PREFIX = "fields."
-# options whose value is a list of columns of the table
+# options with a list of the table's columns as the value
 COLUMN_LISTS = (
     "blob-descriptor-field",
     "blob-field",
@@ -23,12 +23,12 @@ COLUMN_LISTS = (
     "upsert-key",
 )
 _ELSEWHERE = frozenset((*(n for n in COLUMN_LISTS if n.startswith("blob-")), "sink.clustering.by-columns"))
-_OF_FIELDS = ("sequence-group", "nested-key")  # `fields.<columns>.<suffix>` whose value is a list
+_OF_FIELDS = ("sequence-group", "nested-key")  # in `fields.<columns>.<suffix>`, the value of these is a list
 _FILE_INDEX, _COLUMNS = "file-index.", ".columns"
 
 
 def check_column_lists(schema: TableSchema, previous: TableSchema | None = None) -> None:
-    """Raises `InvalidOptionError` for an empty name, a name that stands twice, and a name that is no column's.
+    """Raises `InvalidOptionError` for an empty name, a repeated name, and a name that is not a column.
 
     A table of another engine may have such an option already: if the version `previous` has it, it stays.
     """
@@ -41,8 +41,8 @@ def check_column_lists(schema: TableSchema, previous: TableSchema | None = None)
 
 
 def _lists(key: str, value: str) -> Iterator[tuple[str, bool]]:
-    """The lists that an option has, and whether each name is looked for among the columns of the table here: other
-    rules do so for the rest, in their own words."""
+    """The lists in an option, each with whether its names must be columns of the table. For the other lists, other
+    rules check this, with their own messages."""
     if key in COLUMN_LISTS:
         yield value, key not in _ELSEWHERE
     elif key.startswith(_FILE_INDEX) and key.endswith(_COLUMNS):
@@ -58,7 +58,7 @@ def _lists(key: str, value: str) -> Iterator[tuple[str, bool]]:
 def _check(schema: TableSchema, key: str, text: str, *, of_table: bool) -> None:
     names = [name.strip() for name in text.split(",")]
     if names == [""]:
-        return  # no list: whether it may be missing is another rule
+        return  # an empty list: another rule checks whether it may be empty
     said = f"Option {key!r} cannot be {text!r}" if text == schema.options[key] else f"Option {key!r}"
     if "" in names:
         raise InvalidOptionError(f"{said}: it has an empty name. List columns with one comma between two of them.")

@@ -18,16 +18,16 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a column goes among its siblings; `reference` is the one it goes before or after."""
+    """The place of a column among its siblings: before or after the column `reference`, or at one end."""
 
     side: Literal["first", "last", "before", "after"]
     reference: str | None = None
 
 
 def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
-    """The columns, `edit` applied to the list that the last step of a path is, or would be, in.
+    """Apply `edit` to the list that contains the last step of a path, or would contain it. Return all columns.
 
-    Raises `InvalidSchemaError` where the steps before it lead nowhere.
+    Raises `InvalidSchemaError` if the steps before it do not exist.
     """
     if len(path) == 1:
         return edit(fields)
@@ -36,7 +36,7 @@ def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) 
 
 
 def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField]) -> Fields:
-    """The columns with one field changed. Raises `InvalidSchemaError` for an unknown one."""
+    """Change one field of the columns. Raises `InvalidSchemaError` for an unknown one."""
 
     def change(siblings: Fields) -> Fields:
         at = index_of(siblings, path[-1])
@@ -46,7 +46,7 @@ def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField
 
 
 def find_field(fields: Fields, path: Path) -> DataField | None:
-    """The field that a path leads to, None where it leads nowhere."""
+    """The field at a path, or None if it does not exist."""
     for step in path[:-1]:
         found = next((f for f in fields if f.name == step), None)
         fields = () if found is None else children(found.type)
@@ -54,7 +54,7 @@ def find_field(fields: Fields, path: Path) -> DataField | None:
 
 
 def insert_at(siblings: Fields, field: DataField, position: Position) -> Fields:
-    """The list with a field added. Raises `InvalidSchemaError` for a reference that is not in it."""
+    """Add a field to the list. Raises `InvalidSchemaError` for a reference that is not in it."""
     if position.side in ("first", "last"):
         at = 0 if position.side == "first" else len(siblings)
     else:
@@ -69,7 +69,7 @@ def without_field(siblings: Fields, name: str) -> tuple[DataField, Fields]:
 
 
 def index_of(siblings: Fields, name: str) -> int:
-    """The index of a field. Raises `InvalidSchemaError` naming those that there are."""
+    """The index of a field. Raises `InvalidSchemaError`, which lists the columns."""
     for i, field in enumerate(siblings):
         if field.name == name:
             return i
@@ -97,7 +97,7 @@ def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) 
 
 
 def children(data_type: DataType) -> Fields:
-    """The parts of a type as fields, elements under the names that paths call them by."""
+    """The parts of a type as fields; elements have the names that paths use for them."""
     match data_type:
         case RowType(fields=fields):
             return fields

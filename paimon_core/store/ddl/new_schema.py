@@ -1,4 +1,4 @@
-"""The first schema of a table, from its definition; and the checks that hold for every later version too."""
+"""The first schema of a table, from its definition; and the checks for every version."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def new_table_schema(
     comment: str | None = None,
     primary_keys: Sequence[str] = (),
 ) -> TableSchema:
-    """Version 0 of a new table's schema; the ids of `columns` are given anew.
+    """Return version 0 of a new table's schema; `columns` get new ids.
 
-    Keys may also stand in the options `primary-key` and `partition`, which are then taken out. Primary key columns
-    become NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
+    Keys may also be in the options `primary-key` and `partition`, which are then removed. Primary key columns become
+    NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
     """
     kept = dict(options or {})
     keys = _keys("primary key", "primary-key", primary_keys, kept)
@@ -85,31 +85,32 @@ def new_table_schema(
 
 
 def same_partitions(old: TableSchema, new: TableSchema) -> bool:
-    """Whether manifests of one can be read with the other: a partition is stored by the order and types of its keys."""
+    """Return whether manifests of one schema can be read with the other: partitions are stored by the order and types
+    of their keys."""
     then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
     return then == now
 
 
 def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
-    """The version that REPLACE TABLE puts behind `old`, of the same partitions: new columns with ids that were never
-    given before, so that snapshots of before stay readable."""
+    """Return the version that follows `old` after REPLACE TABLE, with the same partitions. The new columns get unused
+    ids, so that earlier snapshots stay readable."""
     ids = count(max(old.highest_field_id, highest_field_id(old.fields)) + 1)
     fields = tuple(numbered(f, ids) for f in new.fields)
     return replace(new, id=old.id + 1, fields=fields, highest_field_id=highest_field_id(fields))
 
 
 def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> None:
-    """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for what no table can have.
+    """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for an invalid table.
 
-    Buckets without a key are refused only if the version `previous` did not have them: nobody can give a key to a table
-    that has rows.
+    Buckets without a key are refused only if the version `previous` did not have them: a table with rows cannot get a
+    key.
     """
-    encode_schema(schema)  # raises where a text cannot be written
+    encode_schema(schema)  # raises for a text that cannot be written
     _check_columns(schema)
     _check_keys(schema)
     for field in schema.fields:
         if field.default is not None:
-            default_value(field)  # raises where the text is none
+            default_value(field)  # raises for an invalid default
     options = TableOptions(schema.options)
     check_option_types(options)
     check_column_lists(schema, previous)
@@ -124,10 +125,10 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     _check_expiry(schema, options)
     _check_row_tracking(schema, options)
     check_option_rules(schema, options)
-    indexed_columns(options, schema)  # raises where a column cannot have the index
+    indexed_columns(options, schema)  # raises for a column that cannot have the index
     check_blobs(schema, options)
     check_formats(schema.fields, options)
-    record_format(options)  # raises where there is none
+    record_format(options)  # raises for an unknown format
 
 
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str])
 
 
 def numbered(field: DataField, ids: Iterable[int]) -> DataField:
-    """The field with the next id, and the fields nested in it with those that follow, in reading order."""
+    """Give the field the next id, and the fields nested in it the ids after it, in reading order."""
     number = iter(ids)
     field_id = next(number)
     return replace(field, id=field_id, type=_numbered_type(field.type, number))
@@ -164,7 +165,7 @@ def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
 
 
 def _check_scan(options: TableOptions, previous: TableSchema | None) -> None:
-    """What a query of the table reads by default. A table that has such options already keeps them."""
+    """Check the options for what a query reads by default. A table that already has such options keeps them."""
     before = {} if previous is None else previous.options
     if any(options.values.get(key) != before.get(key) for key in SCAN_OPTIONS):
         check_scan_mode(options)
@@ -185,7 +186,7 @@ def _check_moment(options: TableOptions) -> None:
 
 def _check_columns(schema: TableSchema) -> None:
     all_names = [f.name for f in schema.fields]
-    _check_unique("Column", all_names)  # whether upper case makes another name is the session's to say
+    _check_unique("Column", all_names)  # whether upper case makes another name depends on the session
     for name in all_names:
         if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
             raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
@@ -255,7 +256,8 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     for field in _named(schema, "sequence.field", columns):
         if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(
-                f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}, which orders no rows."
+                f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}: values of this type "
+                "have no order."
             )
     for name in columns:
         option = FieldOptions(name, options).key(FUNCTION_SUFFIX)
@@ -292,10 +294,14 @@ def _check_fields(schema: TableSchema, options: TableOptions) -> None:
         columns, *path = key[len(FIELDS_PREFIX) :].split(".")
         fields = _named(schema, key, columns.split(","))
         if len(path) > 1 and len(fields) == 1 and fields[0].type.kind is Kind.ROW:
-            raise InvalidOptionError(f"Option {key!r} names a field within {columns!r}: options are for columns.")
+            raise InvalidOptionError(
+                f"Option {key!r} names a field within {columns!r}: such options are for whole columns only."
+            )
     kind = options[ROW_KIND_FIELD]
     if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in (Kind.CHAR, Kind.VARCHAR):
-        raise InvalidOptionError(f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: it is no STRING.")
+        raise InvalidOptionError(
+            f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: the column must be of type STRING."
+        )
 
 
 def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
@@ -316,7 +322,7 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
         )
     if first_row and options[DELETION_VECTORS]:
         raise InvalidOptionError(
-            "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which has no use for it."
+            "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which does not use it."
         )
 
 
@@ -328,7 +334,8 @@ def _check_expiry(schema: TableSchema, options: TableOptions) -> None:
         )
     if column and _named(schema, RECORD_TIME_FIELD.key, (column,))[0].type.kind not in _TIMES:
         raise InvalidOptionError(
-            f"Option '{RECORD_TIME_FIELD.key}' cannot name {column!r}: it has to be one of INT, BIGINT or TIMESTAMP."
+            f"Option '{RECORD_TIME_FIELD.key}' cannot name {column!r}: the column must be of type INT, BIGINT or "
+            "TIMESTAMP."
         )
 
 

@@ -1,4 +1,4 @@
-"""Which options of a table stay what they were when it was created, for ALTER TABLE and for one use alike."""
+"""The options of a table that cannot change after its creation, by ALTER TABLE or for one use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from paimon_core.options import BUCKET, DELETION_VECTORS, DELETION_VECTORS_MODIF
 from paimon_core.options.support import change_of
 from paimon_core.spec.schema import TableSchema
 
-KEY_OPTIONS = ("primary-key", "partition")  # in a schema keys are no options, but they may be spelled as such
-_COLUMN_LISTS = (  # options whose value is a list of columns
+KEY_OPTIONS = ("primary-key", "partition")  # in a schema, keys are not options, but users may write them as options
+_COLUMN_LISTS = (  # options with a list of columns as the value
     "bucket-key",
     "changelog-producer.row-deduplicate-ignore-fields",
     "clustering.columns",
@@ -19,7 +19,7 @@ _COLUMN_LISTS = (  # options whose value is a list of columns
 
 
 def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots: bool = True) -> None:
-    """Raises `InvalidOptionError` where the option cannot have another value than the table gave it."""
+    """Raises `InvalidOptionError` if the option cannot get another value than the table gave it."""
     if schema.options.get(key) == value or _says_what_is(schema, key, value):
         return
     if _is_fixed(key, has_snapshots):
@@ -33,15 +33,15 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
     switches = _is_true(schema, key) != (value.strip().lower() == "true")
     if key == DELETION_VECTORS.key and switches and not _is_true(schema, DELETION_VECTORS_MODIFIABLE.key):
         raise InvalidOptionError(
-            f"Option {key!r} cannot be changed: rows that exist might show twice. Compact the table in full, then set "
+            f"Option {key!r} cannot be changed: existing rows might appear twice. Compact the table in full, then set "
             f"'{DELETION_VECTORS_MODIFIABLE.key}' = 'true' to allow it."
         )
     if change_of(key) is Change.ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
-        raise InvalidOptionError(f"Option {key!r} cannot be switched off again: rows were left out meanwhile.")
+        raise InvalidOptionError(f"Option {key!r} cannot be switched off again: rows written meanwhile were left out.")
 
 
 def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool = True) -> None:
-    """Raises `InvalidOptionError` where the option has to stay."""
+    """Raises `InvalidOptionError` if the option cannot be removed."""
     if _is_fixed(key, has_snapshots) or (has_snapshots and key == BUCKET.key):
         is_key = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True)).get(key)
         if key in schema.options or is_key:
@@ -56,7 +56,7 @@ def _is_fixed(key: str, has_snapshots: bool) -> bool:
 
 
 def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
-    """The options with a column called by its new name, wherever they name columns."""
+    """Rename a column in all options that name columns."""
     return dict(_renamed(key, value, old, new) for key, value in options.items())
 
 
@@ -80,7 +80,7 @@ def _is_true(schema: TableSchema, key: str) -> bool:
 
 
 def _says_what_is(schema: TableSchema, key: str, value: str) -> bool:
-    """Whether the option spells the table's keys, or its type, as they are."""
+    """Return whether the option repeats the table's keys, or its type, as they are."""
     if key == "type":
         return value.strip().lower() == schema.options.get(key, "table").strip().lower()
     keys = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True))

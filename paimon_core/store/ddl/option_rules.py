@@ -1,4 +1,4 @@
-"""Options of a table that rule each other out, or take fewer values than their types do: pure."""
+"""Options of a table that exclude each other, or allow fewer values than their types do: pure functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
 
 def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
-    """Raises `InvalidOptionError` naming an option that cannot be what it is."""
+    """Raises `InvalidOptionError` naming an option with an invalid value."""
     _check_retained(options)
     for option in TABLE_OPTIONS:
         if option.least is not None and option in options and options[option] < option.least:
@@ -48,7 +48,8 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     for hour, last in _HOURS:
         if not -1 <= options[hour] <= last:
             raise InvalidOptionError(
-                f"Option '{hour.key}' cannot be '{options[hour]}': it is an hour from 0 to {last}, or -1 for none."
+                f"Option '{hour.key}' cannot be '{options[hour]}': it must be an hour from 0 to {last}, or -1 for no "
+                "hour."
             )
     buckets = options[DYNAMIC_BUCKET_MAX]
     if buckets < 1 and buckets != -1:
@@ -104,7 +105,7 @@ def _check_chain(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_retained(options: TableOptions) -> None:
-    """Changelogs are kept as snapshots are where their own options do not say."""
+    """Check the options for retention. Without options of their own, changelogs are kept as long as snapshots."""
     fewest, most = options[SNAPSHOT_NUM_RETAINED_MIN], options[SNAPSHOT_NUM_RETAINED_MAX]
     own_fewest, own_most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
     _check_range("snapshot", fewest, most)
@@ -145,7 +146,7 @@ def _check_snapshot_ordering(schema: TableSchema, options: TableOptions) -> None
     needs = (
         (bool(schema.primary_keys), "needs a primary key: define one, or remove the option"),
         (not options[SEQUENCE_FIELD], f"does not go with '{SEQUENCE_FIELD.key}': remove one"),
-        (options[WRITE_ONLY], f"needs '{WRITE_ONLY.key}' = 'true': rows have their order once they are committed"),
+        (options[WRITE_ONLY], f"needs '{WRITE_ONLY.key}' = 'true': the order of rows is fixed once they are committed"),
     )
     for holds, problem in needs:
         if not holds:

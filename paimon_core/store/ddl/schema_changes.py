@@ -1,7 +1,7 @@
-"""Changes of a table's schema, and the next version that they lead to: pure.
+"""Changes of a table's schema, and the resulting next version: pure functions.
 
-A change names a column by its path, see `nested_columns`. A column keeps its field id for ever, and no other column
-gets it: old files are read by field ids. Source: Paimon's pages "Altering Tables" and "Schema".
+A change names a column by its path, see `nested_columns`. A column keeps its field id for ever, and the id is never
+used again: old files are read by field ids. Source: Paimon's pages "Altering Tables" and "Schema".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RemoveOption:
 
 @dataclass(frozen=True, slots=True)
 class UpdateComment:
-    """None removes the comment."""
+    """A new table comment; None removes it."""
 
     comment: str | None
 
@@ -69,7 +69,7 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnType:
-    """The column keeps its nullability."""
+    """A new type; the column keeps its nullability."""
 
     path: Path
     type: DataType
@@ -83,7 +83,7 @@ class UpdateColumnNullability:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnComment:
-    """None removes the comment."""
+    """A new column comment; None removes it."""
 
     path: Path
     comment: str | None
@@ -97,7 +97,7 @@ class UpdateColumnPosition:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnDefault:
-    """SQL text of a constant; None removes the default."""
+    """A new default, as SQL text of a constant; None removes it."""
 
     path: Path
     default: str | None
@@ -119,7 +119,7 @@ SchemaChange = SetOption | RemoveOption | UpdateComment | _ColumnChange
 def apply_changes(
     schema: TableSchema, changes: Sequence[SchemaChange], time_millis: int, *, has_snapshots: bool = True
 ) -> TableSchema:
-    """The next version; the same object where nothing changes.
+    """Return the next version, or the same object if nothing changes.
 
     A table without snapshots may still change options that are fixed once it has rows. Raises `InvalidOptionError`,
     `InvalidSchemaError`, `UnsupportedFeatureError`.
@@ -223,7 +223,8 @@ def _moved(siblings: Fields, name: str, position: Position) -> Fields:
 
 def _without(siblings: Fields, path: Path) -> Fields:
     _, others = without_field(siblings, path[-1])
-    if not others and len(path) > 1:  # a table may be empty in between: REPLACE COLUMNS adds its new columns later
+    # a table may have no columns for a moment: REPLACE COLUMNS adds its new columns later
+    if not others and len(path) > 1:
         raise InvalidSchemaError(f"Column {_dotted(path)} cannot be dropped: it is the only one in its struct.")
     return others
 

@@ -1,1 +1,1 @@
-"""What metadata names outside of the table: external paths, and what the catalog allows."""
+"""Places outside of the table that metadata names: external paths, and the catalog's limits for them."""

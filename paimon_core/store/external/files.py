@@ -1,9 +1,9 @@
-"""Files that metadata says are outside of the table: which are read, and which may be deleted.
+"""Files that metadata names outside of the table: which of them are read, and which may be deleted.
 
-A schema and a manifest are files that others may have written, and what they name is read and deleted with the rights
-of whoever uses the table. So such a file is accepted only where writers put it: in an external path that the table
-declares, or the catalog allows, in the folder of its entry's bucket, under its entry's name, which holds a UUID. No
-such path is a whole storage, unless the catalog says so, or in the folder of another table.
+Others may have written a schema or a manifest, but the files that it names are read and deleted with the rights of the
+current user. So such a file is accepted only at a place where writers put it: in an external path that the table
+declares or the catalog allows, in the folder of its entry's bucket, under its entry's name, which contains a UUID. An
+external path must not be in the folder of another table. It must not be a whole storage, unless the catalog allows it.
 
     PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.FORMAT      data files, and index files
     PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.managed.blob  packs of BLOBs
@@ -40,8 +40,8 @@ _ALIKE = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 
 
 def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) -> None:
-    """Raises `CorruptFileError` where the entries of a manifest name files outside of the table that no writer puts
-    there, `NotAllowedError` for those in folders that the table cannot have."""
+    """Raises `CorruptFileError` if the entries of a manifest name files outside of the table at places that no writer
+    uses, `NotAllowedError` if they are in folders that the table cannot have."""
     paths = entries.external_paths
     rows = np.flatnonzero(pc.greater(pc.fill_null(pc.binary_length(paths), 0), 0).to_numpy(zero_copy_only=False))
     if not rows.size:
@@ -49,7 +49,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
     try:
         texts, names = (c.take(pa.array(rows)).cast(pa.string()) for c in (paths, entries.names))
     except pa.ArrowException as e:
-        raise CorruptFileError(manifest, f"a path outside of the table is no text ({e})") from e
+        raise CorruptFileError(manifest, f"a path outside of the table is not valid text ({e})") from e
     parts = pc.extract_regex(texts, f"^{_layout(store)}$")
     found = pc.struct_field(parts, "root"), pc.struct_field(parts, "bucket"), pc.struct_field(parts, "name")
     numbers = entries.buckets[rows]
@@ -69,7 +69,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
 
 
 def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexManifestEntry]) -> None:
-    """As `check_data_files`, for the entries of an index manifest."""
+    """Check the entries of an index manifest, as `check_data_files`."""
     layout = re.compile(_layout(store))
     for entry in entries:
         path, name = entry.file.external_path, entry.file.file_name
@@ -79,7 +79,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
             folder, _, last = path.rpartition("/")
             if last != name or not _GLOBAL_INDEX.fullmatch(name):
                 raise _outside(manifest, path)
-            # the option is mostly one of the procedure that makes the index, and no schema has it
+            # usually the option was given to the procedure that made the index, so no schema has it
             check_location(store, folder, None)
             continue
         found = layout.fullmatch(path)
@@ -93,12 +93,12 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
 
 
 def check_pack(store: TableStore, path: str) -> None:
-    """Raises for a file that a descriptor says has BLOBs of a keyed table: `InvalidDataError` where it is no pack,
-    `NotAllowedError` where it lies in a folder that the table cannot have."""
+    """Check a file with BLOBs of a keyed table that a descriptor names. Raises `InvalidDataError` if it is not a pack,
+    `NotAllowedError` if it is in a folder that the table cannot have."""
     if not path.endswith(_PACK):
         raise InvalidDataError(
-            f"A BLOB of table {store.name} is said to be in {path}, which is not one of the files '*{_PACK}' that "
-            "tables with a primary key keep them in."
+            f"Metadata of table {store.name} names {path} for a BLOB, but tables with a primary key keep BLOBs in "
+            f"files '*{_PACK}' only."
         )
     if path.startswith(f"{store.root}/") and not _UNUSUAL.search(_parts(path)[2][1:]):
         return
@@ -107,8 +107,8 @@ def check_pack(store: TableStore, path: str) -> None:
 
 
 def check_location(store: TableStore, folder: str, option: str | None) -> None:
-    """Raises `NotAllowedError` for a folder that files of a table cannot go to, which `option` is to declare."""
-    key = f"{store.root}?{option}?{folder}"  # kept in the cache for as long as the manifests that were checked
+    """Raises `NotAllowedError` for a folder that must not have files of a table. `option` must declare the folder."""
+    key = f"{store.root}?{option}?{folder}"  # kept in the cache as long as the checked manifests
 
     def look() -> tuple[str]:
         _ExternalFolders(store).check(folder, option)
@@ -118,8 +118,8 @@ def check_location(store: TableStore, folder: str, option: str | None) -> None:
 
 
 def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The external path and the path of each file outside of the table that may be deleted: it is named as writers name
-    files, and in a folder that the table may have."""
+    """The external path and the path of each file outside of the table that may be deleted. Such a file has a name that
+    writers give, and is in a folder that the table may have."""
     external, layout = _ExternalFolders(store), re.compile(_layout(store))
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -130,8 +130,8 @@ def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, st
 
 
 def searched_folders(store: TableStore) -> list[str]:
-    """The external paths of a table in which orphans may be looked for: only those that the catalog allows, since
-    another table may have the same."""
+    """The external paths of a table in which to search for orphans: only paths that the catalog allows, because another
+    table may have the same path."""
     if store.allowed.external_paths is None:
         return []
     external = _ExternalFolders(store)
@@ -141,14 +141,14 @@ def searched_folders(store: TableStore) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ExternalFolders:
-    """What is known of folders outside of a table, each looked up once."""
+    """Checked folders outside of a table; each is looked up once."""
 
     store: TableStore
     _taken: dict[tuple[str, str | None, str], bool] = field(default_factory=dict)
     _tables: dict[str, bool] = field(default_factory=dict)
 
     def takes(self, root: str, option: str, folder: str) -> bool:
-        """Whether the files of a folder in the external path `root` are the table's to delete."""
+        """Return whether the table may delete the files of a folder in the external path `root`."""
         key = root, option, folder
         if key not in self._taken:
             try:
@@ -159,17 +159,17 @@ class _ExternalFolders:
         return self._taken[key]
 
     def check(self, folder: str, option: str | None) -> None:
-        """See `check_location`."""
+        """Check a folder, see `check_location`."""
         store, path = self.store, plain_path(folder).rstrip("/")
         scheme, _, key = _parts(path)
         if _UNUSUAL.search(key[1:]) and key.strip("/"):
-            raise self._refused(folder, "is not spelled as paths are")
+            raise self._refused(folder, "is not a normalized path")
         own = _parts(store.root)[0]
         if _ALIKE.get(scheme, scheme) != _ALIKE.get(own, own):
             raise self._refused(folder, f"is on another storage than the table ({own or 'a local disk'})")
         allowed = store.allowed.external_paths
         if allowed is not None and not store.allowed.takes_path(path):
-            raise self._refused(folder, f"is in none of the locations that '{EXTERNAL_PATHS}' names")
+            raise self._refused(folder, f"is outside of the locations in '{EXTERNAL_PATHS}'")
         if allowed is None and not key.strip("/"):
             raise self._refused(folder, "is a whole storage")
         if allowed is None and option is not None and path not in self._declared(option):
@@ -185,7 +185,7 @@ class _ExternalFolders:
             yield from _declared(TableOptions(schema.options), option)
 
     def _table_above(self, folder: str) -> str | None:
-        """The folder of another table that a folder is, or is in; None for none."""
+        """The folder of another table that contains a folder, or is that folder; else None."""
         scheme, bucket, key = _parts(folder)
         start = f"{scheme}://{bucket}" if scheme else ""
         parts = key.strip("/").split("/")
@@ -196,14 +196,14 @@ class _ExternalFolders:
         if folder not in self._tables:
             try:
                 self._tables[folder] = bool(schema_ids(self.store.io, folder))
-            except StorageError:  # what must not be listed
+            except StorageError:  # a folder that must not be listed
                 self._tables[folder] = False
         return self._tables[folder]
 
     def _refused(self, folder: str, why: str) -> NotAllowedError:
         return NotAllowedError(
-            f"Table {self.store.name} cannot have files in {without_secrets(folder)}: it {why}. Who trusts the table "
-            f"with it sets the catalog's option '{EXTERNAL_PATHS}' to the locations that files of tables may lie in."
+            f"Table {self.store.name} cannot have files in {without_secrets(folder)}: it {why}. If you trust the table "
+            f"with it, add the locations of the tables' files to the catalog's option '{EXTERNAL_PATHS}'."
         )
 
 
@@ -212,7 +212,7 @@ def _declared(options: TableOptions, option: str) -> Iterator[str]:
 
 
 def _layout(store: TableStore) -> str:
-    """A pattern of the paths of data files outside of the table, for Python and for Arrow."""
+    """A pattern for paths of data files outside of the table, for Python and for Arrow."""
     data_folder = store.options[DATA_FILE_DIRECTORY]
     folders = [re.escape(data_folder)] if data_folder else []
     folders += [f"{re.escape(escape_path_name(key))}=[^/]+" for key in store.schema.partition_keys]
@@ -229,6 +229,6 @@ def _parts(path: str) -> tuple[str, str, str]:
 def _outside(manifest: str, path: str) -> UnfamiliarFormError:
     return UnfamiliarFormError(
         manifest,
-        f"it names {path} as a file outside of the table, and no writer puts one there",
-        "look who wrote it before the table is used again",
+        f"it names {path} as a file outside of the table, but no known writer puts files there",
+        "check the writer of this metadata before you use the table again",
     )

@@ -1,8 +1,9 @@
-"""Folders in which other writers put files of a partition, where the folder that the table's options name lacks them.
+"""Other folders in which writers may have put the files of a partition.
 
 Java names the folder of DATE '2024-01-01' `d=19723` (`partition.legacy-name`, the default). pypaimon writes the same
-partition into `d=2024-01-01`, and pypaimon 1.3 a partition of NULL into `pt=None`, which Java, too, does not find.
-A file is looked for elsewhere only if it is missing in its own folder, so that this costs other tables nothing.
+partition into `d=2024-01-01`. pypaimon 1.3 writes a partition of NULL into `pt=None`, which Java does not find, either.
+These folders are searched only if a file is missing in the folder that the table's options name, so this costs other
+tables nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _NULL_OF_PYTHON = "None"
 
 
 def other_places(store: TableStore, path: str) -> Iterator[str]:
-    """The paths, none of which is `path`, at which a data file of a partition may be, if it is not at `path`."""
+    """The other paths at which a data file of a partition may be if it is not at `path`."""
     folder, _, name = path.rpartition("/")
     for other in _other_folders(store, folder):
         yield f"{other}/{name}"
 
 
 def is_elsewhere(store: TableStore, path: str) -> bool:
-    """Whether a data file that is missing at `path` is in another folder of its partition."""
+    """Return whether a data file that is missing at `path` is in another folder of its partition."""
     return any(store.io.exists(other) for other in other_places(store, path))
 
 
@@ -67,7 +68,7 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
     keys, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
     parts = bucket_dir.rsplit("/", len(keys) + 1)
     if not keys or len(parts) != len(keys) + 2 or not bucket_dir.startswith(f"{store.paths.data_root}/"):
-        return  # the folder is outside of the table, and its name no writer's choice
+        return  # the folder is outside of the table, and no writer chose its name
     try:
         values = [partition_value(keys, bucket_dir, default, f.name) for f in keys]
     except InvalidDataError:
@@ -85,7 +86,7 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
 
 
 def _spellings(field: DataField, value: pa.Scalar, default: str) -> tuple[str, str, str, str]:
-    """The texts of a value: as Java's two rules have it, and as Python has it, with NULL by either name."""
+    """The texts of a value by Java's two rules and by Python's rule, with both names of NULL."""
     known = value.as_py()
     if known is None:
         return default, default, default, _NULL_OF_PYTHON

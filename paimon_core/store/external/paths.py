@@ -1,8 +1,8 @@
-"""External paths: folders outside of a table that its new data files go to, `PATH/[PARTITION/]bucket-N`; with
-`entropy-inject` into folders there that the 20 lowest bits of a hash of their name spell, `0110/1010/0001/11001011`,
-so that object stores distribute them.
+"""External paths: folders outside of a table for its new data files, `PATH/[PARTITION/]bucket-N`.
 
-Metadata keeps the whole path of such a file, in `_EXTERNAL_PATH`. Source: configuration page, options of that name.
+With `entropy-inject`, files go to subfolders there. The 20 lowest bits of a hash of a file's name spell these,
+`0110/1010/0001/11001011`, so that object stores distribute the files. Metadata keeps the full path of such a file, in
+`_EXTERNAL_PATH`. Source: configuration page, options of that name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _LOCAL = "file"
 
 
 def new_file_paths(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
-    """A function from the name of a new file of a bucket to its path.
+    """Return a function from the name of a new file of a bucket to its path.
 
-    Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that no file of the table can go to.
+    Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that cannot have files of the table.
     """
     roots = external_roots(store)
     if not roots:
@@ -55,7 +55,7 @@ def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
                 f"{len(roots)}, '{DATA_FILE_EXTERNAL_WEIGHTS.key}' {len(weights)}."
             )
         return lambda: random.choices(roots, weights)[0]
-    start = random.randrange(len(roots))  # so that tasks of one file each do not all choose the same
+    start = random.randrange(len(roots))  # so that tasks with one file each do not all choose the same
     order = islice(cycle(roots), start, None)
     return lambda: next(order)
 
@@ -93,7 +93,7 @@ def external_roots(store: TableStore) -> list[str]:
 
 
 def external_path(store: TableStore, path: str) -> str | None:
-    """The path of a file as metadata has it, None where the file lies in the table."""
+    """The path of a file for its metadata, or None if the file is in the table."""
     if path.startswith(f"{store.root}/"):
         return None
     return path if _scheme(path) else f"{_LOCAL}:{path}"

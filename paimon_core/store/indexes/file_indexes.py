@@ -1,4 +1,4 @@
-"""The file indexes of data files: in their metadata, or in a `.index` file beside them of which only parts are read."""
+"""The file indexes of data files: in their metadata, or in a `.index` file beside them, which is read in parts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _ReadAt = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class FileIndex:
-    """What the index of a data file holds. `path` is that of the `.index` file, None in metadata; `size` in bytes.
+    """The index of a data file. `path` is the path of the `.index` file, None for an index in metadata; `size` is in
+    bytes.
 
-    `bodies` are those asked for; None is the body of a column without any row.
+    `bodies` are the wanted ones; a column without any row has no body (None).
     """
 
     path: str | None
@@ -39,7 +40,7 @@ class FileIndex:
 
 
 def index_file_of(file: DataFileMeta) -> str | None:
-    """The name of the `.index` file that goes with a data file. Raises `CorruptFileError` for several."""
+    """The name of the `.index` file of a data file. Raises `CorruptFileError` for several."""
     names = [n for n in file.extra_files if n.endswith(INDEX_SUFFIX)]
     if len(names) > 1:
         raise UnfamiliarFormError(
@@ -55,7 +56,7 @@ def has_file_index(file: DataFileMeta) -> bool:
 def read_file_index(
     store: TableStore, bucket_dir: str, file: DataFileMeta, wanted: Callable[[BodyLocation], bool]
 ) -> FileIndex | None:
-    """The index of a data file with the bodies wanted, None where it has none.
+    """The index of a data file with the wanted bodies, or None if it has no index.
 
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """

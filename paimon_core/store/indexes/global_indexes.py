@@ -1,7 +1,7 @@
-"""The global indexes of a version: which rows they cover, and their files.
+"""The global indexes of a version: the rows that they cover, and their files.
 
-An index of a column may have several files, each of rows `row_range_start` to `row_range_end`; several of one range
-have different keys of it. Files of a type that is not known here are passed over.
+An index of a column may have several files, each for the rows `row_range_start` to `row_range_end`. Several files for
+one range have different keys. Files of unknown types are ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RowSpan = tuple[int, int]  # from the first row to before the end
 
 
 def of_column(entries: Iterable[IndexManifestEntry], field_id: int) -> list[IndexManifestEntry]:
-    """The files of the indexes of only this column that can be read."""
+    """The readable index files that index only this column."""
     return [
         e
         for e in entries
@@ -48,7 +48,7 @@ def covered(files: Iterable[IndexFileMeta]) -> list[RowSpan]:
 
 
 def joined(spans: Iterable[RowSpan]) -> list[RowSpan]:
-    """The same rows as few spans, in order."""
+    """Join spans: the same rows in as few spans as possible, in order."""
     result: list[RowSpan] = []
     for start, end in sorted(spans):
         if result and start <= result[-1][1]:
@@ -77,7 +77,8 @@ def without(spans: Sequence[RowSpan], excluded: Sequence[RowSpan]) -> list[RowSp
 
 
 def kept_its_type(store: TableStore, field: DataField) -> bool:
-    """Whether a column never had another type. Else an index may have keys of that type, and nothing in it says so."""
+    """Return whether a column never had another type. Else an index may have keys of that type, and does not show
+    it."""
     versions = schema_ids(store.io, store.paths.version_root) if store.schema.id else ()
     then = (f.type for v in versions for f in stored_fields(store, v) if f.id == field.id)
     now = field.type
@@ -85,7 +86,7 @@ def kept_its_type(store: TableStore, field: DataField) -> bool:
 
 
 def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
-    """The name and path of a new file. Raises `InvalidOptionError`, `NotAllowedError`."""
+    """Return a new file with its name and path. Raises `InvalidOptionError`, `NotAllowedError`."""
     file = IndexFileMeta(
         index_type=index_type, file_name=f"{index_type}-global-index-{uuid.uuid4()}.index", file_size=0, row_count=0
     )
@@ -102,7 +103,8 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
 
 
 class IndexInput:
-    """Reads a range of bytes of an index file, as many as there are. Raises `DataFileMissingError`, `StorageError`."""
+    """Reads a range of bytes of an index file, or fewer bytes at its end. Raises `DataFileMissingError`,
+    `StorageError`."""
 
     def __init__(self, store: TableStore, path: str) -> None:
         self._store, self._path = store, path

@@ -48,7 +48,7 @@ def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexMa
 
 
 def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry]) -> str | None:
-    """Write the index manifest of a version; its name, None for no entries."""
+    """Write the index manifest of a version. Return its name, or None if there are no entries."""
     if not entries:
         return None
     name = f"index-manifest-{uuid.uuid4()}-0"
@@ -57,7 +57,7 @@ def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry
 
 
 def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    """The path of an index file of a bucket; a global index belongs to none."""
+    """The path of an index file of a bucket; a global index belongs to no bucket."""
     if file.external_path:
         return plain_path(file.external_path)
     if store.options[INDEX_FILE_IN_DATA_DIR] and file.global_index is None:
@@ -66,12 +66,12 @@ def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFile
 
 
 def new_index_name() -> str:
-    """A name for an index file that no other has."""
+    """A new name for an index file."""
     return f"index-{uuid.uuid4()}-0"
 
 
 def write_index_file(store: TableStore, bucket: BucketKey, file: IndexFileMeta, data: bytes) -> IndexFileMeta:
-    """Write the bytes of an index file; its metadata. Raises `StorageError`."""
+    """Write the bytes of an index file. Return its metadata. Raises `StorageError`."""
     store.io.write_bytes(index_path(store, *bucket, file), data)
     return file
 
@@ -85,20 +85,20 @@ def read_index_file(store: TableStore, path: str) -> bytes:
 
 
 def delete_index_files(store: TableStore, partition: bytes, bucket: int, files: Iterable[IndexFileMeta]) -> None:
-    """Remove index files that no snapshot names; what cannot be removed remains as an orphan."""
+    """Delete index files that no snapshot names. A file that cannot be deleted remains as an orphan."""
     for file in files:
         with suppress(OSError):
             store.io.delete(index_path(store, partition, bucket, file))
 
 
 def delete_new_indexes(store: TableStore, messages: Iterable[CommitMessage]) -> None:
-    """As `delete_index_files`, for the new index files of messages."""
+    """Delete the new index files of messages, as `delete_index_files`."""
     for message in messages:
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
 
 
 def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[BucketKey, dict[str, DeletionFile]]:
-    """Per bucket the deletion vectors of its data files, by the names of these."""
+    """The deletion vectors of each bucket, by the names of their data files."""
     found: defaultdict[BucketKey, dict[str, DeletionFile]] = defaultdict(dict)
     for entry in index_entries(store, snapshot):
         if entry.file.index_type == DELETION_VECTORS_INDEX:
@@ -133,5 +133,5 @@ def read_deletions(io: FileIO, deletion: DeletionFile, row_count: int) -> Positi
 def _missing(path: str) -> DataFileMissingError:
     return DataFileMissingError(
         f"Index file {path} is missing: it was deleted, or its snapshot expired while it was read. Run the query "
-        "again, or roll back to a snapshot whose files are there."
+        "again, or roll back to a snapshot that still has its files."
     )

@@ -1,1 +1,1 @@
-"""Which bucket a row goes to: fixed, dynamic, postponed, across partitions, and rows that change theirs."""
+"""The buckets of rows: fixed, dynamic, postponed, across partitions, and moves of rows to other buckets."""

@@ -34,7 +34,7 @@ _BYTES_KINDS = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 
 @dataclass(frozen=True, slots=True)
 class BucketFunction:
-    """Which bucket a row belongs to, by the bucket key columns; `kind` as `bucket-function.type` names it."""
+    """The function from bucket key columns to the bucket of a row; `kind` is a value of `bucket-function.type`."""
 
     fields: tuple[DataField, ...]
     buckets: int
@@ -42,9 +42,10 @@ class BucketFunction:
 
     @staticmethod
     def of(store: TableStore) -> BucketFunction:
-        """The function of a table with fixed buckets.
+        """Return the function of a table with fixed buckets.
 
-        Raises `InvalidOptionError` if the table has no bucket key and needs one, or if the function does not take it.
+        Raises `InvalidOptionError` if the table has no bucket key and needs one, or if the function does not accept its
+        type.
         """
         schema, buckets, kind = store.schema, store.options[BUCKET], store.options[BUCKET_FUNCTION]
         fields = schema.select(schema.bucket_keys)
@@ -68,7 +69,7 @@ class BucketFunction:
 
 
 def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, ...]:
-    """The columns that decide the bucket in a table without a key: all, as Paimon 0.4 to 0.8 have it.
+    """The columns that decide the bucket in a table without a key: all, as in Paimon 0.4 to 0.8.
 
     Nested columns do not count, because no reader finds a bucket by a filter on them.
     """
@@ -101,7 +102,7 @@ def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:
 
 
 def partition_codes(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.int64]:
-    """A number per row, equal exactly where the rows' partitions are; shape (rows,)."""
+    """A number per row; two rows have the same number exactly if they are in the same partition. Shape (rows,)."""
     if not names or not batch.num_rows:
         return np.zeros(batch.num_rows, dtype=np.int64)
     key = key_words([batch.column(n) for n in names])

@@ -1,11 +1,11 @@
-"""Dynamic buckets where the primary key lacks partition columns: a key is in one partition of the table.
+"""Dynamic buckets if the primary key lacks partition columns: a key is in one partition of the table.
 
-No index says where a key is: the keys of the table are read for each buffer of rows. What becomes of a row whose key is
-in another partition depends on the merge engine:
+No index shows where a key is, so the keys of the table are read for each buffer of rows. If the key of a row is in
+another partition, the merge engine decides:
 
-    deduplicate                   it moves: the old partition gets a delete with its new values, the new one the row
-    partial-update, aggregation   it is merged into the old row: its partition columns become those of the old row
-    first-row                     it is dropped, as it is where the key is in the same partition
+    deduplicate                   it moves: the old partition gets a delete with the new values, the new one the row
+    partial-update, aggregation   it is merged into the old row, and gets the partition columns of the old row
+    first-row                     it is dropped, as it would be in the same partition
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """Rows with key and partition columns, and the number of the bucket each is in; `_NONE` for a deleted one."""
+    """Rows with key and partition columns, and the number of each row's bucket; `_NONE` for a deleted row."""
 
     rows: pa.RecordBatch
     buckets: Numbers
@@ -55,7 +55,7 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Rows to write, the numbers of those they come from, and those of the buckets they go to; shapes (rows,)."""
+    """Rows to write, the numbers of their source rows, and the numbers of their target buckets; shapes (rows,)."""
 
     numbers: Numbers
     rows: pa.RecordBatch
@@ -63,7 +63,8 @@ class _Part:
 
 
 class CrossPartition:
-    """Gives the rows of a task their partitions and buckets; see above for those whose key has another."""
+    """Gives the rows of a task their partitions and buckets. The module describes rows with a key in another
+    partition."""
 
     def __init__(self, store: TableStore, base: AssignmentBase):
         self._store, self._base, self._new = store, base, DynamicBuckets(store, base)
@@ -78,7 +79,7 @@ class CrossPartition:
         self._written: list[_Keys] = []
 
     def __call__(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """Partition, bucket and the rows that go there, in key order. `rows` have each key once, in key order."""
+        """Yield partition, bucket and the rows for it, in key order. `rows` must have each key once, in key order."""
         if self._keeps:
             self._check_replaced(rows)
         parts = self._moved(rows) if self._engine == "deduplicate" else self._kept(rows)
@@ -88,7 +89,7 @@ class CrossPartition:
             yield *self._buckets[number], share
 
     def _moved(self, rows: pa.RecordBatch) -> list[_Part]:
-        """The rows where their partition columns say, and deletes of those that were elsewhere."""
+        """The rows in the partitions of their partition columns, and deletes of the old rows in other partitions."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
         old_buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old
@@ -106,7 +107,8 @@ class CrossPartition:
         return [_Part(kept, rows.take(int64_array(kept)), buckets[kept]), _Part(moved, deletes, old_buckets[moved])]
 
     def _kept(self, rows: pa.RecordBatch) -> list[_Part]:
-        """Rows of new keys where their partition columns say; the others go to the old row, or nowhere."""
+        """Rows of new keys in the partitions of their partition columns. Other rows go to the old row's partition, or
+        are dropped."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
         buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old.copy()
@@ -120,7 +122,7 @@ class CrossPartition:
         return parts
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """The messages, which no other change of rows may come before."""
+        """Return the messages with the snapshot after which no other commit may change rows."""
         latest = self._base.snapshot
         base = None if self._base.overwrites and not self._keeps else 0 if latest is None else latest.id
         return [replace(m, index_base=base) for m in messages]
@@ -129,7 +131,7 @@ class CrossPartition:
         return hash_rows([rows.column(f.name) for f in self._key_fields], [f.type for f in self._key_fields])
 
     def _check_replaced(self, rows: pa.RecordBatch) -> None:
-        """Raises `InvalidDataError` where the key of a row is in a partition that the overwrite keeps."""
+        """Raises `InvalidDataError` if the key of a row is in a partition that the overwrite keeps."""
         old, known = self._match(rows, self._hashes(rows), self._stored())
         found = np.flatnonzero(old >= 0)
         partitions, replaced = self._partitions_of(known.buckets[old[found]]), self._base.replaced
@@ -142,12 +144,13 @@ class CrossPartition:
             key = rows.select(self._store.schema.primary_keys).slice(int(found[kept][0]), 1).to_pylist()[0]
             raise InvalidDataError(
                 f"Key {key} of table {self._store.name} is in partition {self._store.partition_spec(partition)}, which "
-                "this overwrite keeps, and a key is in one partition: delete it there first, or overwrite that, too."
+                "this overwrite keeps, and a key can be in one partition only. Delete the key there first, or "
+                "overwrite that partition, too."
             )
 
     def _find(self, rows: pa.RecordBatch, hashes: NDArray[np.int32]) -> tuple[Numbers, _Keys]:
-        """For each row the number of the known one with its key, -1 for none; and the known ones."""
-        stored = () if self._base.overwrites else self._stored()  # an overwrite knows none of those it replaces
+        """For each row the number of the known row with its key, or -1; and the known rows."""
+        stored = () if self._base.overwrites else self._stored()  # an overwrite ignores the keys that it replaces
         return self._match(rows, hashes, chain(stored, self._written))
 
     def _match(
@@ -173,7 +176,7 @@ class CrossPartition:
         return np.where(match, order[last], _NONE), known
 
     def _stored(self) -> Iterator[_Keys]:
-        """The keys of the table, bucket by bucket. The first time they are counted."""
+        """The keys of the table, bucket by bucket. The first call counts them."""
         counts, counting = defaultdict[bytes, dict[int, int]](dict), self._counts is None
         buckets: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
         for entry in live_files(self._store, self._base.snapshot).values():
@@ -196,7 +199,7 @@ class CrossPartition:
             self._counts = counts
 
     def _is_forgotten(self, section: Sequence[SortedRun]) -> bool:
-        """Whether nothing was written to a section for longer than the table looks keys up."""
+        """Return whether a section was last written longer ago than the table looks keys up."""
         ttl = self._store.options[CROSS_PARTITION_INDEX_TTL]
         if ttl is None:
             return False
@@ -233,7 +236,7 @@ class CrossPartition:
         return result
 
     def _in_old_partitions(self, rows: pa.RecordBatch, known: pa.RecordBatch, old: Numbers) -> pa.RecordBatch:
-        """The rows with the partition columns of the known ones."""
+        """The rows with the partition columns of the known rows."""
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         for name in self._store.schema.partition_keys:
             columns[name] = known.column(name).take(int64_array(old))
@@ -241,7 +244,7 @@ class CrossPartition:
 
 
 def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) -> pa.RecordBatch:
-    """The rows with the columns `names` of the first row of their key, where keys belong into one partition."""
+    """The rows with the columns `names` of the first row of their key, because a key must be in one partition."""
     _, first, codes = np.unique(key, return_index=True, return_inverse=True)
     source = int64_array(first[codes.reshape(-1)].astype(np.int64))
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
@@ -251,5 +254,5 @@ def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) 
 
 
 def merges_where_it_is(store: TableStore) -> bool:
-    """Whether a row is merged into the partition that has its key."""
+    """Return whether a row is merged in the partition that already has its key."""
     return store.schema.cross_partition_update and store.options[MERGE_ENGINE] in _MERGED_WHERE_THEY_ARE

@@ -1,11 +1,11 @@
-"""Dynamic buckets: a key goes where its hash is already, a new one into a bucket that is not full yet.
+"""Dynamic buckets: a key goes to the bucket that already has its hash, a new key to a bucket that is not full yet.
 
 Keys belong to assigners by their hash, and assigner A of N owns the buckets A, A + N, A + 2N, … of a partition. Several
-tasks write at once, and keys of the same hash may be in different ones; so a task on its own fills bucket after bucket
-up to `dynamic-bucket.target-row-num`, while tasks beside each other decide by the hash and by what was committed
-before, which is the same for all of them: one commit may then fill a bucket beyond the target.
+tasks may write at once, and each may have keys of the same hash. So a single task fills bucket after bucket up to
+`dynamic-bucket.target-row-num`. Tasks side by side choose by the hash and by the committed buckets, which are the same
+for all of them; then one commit may fill a bucket beyond the target.
 
-Each task reports the hashes it added; the commit makes one index file per bucket of them.
+Each task reports the hashes that it added; the commit writes one index file per bucket of them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ Hashes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class AssignmentBase:
-    """What all tasks of a write know: the version whose hash indexes are valid, and how many tasks there are.
+    """The common base of all tasks of a write: the version with the valid hash indexes, and the number of tasks.
 
-    `snapshot` is None for a new table, and for an overwrite, where no key keeps its old bucket; `tasks` is 0 where
-    their number is not known. Where keys can be in any partition, an overwrite of some has a `snapshot`, which has the
-    keys of the others; `replaced` are those that it replaces, None: those that get rows.
+    A new table has no `snapshot` (None); neither has an overwrite, because then no key keeps its old bucket. `tasks` is
+    0 if their number is unknown. If keys can be in any partition, an overwrite of some partitions has a `snapshot` with
+    the keys of the others. `replaced` are the partitions that it replaces, None: partitions that get rows.
     """
 
     snapshot: Snapshot | None
@@ -65,7 +65,7 @@ class AssignmentBase:
 
 @dataclass(frozen=True, slots=True)
 class Assigners:
-    """Which buckets keys of a partition may go to: `count` assigners, shifted by the partition among `channels`."""
+    """The buckets for keys of a partition: `count` assigners, shifted by the partition among `channels`."""
 
     count: int
     channels: int
@@ -89,7 +89,7 @@ class Assigners:
 
 @dataclass(slots=True)
 class PartitionBuckets:
-    """The keys of a partition: `hashes` ascend, `buckets` says where each is; shapes (keys,)."""
+    """The keys of a partition: `hashes` ascend, `buckets` has the bucket of each; shapes (keys,)."""
 
     hashes: Hashes
     buckets: NDArray[np.int32]
@@ -131,7 +131,7 @@ class DynamicBuckets:
         buckets = known.find(hashes)
         if (buckets < 0).any():
             unique, first = np.unique(hashes[buckets < 0], return_index=True)
-            fresh = unique[np.argsort(first)]  # in the order they came
+            fresh = unique[np.argsort(first)]  # in order of arrival
             known.add(fresh, self.new_buckets(partition, fresh, known.counts))
             buckets = known.find(hashes)
         return buckets
@@ -152,7 +152,7 @@ class DynamicBuckets:
         return (write_hashes(self._store, message.key, np.concatenate(added)),) if added else ()
 
     def new_buckets(self, partition: bytes, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
-        """Buckets of a partition for hashes it does not have; `counts`, of the keys it has, are kept up."""
+        """Assign buckets of a partition to new hashes, and update `counts`, the number of keys per bucket."""
         slots = self._assigners.slots(partition, hashes)
         buckets = np.empty(len(hashes), dtype=np.int32)
         for slot in np.unique(slots).tolist():
@@ -161,7 +161,8 @@ class DynamicBuckets:
         return buckets
 
     def _fill(self, slot: int, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
-        """Buckets of an assigner for new hashes: bucket after bucket where nobody else writes, else all into one."""
+        """Assign buckets of an assigner to new hashes. A single task fills bucket after bucket, else all go into
+        one."""
         step, most = self._assigners.count, self._assigners.most_buckets
         only_task = self._base.tasks == 1
         result = np.empty(len(hashes), dtype=np.int32)
@@ -182,13 +183,14 @@ class DynamicBuckets:
                 f"A partition of table {self._store.name} has no bucket left for new keys: it has {most} buckets of "
                 f"{self._target} keys. Raise '{DYNAMIC_BUCKET_TARGET_ROWS.key}'."
             )
-        own = np.arange(slot, most, step, dtype=np.int32)  # all are full: the most that there may be share the rest
+        # all buckets are full: the highest allowed ones share the rest
+        own = np.arange(slot, most, step, dtype=np.int32)
         result[done:] = own[np.abs(hashes[done:].astype(np.int64)) // step % len(own)]
         return result
 
 
 def load_partition(store: TableStore, snapshot: Snapshot | None, partition: bytes) -> PartitionBuckets:
-    """The keys that a partition has in a version. Raises `CorruptFileError`, `StorageError`."""
+    """The keys of a partition in a version. Raises `CorruptFileError`, `StorageError`."""
     entries = [
         e for e in index_entries(store, snapshot) if e.partition == partition and e.file.index_type == HASH_INDEX
     ]

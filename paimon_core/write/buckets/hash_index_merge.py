@@ -1,4 +1,5 @@
-"""One hash index per bucket of what several tasks added to it and what it had: what a commit takes."""
+"""One hash index per bucket, merged from its present index and the hashes that several tasks added: the input of a
+commit."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from paimon_core.write.buckets.dynamic import read_hashes, write_hashes
 
 @dataclass(frozen=True, slots=True)
 class MergedIndexes:
-    """Messages to commit, and the index files that exist because of it: `merged` ones for the `parts` of tasks."""
+    """Messages to commit, and the index files of the merge: `merged` are the new ones, `parts` the ones of tasks."""
 
     messages: Sequence[CommitMessage]
     merged: Mapping[BucketKey, Sequence[IndexFileMeta]] = field(default_factory=dict)
@@ -28,9 +29,9 @@ class MergedIndexes:
 
 
 def merge_hash_indexes(store: TableStore, messages: Sequence[CommitMessage]) -> MergedIndexes:
-    """The messages with one new hash index per bucket, which replaces the one it had in the version they build on.
+    """Return the messages with one new hash index per bucket, which replaces the bucket's index in the base version.
 
-    Raises `CorruptFileError`, `StorageError`; no file is kept then but those that the messages name.
+    Raises `CorruptFileError`, `StorageError`; then no file is kept except the files that the messages name.
     """
     parts: dict[BucketKey, list[IndexFileMeta]] = defaultdict(list)
     for message in messages:
@@ -52,7 +53,7 @@ def merge_hash_indexes(store: TableStore, messages: Sequence[CommitMessage]) -> 
 
 
 def delete_hash_indexes(store: TableStore, files: Mapping[BucketKey, Sequence[IndexFileMeta]]) -> None:
-    """Remove index files that no snapshot names."""
+    """Delete index files that no snapshot names."""
     for bucket, unused in files.items():
         delete_index_files(store, *bucket, unused)
 

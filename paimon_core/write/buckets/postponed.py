@@ -1,6 +1,6 @@
-"""Writing postponed buckets (`'bucket' = '-2'`): rows are kept in their order, a compaction assigns buckets.
+"""Writing postponed buckets (`'bucket' = '-2'`): rows are kept in order, and a compaction assigns buckets.
 
-Files are in Avro where that holds the columns, and each writer has a number by which its files belong together.
+Files are in Avro if it supports the columns. Each writer has a number that marks its files.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PostponedWriter:
 
 
 def _waiting_store(store: TableStore) -> TableStore:
-    """The store as writers of postponed files see it."""
+    """Return the store for writers of postponed files."""
     number = random.randrange(2**31)
     options = {DATA_FILE_PREFIX.key: f"{store.options[DATA_FILE_PREFIX]}-u-{uuid.uuid4()}-s-{number}-w-"}
     try:
@@ -81,5 +81,5 @@ def _waiting_store(store: TableStore) -> TableStore:
         options |= {FILE_FORMAT.key: "avro", FILE_FORMAT_PER_LEVEL.key: ""}
         options |= {STATS_MODE.key: "none", STATS_MODE_PER_LEVEL.key: ""}
     except UnsupportedFeatureError:
-        pass  # types that Avro cannot hold stay in the table's own format
+        pass  # tables with types that Avro does not support keep their own format
     return store.with_options(options)

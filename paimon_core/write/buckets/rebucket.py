@@ -1,7 +1,7 @@
-"""Rows with dynamic buckets whose table has got new keys since they were written: the buckets are looked up again.
+"""New buckets for written rows, if the table's dynamic buckets have got new keys since.
 
-That another commit added keys matters only where it put one of ours into another bucket. The files of such buckets are
-divided anew: their rows keep their numbers and kinds.
+Keys that another commit added matter only if it put one of our keys into another bucket. The files of such buckets are
+divided again: their rows keep their sequence numbers and row kinds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from paimon_core.write.files.data_files import FileRole
 
 @dataclass(frozen=True, slots=True)
 class Rebucketed:
-    """`messages` to commit on top of a version; of them `written` are new and replace `replaced`."""
+    """Messages to commit on top of a version; `written` are new ones among them and replace `replaced`."""
 
     messages: Sequence[CommitMessage]
     written: Sequence[CommitMessage] = ()
@@ -46,13 +46,13 @@ class Rebucketed:
 
 
 def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Rebucketed:
-    """The messages with buckets as of `latest`. Raises `CommitConflictError` where keys of before are in
-    other buckets now, `StorageError`, `CorruptFileError`; no file is kept then."""
+    """Return the messages with the buckets of `latest`. Raises `CommitConflictError` if earlier keys are in other
+    buckets now, `StorageError`, `CorruptFileError`; then no new file is kept."""
     base = index_base_of(messages)
     before = find_snapshot(store, base) if base else None
     if base and before is None:
         raise CommitConflictError(
-            f"Table {store.name}: snapshot {base}, which the buckets of new keys were looked up in, has expired. "
+            f"Table {store.name}: this commit looked up the buckets of new keys in snapshot {base}, which has expired. "
             "Nothing was committed; run the statement again."
         )
     now = dict[bytes, PartitionBuckets]()
@@ -61,7 +61,7 @@ def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
         if (now[partition].find(known.hashes) != known.buckets).any():
             raise CommitConflictError(
                 f"Table {store.name}: another commit gave keys of partition {store.partition_spec(partition)} other "
-                "buckets since they were looked up. Nothing was committed; run the statement again."
+                "buckets meanwhile. Nothing was committed; run the statement again."
             )
     moved = {(m.partition, m.bucket) for m in messages if _is_moved(store, m, now.get(m.partition))}
     replaced = [m for m in messages if (m.partition, m.bucket) in moved]
@@ -76,7 +76,7 @@ def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
 
 
 def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets | None) -> bool:
-    """Whether the table has one of a message's new keys in another bucket."""
+    """Return whether the table has one of a message's new keys in another bucket."""
     files = [f for f in message.new_index_files if f.index_type == HASH_INDEX]
     if now is None or not files:
         return False
@@ -85,7 +85,8 @@ def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets |
 
 
 def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> list[CommitMessage]:
-    """Messages of the same rows, in the buckets that `latest` has for them; new keys among them get theirs."""
+    """Return messages with the same rows, in the buckets that `latest` has for them; keys that are still new get
+    buckets."""
     store = as_stored_times(store)
     assign = DynamicBuckets(store, AssignmentBase(latest, tasks=1))
     rows = BucketWriters(store, FileRole(), store.options[BUCKET])

@@ -1,4 +1,4 @@
-"""Compacting one bucket: reads sorted runs, merges them in bounded memory, writes files of a higher level."""
+"""Compacting one bucket: read sorted runs, merge them in bounded memory, write files of a higher level."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _NO_BOUND = 2**62
 
 
 def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Compact a bucket of a primary-key table. None where nothing is due.
+    """Compact a bucket of a primary-key table. Return None if nothing is due.
 
-    Sequence numbers stay those of the rows. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; no
-    file is kept then.
+    Rows keep their sequence numbers. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; then no new
+    file is kept.
     """
     runs, deletions = level_runs(bucket.files), vectors_by_file(store, bucket.key, bucket.vectors)
     expiry = record_expiry(store.options, int(time.time()))
@@ -61,10 +61,11 @@ def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit)
 
 
 def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Concatenate small files of a bucket of an append table, rows in their order. None where nothing is due.
+    """Concatenate small files of a bucket of an append table, rows in order. Return None if nothing is due.
 
-    A full compaction takes any two small files, else `compaction.min.file-num` of them are needed. Files with deleted
-    rows are rewritten without them: all by a full one, else those with more than `compaction.delete-ratio-threshold`.
+    A full compaction takes any two small files; else at least `compaction.min.file-num` files are needed. Files with
+    deleted rows are rewritten without them: a full compaction rewrites all such files, else only files above
+    `compaction.delete-ratio-threshold`.
     """
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     groups = _append_groups(store, bucket, strategy, deletions)
@@ -85,7 +86,7 @@ def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -
 
 
 def is_due(store: TableStore, bucket: BucketState) -> bool:
-    """Whether a bucket is to be compacted behind a write to it."""
+    """Return whether a bucket must be compacted after a write to it."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:
         expired = expired_files(store, bucket.files, record_expiry(store.options, int(time.time())))

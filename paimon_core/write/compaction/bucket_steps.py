@@ -1,15 +1,15 @@
-"""The steps of compacting one bucket: files are rewritten or upgraded, and the changelog of what changes is made.
+"""The steps of compacting one bucket: files are rewritten or upgraded, and the changelog of the changes is made.
 
-`lsm/compaction.py` picks a unit of files and plans its steps. A step either rewrites sections (runs whose key ranges
-overlap) as one new file of the output level, or upgrades a file, which gets the level without being read.
+`lsm/compaction.py` picks a unit of files and plans its steps. A step either rewrites sections (runs with overlapping
+key ranges) as one new file of the output level, or upgrades a file, which gets the level without being read.
 
-Two kinds of tables need more than the merge of the unit. A file is *news* there if readers or the changelog have not
+Two kinds of tables need more than the merge of the unit. There, a file is *news* if readers or the changelog have not
 seen its rows yet:
 
 - `changelog-producer` = `lookup` or `full-compaction`: the changelog is the difference of each key's row before and
-  after. Both are merges of the same rows (`lsm/changelog.py`), so rows of news are merged once for both. Of a
-  `lookup` the older rows of a key lie in runs below the unit, which are read as far as their key ranges reach.
-- deletion vectors: readers merge nothing, so of a key only the newest row may be unmarked. The positions of older rows
+  after. Both are merges of the same rows (`lsm/changelog.py`), so rows of news are merged once for both. For `lookup`,
+  the older rows of a key are in runs below the unit; these are read as far as their key ranges reach.
+- deletion vectors: readers merge nothing, so only the newest row of a key may be unmarked. The positions of older rows
   of the keys of news are collected (`ReplacedRows`), and the message marks them.
 
 A file of news may be upgraded if each of its rows is already the whole row of its key: nothing older is below it, or
@@ -45,13 +45,13 @@ from paimon_core.write.compaction.replaced_rows import ReplacedRows
 from paimon_core.write.files.changelog_files import changelog_store, compared_columns
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
-# a range of these as values is one as keys
+# for these types, a range of values is also a range of keys
 _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
 
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """Files replaced, the files that replace them, changelog files, and rows of other files that were replaced."""
+    """Replaced files, the files that replace them, changelog files, and replaced rows of other files."""
 
     before: list[DataFileMeta] = field(default_factory=list)
     after: list[DataFileMeta] = field(default_factory=list)
@@ -61,13 +61,13 @@ class CompactResult:
 
 class BucketCompaction:
     """Runs the steps of one unit of a bucket's files. `older` are runs outside of it, in which older rows of the keys
-    of level 0 are looked up; where the table has deletion vectors these are replaced."""
+    of level 0 are looked up. In tables with deletion vectors, these rows are marked."""
 
     def __init__(self, files: BucketFiles, unit: CompactUnit, older: Sequence[LevelRun]):
         self._store, self._files, self._unit, self._older = files.store, files, unit, older
         store, self._key_types = files.store, [f.type for f in files.store.schema.key_fields]
         self._marks = store.options[DELETION_VECTORS]
-        # of a chain table a delete is of rows in older partitions, too
+        # in a chain table, a delete also deletes rows of older partitions
         drop_delete = (unit.drop_delete or self._marks) and not store.options[CHAIN_TABLE]
         self._spec = merge_spec(store, drop_delete=drop_delete)
         self._makes_changelog, self._compared = makes_changelog(store.options, unit), compared_columns(store)
@@ -80,7 +80,7 @@ class BucketCompaction:
         self.result = CompactResult()
 
     def run(self, step: Rewrite | Upgrade) -> None:
-        """Do one step; steps come in key order."""
+        """Run one step. Steps must come in key order."""
         if isinstance(step, Rewrite):
             self._rewrite(step)
         elif not self._is_news(step.file):
@@ -105,12 +105,12 @@ class BucketCompaction:
             writer.abort()
 
     def _is_news(self, file: DataFileMeta) -> bool:
-        """Whether older rows of a file's keys are to be looked up, or its changes published."""
+        """Return whether older rows of a file's keys must be looked up, or its changes published."""
         unpublished = self._makes_changelog and not is_published(self._store.options, file.level, self._unit.max_level)
         return unpublished or (self._looks_up and file.level == 0)
 
     def _may_upgrade(self, file: DataFileMeta) -> bool:
-        """Whether a file's rows are whole: readers of a level take the first row of a key they find."""
+        """Return whether a file's rows are whole: readers of a level take the first row of a key that they find."""
         if self._marks and file.delete_row_count != 0:
             return False
         if self._unit.output_level == self._unit.max_level or not self._near([file]):
@@ -139,7 +139,7 @@ class BucketCompaction:
         self.result.after.extend(writer.finished)
 
     def _mark(self, news: Sequence[DataFileMeta]) -> None:
-        """Note the older rows that the rows of these files replace."""
+        """Record the older rows that the rows of these files replace."""
         older = self._near(news) if self._marks else []
         if older:
             fields = self._files.fields[: len(self._key_types)]
@@ -147,7 +147,7 @@ class BucketCompaction:
             self.result.replaced.note(keys, [SortedRun(r.files) for r in level_runs(news)], older)
 
     def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
-        """Merge a section and write its changelog; rows go to `writer`, without one they stay in their files."""
+        """Merge a section and write its changelog. Rows go to `writer`; without a writer they stay in their files."""
         files = [f for run in section for f in run.files]
         reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)
@@ -165,7 +165,7 @@ class BucketCompaction:
                 self._changes.write(merged.changes)
 
     def _near(self, files: Sequence[DataFileMeta]) -> list[SortedRun]:
-        """Older runs, newest first, as far as they can have keys of these files."""
+        """Older runs, newest first, reduced to files that may have keys of these files."""
         if not files:
             return []
         ranges = [key_range(f, self._key_types) for f in files]
@@ -178,7 +178,7 @@ class BucketCompaction:
         return found
 
     def _within(self, files: Sequence[DataFileMeta]) -> Predicate | None:
-        """A range of the first key column that holds the keys of these files: older files are pruned by it."""
+        """A range of the first key column with the keys of these files, to prune older files."""
         first = self._store.schema.key_fields[0]
         if first.type.kind not in _ORDERED:
             return None
@@ -188,7 +188,7 @@ class BucketCompaction:
 
 
 def _copies(store: TableStore) -> LocalCopies | None:
-    """Of files that statement after statement looks rows up in; those of a local disk need none."""
+    """Local copies of files in which many statements look rows up, or None if the table is on a local disk."""
     if isinstance(store.io, LocalFileIO):
         return None
     return LocalCopies(store.io, store.options[LOOKUP_CACHE_DISK_SIZE], store.options[LOOKUP_CACHE_RETENTION])

@@ -1,7 +1,7 @@
-"""Incremental clustering of append tables: files that are sorted by columns lie on levels, as runs of an LSM tree do.
+"""Incremental clustering of append tables: files sorted by columns are on levels, like the runs of an LSM tree.
 
-A file just written is on level 0. A compaction takes what universal compaction would take of a partition, sorts its
-rows and puts them on a lower level; a full one takes everything. Source: Paimon's page "Incremental Clustering".
+A new file is on level 0. A compaction picks files of a partition as universal compaction would, sorts their rows and
+writes them to a higher level. A full compaction picks all files. Source: Paimon's page "Incremental Clustering".
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _MOST_ZORDER_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class ClusterUnit:
-    """Files of a partition to sort, and the level that they go to."""
+    """Files of a partition to sort, and their target level."""
 
     files: BucketState
     level: int
 
 
 def is_clustered(store: TableStore) -> bool:
-    """Whether compactions of the table sort."""
+    """Return whether compactions of the table sort."""
     return store.options[CLUSTERING_INCREMENTAL]
 
 
 def clustering_curve(options: TableOptions) -> Curve:
-    """How `clustering.columns` order rows; by their number where `clustering.strategy` leaves it open."""
+    """The order of rows by `clustering.columns`. With `clustering.strategy` = `auto`, the number of columns decides."""
     count, strategy = len(options[CLUSTERING_COLUMNS]), options[CLUSTERING_STRATEGY]
     if strategy != "auto":
         return Curve(strategy)
@@ -49,7 +49,7 @@ def clustering_curve(options: TableOptions) -> Curve:
 
 
 def cluster_units(store: TableStore, partitions: Iterable[BucketState], *, full: bool) -> list[ClusterUnit]:
-    """What is to be sorted of partitions, of which each is one bucket."""
+    """The files to sort in partitions; each partition is one bucket."""
     found = []
     for partition in partitions:
         runs = level_runs(partition.files)
@@ -63,7 +63,7 @@ def cluster_units(store: TableStore, partitions: Iterable[BucketState], *, full:
 
 
 def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages of a compaction that replaces the files of units by the sorted ones that were written."""
+    """Return the messages of a compaction that replaces the files of units by the sorted files that were written."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += message.new_files
@@ -85,7 +85,7 @@ def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable
 
 
 def _sorted_otherwise(store: TableStore, files: Sequence[DataFileMeta]) -> bool:
-    """Whether files were sorted by other columns than those of now."""
+    """Return whether files were sorted by other columns than the current ones."""
     now = store.options[CLUSTERING_COLUMNS]
     schemas = {f.schema_id for f in files}
     return any(TableOptions(read_schema(store, s).options)[CLUSTERING_COLUMNS] != now for s in schemas)

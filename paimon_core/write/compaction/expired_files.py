@@ -1,4 +1,4 @@
-"""Which files hold rows that have expired, known from the least time in their statistics."""
+"""Files with expired rows, found by the earliest time in their statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: RecordExpiry | None) -> frozenset[str]:
-    """The names of the files with an expired row; files without statistics are not among them."""
+    """The names of the files with an expired row. Files without statistics are left out."""
     if expiry is None:
         return frozenset()
     wanted = store.schema.field_by_name[expiry.column].id
@@ -25,7 +25,7 @@ def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: Reco
 
 
 def _has_expired(then: TableSchema, file: DataFileMeta, wanted: int, expiry: RecordExpiry) -> bool:
-    """Whether the least time of a file has expired."""
+    """Return whether the earliest time of a file has expired."""
     field = next((f for f in then.fields if f.id == wanted), None)
     stats = {} if field is None else value_stats(then, file)
     if field is None or field.name not in stats:

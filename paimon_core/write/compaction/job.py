@@ -1,4 +1,4 @@
-"""Compaction as a job: a task is a bucket."""
+"""Compaction as a job with a task per bucket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from paimon_core.write.deletion import vectors_of
 def due_buckets(store: TableStore, snapshot: Snapshot | None, written: Sequence[CommitMessage]) -> list[BucketState]:
     """The buckets of a version that messages wrote to and that are due for compaction.
 
-    None for a table whose writers do not compact: a `write-only` one, and one without buckets.
+    Empty if writers of the table do not compact: if it is `write-only`, or has no buckets.
     """
     if store.options[WRITE_ONLY] or not written or (store.options[BUCKET] < 1 and not store.has_primary_key):
         return []
@@ -35,7 +35,7 @@ def due_buckets(store: TableStore, snapshot: Snapshot | None, written: Sequence[
 
 
 def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[BucketState]:
-    """The buckets of a version; postponed rows are in none yet."""
+    """The buckets of a version; postponed rows are not in a bucket yet."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
         if entry.bucket != POSTPONED:
@@ -50,7 +50,7 @@ def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: Parti
 def compaction_job(
     store: TableStore, buckets: Iterable[BucketState], strategy: Strategy
 ) -> Job[BucketState, WriteResult]:
-    """Compacts buckets, the largest first; one that is not due has no message."""
+    """The job that compacts buckets, the largest first. A bucket that is not due has no message."""
     tasks = largest_first(buckets)
     size = sum(b.size for b in tasks)
     run = partial(_compact, as_stored_times(store), strategy)
@@ -58,7 +58,7 @@ def compaction_job(
 
 
 def largest_first(buckets: Iterable[BucketState]) -> tuple[BucketState, ...]:
-    """Buckets in the order that tasks should start in: one with many bytes would end last."""
+    """Sort buckets for tasks: the largest must start first, because it ends last."""
     return tuple(sorted(buckets, key=lambda b: -b.size))
 
 

@@ -1,4 +1,4 @@
-"""Merge-on-write: which rows of older files those of newer files replace. Keys in, row positions out."""
+"""Merge-on-write: the rows of older files that rows of newer files replace. Keys in, row positions out."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class ReplacedRows:
     _found: defaultdict[str, list[Positions]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, keys: BucketFiles, newer: Sequence[SortedRun], older: Sequence[SortedRun]) -> None:
-        """Note the rows of older runs whose keys newer ones have; `keys` reads the key columns of both.
+        """Record the rows of older runs with keys that newer runs have; `keys` reads the key columns of both.
 
-        Runs come in key order from call to call. Raises as `BucketFiles.read`.
+        Calls must come in key order of the runs. Raises as `BucketFiles.read`.
         """
         names = tuple(f.name for f in keys.fields)
         streams = [_numbered(keys, run) for run in older]

@@ -1,6 +1,6 @@
 """Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
 
-Rows keep their ids, so deleted ones are kept, and marked at the new file. `.blob` files stay as they are.
+Rows keep their ids, so deleted rows are kept, and marked in the new file. `.blob` files stay as they are.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**
 
 
 def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Put the files of neighbouring row ranges together, up to the target size; None where nothing is due.
+    """Combine the files of neighbouring row ranges, up to the target size. Return None if nothing is due.
 
-    A full compaction takes any two files, else `compaction.min.file-num` of them are needed. Raises `StorageError`,
-    `CorruptFileError`; no file is kept then.
+    A full compaction takes any two files; else at least `compaction.min.file-num` files are needed. Raises
+    `StorageError`, `CorruptFileError`; then no new file is kept.
     """
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
     groups = [g for g in _groups(store, row_ranges(bucket.files)) if sum(len(r.files) for r in g) >= least]
@@ -67,7 +67,7 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
 
 
 def _groups(store: TableStore, ranges: Sequence[RowRange]) -> Iterator[list[RowRange]]:
-    """Ranges without a gap between them, as many as fill a file."""
+    """Group ranges without a gap between them, as many as fill a file."""
     target, open_cost = target_file_size(store), store.options[SPLIT_OPEN_FILE_COST]
     group: list[RowRange] = []
     size = 0
@@ -88,7 +88,7 @@ def _writer(reader: EvolvedFiles, columns: tuple[str, ...] | None) -> DataFileWr
 
 
 def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRange]) -> DataFileMeta:
-    """One file of all rows of the ranges, as old and as new as their files."""
+    """Write one file of all rows of the ranges, with the oldest and the newest sequence number of their files."""
     for rows in group:
         for batch in reader.whole(rows):
             writer.write(batch)

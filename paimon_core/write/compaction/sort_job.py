@@ -1,6 +1,6 @@
 """Sort compaction of append tables: all files of some partitions become files in the order of columns, or of a curve.
 
-The executor sorts: it reads the rows of parts of buckets, and hands them back sorted to be written.
+The executor sorts: it reads the rows of parts of buckets, and returns them sorted for writing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SORT_KEY = "__sort_key"
 
 
 class Curve(StrEnum):
-    """How several columns order rows: one after the other, or along a curve through all of them."""
+    """The order of rows by several columns: one column after the other, or along a curve through all of them."""
 
     ORDER = "order"
     ZORDER = "zorder"
@@ -39,7 +39,7 @@ class Curve(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SortJob:
-    """Parts of buckets to sort, each to be read by `read`; `files` is about how many files to make of them."""
+    """Parts of buckets to sort, each read by `read`; `files` is the approximate number of files to write."""
 
     store: TableStore
     columns: tuple[str, ...]
@@ -49,22 +49,22 @@ class SortJob:
 
     @property
     def texts(self) -> list[str]:
-        """The parts as they travel."""
+        """The parts as texts for transport."""
         return [BUCKET_STATE.encode(p) for p in self.parts]
 
     @property
     def fields(self) -> tuple[DataField, ...]:
-        """The columns of the rows: the table's, then those of row tracking."""
+        """The columns of the rows: the table's, then the columns of row tracking."""
         return (*self.store.schema.fields, *tracking_fields(self.store))
 
     @property
     def sort_columns(self) -> tuple[str, ...]:
-        """The columns that rows which `read` gives are to be sorted by, NULL first."""
+        """The columns by which the executor must sort the rows of `read`, NULL first."""
         partition = self.store.schema.partition_keys
         return (*partition, *self.columns) if self.curve is Curve.ORDER else (*partition, SORT_KEY)
 
     def read(self, text: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a part: the columns of `fields`, then `SORT_KEY` where rows go along a curve."""
+        """The rows of a part: the columns of `fields`, then `SORT_KEY` if a curve orders the rows."""
         part, fields = BUCKET_STATE.decode(text), self.fields
         deletions = vectors_by_file(self.store, part.key, part.vectors)
         reader = BucketFiles(self.store, self.store.bucket_dir(*part.key), fields, deletions=deletions)
@@ -80,7 +80,8 @@ class SortJob:
 
 
 def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequence[str], curve: Curve) -> SortJob:
-    """The job of some buckets. Raises `UnsupportedFeatureError`, `InvalidOptionError` where it makes no sense."""
+    """Return the job for some buckets. Raises `UnsupportedFeatureError`, `InvalidOptionError` if a sort is not
+    possible."""
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'."
@@ -100,7 +101,7 @@ def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequenc
 
 
 def check_order(store: TableStore, columns: Sequence[str]) -> None:
-    """Raises `InvalidOptionError` for columns that order no rows."""
+    """Raises `InvalidOptionError` for columns that do not order rows."""
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
@@ -109,7 +110,7 @@ def check_order(store: TableStore, columns: Sequence[str]) -> None:
 
 
 def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """The messages that replace the files of buckets by those written: an overwrite, as in Java."""
+    """Return the messages that replace the files of buckets by the written ones: an overwrite, as in Java."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += (replace(f, file_source=int(FileSource.COMPACT)) for f in message.new_files)
@@ -117,7 +118,7 @@ def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) 
 
 
 def _parts(bucket: BucketState, target: int) -> Iterator[BucketState]:
-    """The bucket in pieces of about `target` bytes."""
+    """Divide the bucket into pieces of about `target` bytes."""
     group, size = [], 0
     for file in bucket.files:
         group.append(file)

@@ -1,7 +1,8 @@
-"""Sort keys along space-filling curves: rows near in several columns at once come near each other in a file.
+"""Sort keys along space-filling curves: rows that are near in several columns are near each other in a file.
 
-A key is bytes that compare as the curve runs. Z-order interleaves the bits of the columns' words; the Hilbert curve is
-John Skilling's transform ("Programming the Hilbert Curve", 2004) of 63-bit words, behind the signs of the numbers.
+A key is a binary value that sorts along the curve. Z-order interleaves the bits of the columns' words. The Hilbert
+curve is John Skilling's transform ("Programming the Hilbert Curve", 2004) of 63-bit words, after the signs of the
+numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _hilbert_bytes(columns: Sequence[pa.Array]) -> NDArray[np.uint8]:
 
 
 def _transposed(axes: list[Words]) -> list[Words]:
-    """Coordinates to the bits of their distance along the curve, spread over as many words."""
+    """Convert coordinates to the bits of their distance along the curve, spread over as many words."""
     x = [a.copy() for a in axes]
     for bit in _from_high_bit():
         below = bit - np.uint64(1)
@@ -68,7 +69,7 @@ def _from_high_bit() -> Iterator[np.uint64]:
 
 
 def _ordered(column: pa.Array) -> Words:
-    """A word per value that compares as the values do, as far as its 64 bits can; 0 for NULL."""
+    """A word per value that compares as the value does, within its 64 bits; 0 for NULL."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return np.ascontiguousarray(byte_words(column, 1)[:, 0].byteswap()).astype(np.uint64)
     if pa.types.is_nested(column.type):
@@ -81,7 +82,7 @@ def _ordered(column: pa.Array) -> Words:
 
 
 def _interleaved(words: Sequence[Words]) -> NDArray[np.uint8]:
-    """The bits of the words, the highest of each first; shape (rows, 8 per word)."""
+    """Interleave the bits of the words, the highest of each first; shape (rows, 8 per word)."""
     rows, count = len(words[0]), len(words)
     matrix = np.stack(words, axis=1).astype(">u8").view(np.uint8).reshape(rows, count, 8)
     bits = np.unpackbits(matrix, axis=2).transpose(0, 2, 1)

@@ -1,1 +1,1 @@
-"""The files that writers write: data, BLOB and changelog files, and what they are called."""
+"""The files that writers write: data, BLOB and changelog files, and their names."""

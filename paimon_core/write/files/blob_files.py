@@ -1,4 +1,4 @@
-"""Writing a BLOB column of the rows of one bucket: `.blob` files, that roll at a size and where the data files do."""
+"""Writing a BLOB column of a bucket's rows as `.blob` files, which roll at a size and together with the data files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDING = ".blob"
 
 
 class BlobColumnWriter:
-    """The files of one column. Values that are descriptors are fetched.
+    """The files of one column. It fetches the values of descriptors.
 
     `target` None: the files do not roll at a size.
     """
@@ -45,7 +45,7 @@ class BlobColumnWriter:
         return self._field.name
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Take the values of rows; those not `written` stay in older files. Raises `InvalidDataError`."""
+        """Add the values of rows; values that are not `written` stay in older files. Raises `InvalidDataError`."""
         values = self._blobs.resolved(values)
         while len(values):
             file = self._open()
@@ -56,7 +56,7 @@ class BlobColumnWriter:
                 self._close()
 
     def roll(self) -> Sequence[DataFileMeta]:
-        """End the open file: the files since the last time. Values that follow begin another."""
+        """End the open file. Return the files since the last call. The next values start another."""
         self._close()
         finished, self._finished = self._finished, []
         return finished

@@ -1,4 +1,4 @@
-"""Changelog files: data files of their own name that hold changes, not rows of a version.
+"""Changelog files: data files with names of their own, which contain changes, not rows of a version.
 
     TABLE/[KEY=VALUE/…]bucket-N/changelog-UUID-N.FORMAT
 
@@ -24,20 +24,20 @@ from paimon_core.store.table_store import TableStore
 
 
 def changelog_store(store: TableStore) -> TableStore:
-    """The store as writers of changelog files see it: their options replace those of data files, and
-    they get no file index."""
+    """Return the store for writers of changelog files: its options for these files replace the options for data files,
+    and files get no file index."""
     options = for_changelog(store.options)
     own = {DATA_FILE_PREFIX.key: options[CHANGELOG_FILE_PREFIX]}
     return replace(store, options=TableOptions(without_file_indexes(options.values) | own))
 
 
 def takes_input(store: TableStore) -> bool:
-    """Whether writers write the rows they get to the changelog, too."""
+    """Return whether writers also write their input rows to the changelog."""
     return store.has_primary_key and store.options[CHANGELOG_PRODUCER] == "input"
 
 
 def compared_columns(store: TableStore) -> tuple[str, ...] | None:
-    """The columns that must differ for a row to count as updated; None where every new version of it does."""
+    """The columns that must differ for a row to count as updated; None: every new version of a row counts."""
     if store.options[MERGE_ENGINE] == "first-row":
         return tuple(f.name for f in store.schema.fields)
     if not store.options[CHANGELOG_ROW_DEDUPLICATE]:

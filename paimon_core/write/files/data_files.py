@@ -45,9 +45,9 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRole:
-    """What a writer's files are: their level, where their rows come from, the first number of append tables' rows.
+    """The role of a writer's files: their level, the source of their rows, the first sequence number in append tables.
 
-    `columns` are those of the files where they are not the table's.
+    `columns` are the columns of the files, None: the table's columns.
     """
 
     level: int = 0
@@ -58,7 +58,7 @@ class FileRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
-    """What metadata says of the rows of a file. `unnumbered` rows get their sequence number from the commit."""
+    """The metadata of the rows of a file. `unnumbered` rows get their sequence number from the commit."""
 
     min_key: bytes = EMPTY_ROW
     max_key: bytes = EMPTY_ROW
@@ -79,15 +79,15 @@ class _Contents:
 
 
 def target_file_size(store: TableStore) -> int:
-    """Bytes at which files roll."""
+    """The size in bytes at which files roll."""
     return store.options[TARGET_FILE_SIZE] or (128 if store.has_primary_key else 256) * _MIB
 
 
 class DataFileWriter:
-    """The files of one bucket. Rows come as batches of `file_fields`, in key order where the table has a primary key.
+    """The files of one bucket. Rows come as batches of `file_fields`, in key order if the table has a primary key.
 
-    BLOB columns go to files of their own, which stand behind their data file in `finished`, the files that are done.
-    `buffered` is the size in bytes of the rows that do not fill a row group yet.
+    BLOB columns go to separate files, which follow their data file in `finished`, the list of closed files. `buffered`
+    is the size in bytes of the rows that do not fill a row group yet.
     """
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
@@ -140,13 +140,13 @@ class DataFileWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Write the buffered rows as a row group, and end the file where it is large enough."""
+        """Write the buffered rows as a row group, and end the file if it is large enough."""
         self._write_pending()
         if self._file is not None and self._file.size >= self._target:
             self._close()
 
     def roll(self) -> None:
-        """End the open file: rows that follow begin another."""
+        """End the open file: the next rows start another."""
         self._write_pending()
         self._close()
 
@@ -163,7 +163,7 @@ class DataFileWriter:
         self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
 
     def _without_blobs(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        """The columns of the data file; the others are written at once, so that they are not buffered."""
+        """Return the columns of the data file. BLOB columns are written immediately, so that they are not buffered."""
         for field in self._described:
             check_descriptors(field.name, part.column(field.name))
         for blob in self._blobs:
@@ -255,7 +255,7 @@ class DataFileWriter:
 
 
 def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:
-    """Of rows with row tracking: those that are new or change have no number yet."""
+    """The contents of rows with row tracking: new and changed rows have no number yet."""
     columns = [b.column(SEQUENCE_NUMBER).drop_null() for b in batches if SEQUENCE_NUMBER in b.schema.names]
     numbers = [fixed_values(c, np.int64) for c in columns if len(c)]
     return _Contents(

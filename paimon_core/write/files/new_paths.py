@@ -1,4 +1,4 @@
-"""What the new files of a bucket are called, and where they go."""
+"""The names and folders of a bucket's new files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_core.store.table_store import TableStore
 
 
 class NewPaths:
-    """The paths of one writer's files, whatever they end with."""
+    """The paths of one writer's files, with any ending."""
 
     def __init__(self, store: TableStore, bucket_dir: str) -> None:
         self._path = new_file_paths(store, bucket_dir)

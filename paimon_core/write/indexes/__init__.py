@@ -1,1 +1,1 @@
-"""Indexes of files while they are written, and jobs that index files of a version."""
+"""Indexes of files during writing, and jobs that index files of a version."""

@@ -32,7 +32,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
-# few different values: each is a chunk of its own
+# these have few different values: each is a separate chunk
 _UNCHUNKED = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT))
 
 
@@ -40,10 +40,10 @@ class _Builder(Protocol):
     """The index of one column of a file."""
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows."""
+        """Add the values of the next rows."""
 
     def encode(self) -> bytes | None:
-        """The body; None where the values do not fit in."""
+        """The body, or None if the values do not fit in."""
 
 
 class _BloomFilterBuilder:
@@ -60,7 +60,7 @@ class _BloomFilterBuilder:
 
 @dataclass(slots=True)
 class _ColumnBuilder:
-    """An index that is made of the whole column at once."""
+    """An index that needs the whole column at once."""
 
     column: WantedIndex
     make: Callable[[WantedIndex, pa.ChunkedArray], bytes | None]
@@ -115,7 +115,7 @@ class FileIndexBuilder:
         self._columns = [(c, _BUILDERS[c.index_type](c)) for c in columns]
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Take the next rows, with at least the columns that are indexed."""
+        """Add the next rows, with at least the indexed columns."""
         for column, builder in self._columns:
             values = rows.column(column.field.name)
             for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
@@ -134,8 +134,8 @@ class FileIndexBuilder:
 def with_file_index(
     store: TableStore, folder: str, file: DataFileMeta, bodies: dict[str, dict[str, bytes | None]], name: str = ""
 ) -> DataFileMeta:
-    """The file with an index: in its metadata up to `file-index.in-manifest-threshold`, else in a file of its own
-    (`name`) beside it, which is written. The index it had is left out. Raises `StorageError`."""
+    """Return the file with an index. Up to `file-index.in-manifest-threshold` the index is in its metadata, else this
+    writes it to a file beside it (`name`). The old index is left out. Raises `StorageError`."""
     others = tuple(n for n in file.extra_files if not n.endswith(INDEX_SUFFIX))
     bare = replace(file, extra_files=others, embedded_file_index=None)
     if not bodies:

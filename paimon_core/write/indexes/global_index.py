@@ -1,4 +1,4 @@
-"""Making a global index of a column, as a job: a task is a range of rows of a partition."""
+"""Making a global index of a column, as a job with a task per range of rows of a partition."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
-_SHARED, _OLDER = "sorted-index.", "btree-index."  # what keys of settings of all types begin with, and once did
+_SHARED, _OLDER = "sorted-index.", "btree-index."  # the prefix of settings for all types, and its earlier form
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How files of a type are made."""
+    """The encoding of files of a type."""
 
     encode: Callable[[GroupedRows, int, Compress], bytes]
     block_size: Option[int]
@@ -87,7 +87,7 @@ INDEX_TASK = Record(
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """An index of a column, to be made of the rows of a version that have none."""
+    """An index of a column, to be made of the rows of a version that have no index yet."""
 
     store: TableStore
     field: DataField
@@ -95,7 +95,7 @@ class IndexBuild:
     snapshot: Snapshot
 
     def check(self) -> None:
-        """Raises `UnsupportedFeatureError` for a column without keys, `InvalidOptionError` for settings."""
+        """Raises `UnsupportedFeatureError` for a column without keys, `InvalidOptionError` for invalid settings."""
         if KeyFormat.of(self.field.type) is None:
             raise UnsupportedFeatureError(
                 f"Column {self.field.name!r} of table {self.store.name} cannot have a {self.index_type} index: "
@@ -107,7 +107,7 @@ class IndexBuild:
         _shared(self.store.options, GLOBAL_INDEX_MAX_PARALLELISM)
 
     def job(self, partitions: PartitionFilter) -> Job[IndexTask, WriteResult]:
-        """Indexes the rows of some partitions that have no such index yet; each task writes an index file."""
+        """The job that indexes rows of some partitions without such an index; each task writes an index file."""
         tasks = tuple(self._tasks(partitions))
         return Job(f"global index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
 
@@ -153,7 +153,7 @@ class IndexBuild:
         return compression(how.codec.key, options[how.codec], options[how.level])
 
     def _values(self, task: IndexTask) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
-        """The column of the rows of a task, deleted ones too, and their numbers from its start on."""
+        """The column of a task's rows, also of deleted ones, and their numbers from its start on."""
         start, end, bucket = task.start, task.end, task.bucket
         reader = EvolvedFiles(self.store, self.store.bucket_dir(*bucket.key), (self.field,))
         chunks, numbers = list[pa.Array](), list[NDArray[np.int64]]()
@@ -169,7 +169,7 @@ class IndexBuild:
 
 
 def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:
-    """The rows of a span, divided evenly among as many files as the options ask for."""
+    """Divide a span of rows evenly among as many files as the options require."""
     start, end = span
     count = (end - start) // _shared(options, GLOBAL_INDEX_ROWS)
     count = max(min(count, _shared(options, GLOBAL_INDEX_MAX_PARALLELISM)), 1)
@@ -178,9 +178,9 @@ def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:
 
 
 def _shared(options: TableOptions, option: Option[int]) -> int:
-    """A setting of all types of indexes, under its name or its older one. Raises `InvalidOptionError`."""
+    """A setting of all types of indexes, by its current or its older name. Raises `InvalidOptionError`."""
     older = replace(option, key=option.key.replace(_SHARED, _OLDER))
     found = options[option if option in options else older]
     if found <= 0:
-        raise InvalidOptionError(f"Option '{option.key}' cannot be {found}: it is 1 or more.")
+        raise InvalidOptionError(f"Option '{option.key}' cannot be {found}: it must be 1 or more.")
     return found

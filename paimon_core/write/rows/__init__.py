@@ -1,1 +1,1 @@
-"""Incoming rows of a task: checked, brought to the columns of files, buffered, sorted and spilled."""
+"""Incoming rows of a task: checked, converted to the columns of files, buffered, sorted and spilled."""

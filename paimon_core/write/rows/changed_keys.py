@@ -1,7 +1,7 @@
-"""ChangedKeys: that a statement changes each row once, over all buffers of a task.
+"""ChangedKeys: the check that a statement changes each row once, over all buffers of a task.
 
-Each buffer is checked in memory. The keys of all but the last are sorted and kept on the local disk; in the end all
-are merged, which shows those that two buffers have.
+Each buffer is checked in memory. The keys of all buffers but the last are sorted and kept on the local disk. At the end
+all are merged, which shows keys in two buffers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from paimon_core.write.rows.spilled_runs import SpilledRuns
 
 
 class ChangedKeys:
-    """The keys of rows that are no inserts. They are spilled whatever options say of rows: there is no other way."""
+    """The keys of rows that are not inserts. They are spilled even if options forbid this for rows: there is no other
+    way."""
 
     def __init__(self, key_names: Sequence[str], options: TableOptions):
         self._key_names = tuple(key_names)
         self._spilled = SpilledRuns(options)
 
     def add(self, rows: pa.RecordBatch, key: Words, *, more: bool) -> None:
-        """Take the rows of a buffer with the words of their keys; `more` will follow. Raises `InvalidDataError` where
-        two rows change one key."""
+        """Add the rows of a buffer with the words of their keys; `more`: other buffers follow. Raises
+        `InvalidDataError` if two rows change one key."""
         changed = np.flatnonzero(fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT)
         order = changed[np.argsort(key[changed], kind="stable")]
         ordered = key[order]
@@ -44,11 +45,11 @@ class ChangedKeys:
                 self._spilled.add(keys)
                 return
             for _ in merge_runs([*runs, iter([keys])], MergeSpec(key_names=self._key_names, engine=_refuse_second)):
-                pass  # the engine sees the keys that meet
+                pass  # the engine sees keys that occur twice
             self._spilled.clear()
 
     def clear(self) -> None:
-        """Forget all keys."""
+        """Delete all keys."""
         self._spilled.clear()
 
 

@@ -1,4 +1,4 @@
-"""Checking incoming rows and bringing them to the Arrow schema of data files."""
+"""Checking incoming rows and converting them to the Arrow schema of data files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from paimon_core.spec.types import DataField, StoredTimeType, nested_types
 from paimon_core.store.table_store import TableStore
 
 SEVERAL_MATCHES = (
-    "MERGE failed: several source rows match one row of the target, so what it becomes is not decided. Make the source "
-    "unique in the columns of the ON condition."
+    "MERGE failed: several source rows match one row of the target, so its new values are not decided. Make the "
+    "source unique in the columns of the ON condition."
 )
 
 
@@ -29,10 +29,10 @@ def conform(batch: pa.RecordBatch, store: TableStore) -> pa.RecordBatch:
 def conform_fields(
     batch: pa.RecordBatch, fields: Sequence[DataField], zone: tzinfo | None, keys: Sequence[str] = ()
 ) -> pa.RecordBatch:
-    """Columns of a batch, with the types and nullability of data files; `keys` are not NULL either.
+    """Convert columns of a batch to the types and nullability of data files; `keys` are not NULL either.
 
-    NULL in a column with a default becomes its default, instants in `zone`. Raises `InvalidDataError` naming the column
-    for a missing one, a type that does not fit and a NULL that is refused.
+    NULL in a column with a default becomes its default, instants in `zone`. Raises `InvalidDataError` naming a column
+    that is missing, has an unsuitable type, or has NULL without allowing it.
     """
     arrays = [fill_default(_column(batch, f), f, zone) for f in fields]
     for field, column in zip(fields, arrays, strict=True):
@@ -43,7 +43,7 @@ def conform_fields(
 
 
 def as_stored(store: TableStore) -> TableStore:
-    """The store for rows that were written before: NULL in a column with a default stays what it is."""
+    """Return the store for rows that were written before: NULL in a column with a default stays NULL."""
     fields = tuple(replace(f, default=None) for f in store.schema.fields)
     return replace(store, schema=replace(store.schema, fields=fields))
 

@@ -1,4 +1,4 @@
-"""Row kinds of incoming rows: given with them, or values of the column that `rowkind.field` names."""
+"""Row kinds of incoming rows: given with them, or read from the column that `rowkind.field` names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paimon_core.lsm.engines.registry import MergeEngine, check_kinds
 from paimon_core.lsm.rows import ROW_INSERT, ROW_UPDATE_BEFORE, is_retract
 from paimon_core.options import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
 
-# in the order of the numbers that files have
+# in the order of the numbers in files
 _SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEngine) -> pa.RecordBatch:
-    """The rows that count, each with its `_VALUE_KIND`.
+    """The rows to write, each with its `_VALUE_KIND`.
 
-    Left out are those that `ignore-delete` and `ignore-update-before` name. Raises `InvalidDataError` for a kind that
-    there is not, and for deletes that the merge engine cannot take.
+    Rows that `ignore-delete` and `ignore-update-before` name are left out. Raises `InvalidDataError` for an unknown
+    kind, and for deletes that the merge engine does not accept.
     """
     kinds = _kinds(batch, options[ROW_KIND_FIELD])
     dropped = np.zeros(len(kinds), dtype=np.bool_)
@@ -40,7 +40,7 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
 
 
 def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
-    """The kinds by the column where there is one; a statement that deletes or updates says so with the rows."""
+    """The kinds from the column, if one is set. Deletes and updates of a statement come with their kinds."""
     index = batch.schema.get_field_index(VALUE_KIND)
     given = fixed_values(batch.column(index), np.int8) if index >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
     if not column:
@@ -52,6 +52,6 @@ def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
     if codes.null_count:
         wrong = texts.filter(codes.is_null())[0].as_py()
         raise InvalidDataError(
-            f"Column {column!r} ('{ROW_KIND_FIELD.key}') holds {wrong!r}: it is one of +I, -U, +U and -D."
+            f"Column {column!r} ('{ROW_KIND_FIELD.key}') cannot hold {wrong!r}: it must be one of +I, -U, +U and -D."
         )
     return np.where(given != ROW_INSERT, given, fixed_values(codes, np.int32)).astype(np.int8)

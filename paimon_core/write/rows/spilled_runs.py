@@ -1,7 +1,7 @@
 """SpilledRuns: sorted runs of a task that do not fit into its memory, on a local disk until they are merged into files.
 
 A run is a stream of Arrow record batches, compressed, in a file without a name: it is deleted with the process, however
-that ends.
+the process ends.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from paimon_core.options import (
     TableOptions,
 )
 
-_BATCH_BYTES = 2 * 2**20  # of each run one is in memory while they are merged
-_CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has no LZO, and nobody else reads this
+_BATCH_BYTES = 2 * 2**20  # while runs are merged, one batch of each is in memory
+_CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has no LZO, and no other program reads this
 
 
 class SpilledRuns:
@@ -37,12 +37,12 @@ class SpilledRuns:
         self._bytes = 0
 
     def has_room(self) -> bool:
-        """Whether one more run may be spilled."""
+        """Return whether one more run may be spilled."""
         most = self._options[SORT_MAX_FILES] if self._options[WRITE_BUFFER_SPILLABLE] else 0
         return len(self._files) < most and self._bytes < self._options[WRITE_BUFFER_SPILL_SIZE]
 
     def add(self, run: pa.RecordBatch) -> None:
-        """Put a run on the disk. Raises `StorageError` where that fails."""
+        """Write a run to the disk. Raises `StorageError` if that fails."""
         step = max(1, run.num_rows * _BATCH_BYTES // max(run.nbytes, 1))
         try:
             file = self._open.enter_context(_nameless_file())
@@ -58,11 +58,11 @@ class SpilledRuns:
             ) from e
 
     def runs(self) -> list[Iterator[pa.RecordBatch]]:
-        """The batches of each run, read as they are asked for."""
+        """The batches of each run, read lazily."""
         return [_batches(file) for file in self._files]
 
     def clear(self) -> None:
-        """Forget all runs."""
+        """Delete all runs."""
         self._open.close()
         self._files, self._bytes = [], 0
 

@@ -1,4 +1,4 @@
-"""Incoming rows of a primary-key table as its data files hold them: key, sequence number, row kind, values."""
+"""Incoming rows of a primary-key table in the form of its data files: key, sequence number, row kind, values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from paimon_core.write.rows.row_kinds import with_row_kinds
 
 
 class FileRows:
-    """Gives rows their keys and kinds, and sequence numbers that count them as they come. `counted`: they were in files
-    before, which hold 1 and 0, or sums of them, of columns that are counted. Without `sequence_start` they keep their
-    numbers."""
+    """Gives rows their keys and kinds, and sequence numbers in order of arrival. Without `sequence_start` rows keep
+    their numbers. `counted`: the rows come from files, in which count columns already have 1 and 0, or sums of them."""
 
     def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int | None, *, counted: bool = False):
         self._counted = counted
@@ -26,7 +25,7 @@ class FileRows:
         self._file_schema = arrow_schema(file_fields(store))
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that count. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
+        """The rows to write. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
         batch = with_row_kinds(batch, self._options, self._engine)
         rows = conform(batch, self._store)
         if not self._counted:

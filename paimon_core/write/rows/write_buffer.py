@@ -1,4 +1,4 @@
-"""WriteBuffer: the rows of a task that are to be sorted and written, the memtable of the LSM tree."""
+"""WriteBuffer: the rows of a task that wait for sorting and writing, the memtable of the LSM tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD_BYTES = 8
 
 
 class WriteBuffer:
-    """Batches in the order they came, with the words of their keys, within `capacity` bytes."""
+    """Batches in order of arrival, with the words of their keys, within `capacity` bytes."""
 
     def __init__(self, key_names: Sequence[str], capacity: int):
         self._key_names, self._capacity = tuple(key_names), capacity
@@ -24,7 +24,7 @@ class WriteBuffer:
         self._bytes = self._row_count = 0
 
     def offer(self, rows: pa.RecordBatch) -> bool:
-        """Take rows; False where it is full. An empty buffer takes any."""
+        """Add rows. Return False if the buffer is full; an empty buffer accepts any rows."""
         key = key_words([rows.column(n) for n in self._key_names])
         columns = tuple(map(max, widths([key]), self._columns or widths([key])))
         key_bytes = (self._row_count + rows.num_rows) * (sum(columns) + len(columns)) * _WORD_BYTES
@@ -38,7 +38,8 @@ class WriteBuffer:
         return True
 
     def drain(self) -> tuple[pa.RecordBatch, Words] | None:
-        """The rows and a word for the key of each, comparable among them; None where there are none."""
+        """Return the rows, and for each a word of its key, comparable among them. Return None if the buffer is
+        empty."""
         if not self._batches:
             return None
         rows, columns = concat_batches(self._batches), widths(self._keys)

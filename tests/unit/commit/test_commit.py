@@ -168,7 +168,7 @@ def test_a_file_is_added_once(tmp_path: Path) -> None:
     store = new_store(tmp_path, primary_key="k", bucket="1")
     a = data_file(store, 1, 1)
     Table(store).commit([message(store, a)], info())
-    with pytest.raises(CommitConflictError, match="there already"):
+    with pytest.raises(CommitConflictError, match="already exists"):
         Table(store).commit([message(store, a)], info())
 
 

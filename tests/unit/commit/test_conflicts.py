@@ -64,7 +64,7 @@ def test_the_first_rule_that_does_not_hold_is_named(attempt: Attempt) -> None:
     assert conflict is not None
     error = conflict.as_error(expired)
     assert type(error) is CommitConflictError
-    assert "snapshot 7, which the buckets of its keys were looked up in, has expired. Nothing" in str(error)
+    assert "the buckets of its keys in snapshot 7, which has expired. Nothing" in str(error)
     conflict = find_conflict(replace(expired, change=attempt.change))
     assert conflict is not None and conflict.reason.endswith("which this commit replaces, is no longer live")
 
@@ -88,7 +88,7 @@ def rewriter(attempt: Attempt) -> Attempt:
 def test_files_with_columns_that_a_rewrite_does_not_know_are_a_conflict(rewriter: Attempt) -> None:
     conflict = find_conflict(rewriter)
     assert conflict is not None
-    assert "was written with the columns of schema 1, and this commit knows those of schema 0" in conflict.reason
+    assert "which has the columns of schema 1, but it uses the columns of schema 0" in conflict.reason
 
 
 def test_who_knows_the_columns_rewrites_the_file(rewriter: Attempt) -> None:

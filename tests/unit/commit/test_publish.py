@@ -97,7 +97,9 @@ def test_a_full_disk_published_nothing(path: str, kind: str) -> None:
 @pytest.mark.parametrize("mode", [Fault.BEFORE, Fault.AFTER])
 def test_a_failing_call_is_an_unknown_outcome(path: str, kind: str, mode: Fault) -> None:
     io = FaultyIO(LocalFileIO(), fail_at=1, mode=mode)
-    with pytest.raises(CommitUnknownError, match=r"snapshot-1 was published is not known.*latest snapshots") as caught:
+    with pytest.raises(
+        CommitUnknownError, match=r"unknown whether .*snapshot-1 was published.*latest snapshots"
+    ) as caught:
         PUBLISHERS[kind](io).publish(path, b"mine")
     assert isinstance(caught.value.__cause__, StorageError)
     assert LocalFileIO().exists(path) is (mode is Fault.AFTER)

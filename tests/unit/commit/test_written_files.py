@@ -96,7 +96,7 @@ def test_an_ordinary_commit_looks_no_file_up(store: TableStore) -> None:
 
 
 def test_a_clock_that_was_set_back_tells_no_age(store: TableStore) -> None:
-    with pytest.raises(CommitConflictError, match="no longer there"):
+    with pytest.raises(CommitConflictError, match="no longer exist"):
         Table(replace(store, loaded=time.time() + 3600)).commit([message(store, data_file(store, 1, 1))], info())
 
 
@@ -120,7 +120,7 @@ def test_files_are_looked_up_again_where_tries_take_long(store: TableStore, monk
         return next(tries)
 
     monkeypatch.setattr("paimon_core.commit.publish.AtomicPublisher.publish", publish)
-    with pytest.raises(CommitConflictError, match="no longer there"):
+    with pytest.raises(CommitConflictError, match="no longer exist"):
         Table(replace(store, loaded=clock[0])).commit([message(store, file)], info())
     assert len(looked(store)) == 1 and latest_snapshot(store) is None
 
@@ -137,5 +137,5 @@ def test_an_unknown_outcome_stays_unknown(store: TableStore, monkeypatch: pytest
         raise CommitUnknownError("the answer got lost")
 
     monkeypatch.setattr("paimon_core.commit.publish.AtomicPublisher.publish", publish)
-    with pytest.raises(CommitUnknownError, match="no longer there"):
+    with pytest.raises(CommitUnknownError, match="no longer exist"):
         Table(replace(store, loaded=clock[0])).commit([message(store, file)], info())

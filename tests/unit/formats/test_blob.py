@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there_or_too_short(tmp_path: Path) -> None:
     with pytest.raises(DataFileMissingError, match=r"x\.blob of table"):
         list(blob_column(store, str(tmp_path), rows, rows.parts, FIELD))
     (tmp_path / "x.blob").write_bytes(encode([b"a"]))
-    with pytest.raises(CorruptFileError, match="it has 1 values, metadata says 2"):
+    with pytest.raises(CorruptFileError, match="it has 1 values, but metadata says 2"):
         list(blob_column(store, str(tmp_path), rows, rows.parts, FIELD))
 
 

@@ -230,7 +230,7 @@ def test_a_commit_does_not_fail_with_its_metadata_and_the_next_one_mends_it(
             assert insert(losing, rows(2)) is not None
     finally:
         losing.store.io.__class__.part = "nothing"  # type: ignore[attr-defined]
-    assert "Iceberg's metadata follow failed" in caplog.text
+    assert "failed (update the Iceberg metadata)" in caplog.text
     assert seen(table) == rows(1), "readers see what was there before"
     insert(table, rows(3))
     assert seen(table) == read(table) == rows(1, 2, 3)

@@ -89,7 +89,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("expire_snapshots", {"older_than": "2024-13-45"}, "older_than cannot be"),
     ("expire_snapshots", {"options": "what"}, "key=value"),
     ("expire_changelogs", {"older_than": "soon"}, "older_than cannot be"),
-    ("expire_partitions", {}, "do not expire"),
+    ("expire_partitions", {}, "cannot expire"),
     ("expire_partitions", {"table": "p", "expiration_time": "soon"}, "it must be a duration"),
     (
         "expire_partitions",

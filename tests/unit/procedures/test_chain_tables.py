@@ -155,7 +155,9 @@ def test_an_overwrite_keeps_its_files_where_the_full_partition_cannot_be_dropped
 
     with monkeypatch.context() as patched:
         patched.setattr(chain_tables, "commit", refuse)
-        with pytest.raises(CommitUnknownError, match="is committed, but full partitions.*the storage refuses"):
+        with pytest.raises(
+            CommitUnknownError, match="is committed, but branch .* full partitions.*the storage refuses"
+        ):
             table.commit_or_abort(writer.finish(), info(), Overwrite(dynamic=True))
     assert [r[2:] for r in chain.rows("delta", day="20250812")] == [(9, "over")]
 

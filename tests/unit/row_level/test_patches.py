@@ -154,7 +154,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     insert(table, [(2, "b")])
     patches = write_patches(table, {located_rows(table)[0]: "c"})
     compact(table)
-    with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
+    with pytest.raises(CommitConflictError, match=r"another commit changed rows of file .*data-.*\.parquet"):
         patch_job(table.store, table.latest_snapshot(), patches, ("v",))
 
 

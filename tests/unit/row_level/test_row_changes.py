@@ -81,7 +81,7 @@ def test_a_file_that_was_replaced_meanwhile(tmp_path: Path) -> None:
     insert(table, [(2, "b")])
     before = located_rows(table)
     compact(table)
-    with pytest.raises(CommitConflictError, match=r"data-.*\.parquet were changed by another commit"):
+    with pytest.raises(CommitConflictError, match=r"another commit changed rows of file .*data-.*\.parquet"):
         change(open_table(str(tmp_path)), before[:1], [])
     assert [p[0] for p in located_rows(table)] == [1, 2]
 
@@ -91,7 +91,7 @@ def test_a_row_that_was_marked_meanwhile(tmp_path: Path) -> None:
     insert(table, [(1, "a"), (2, "b"), (3, "c")])
     rows = located_rows(table)
     change(table, [], rows[:1])
-    with pytest.raises(CommitConflictError, match="were changed by another commit"):
+    with pytest.raises(CommitConflictError, match="another commit changed rows"):
         change(open_table(str(tmp_path)), [], rows[:2])
     change(open_table(str(tmp_path)), rows[1:2], [])
     assert sorted(p[:2] for p in located_rows(table)) == [(1, "new"), (3, "c")]

@@ -148,7 +148,7 @@ def test_a_full_merge_sorts_by_a_partition_column_where_that_is_asked_for(tmp_pa
 
 def test_missing_and_broken_manifests_are_named(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with pytest.raises(CorruptFileError, match="manifest-missing.*not there"):
+    with pytest.raises(CorruptFileError, match="manifest-missing.*it is missing"):
         read_manifest(store, "manifest-missing")
     Path(store.paths.manifest_dir).mkdir(parents=True, exist_ok=True)
     Path(store.paths.manifest("manifest-x")).write_bytes(b"Obj\x01nonsense")

@@ -117,7 +117,7 @@ def test_versions_that_keep_coming_stop_it(history: History) -> None:
     lost = litter(history)
     io = Busy()
     object.__setattr__(io, "history", history)
-    with pytest.raises(CommitConflictError, match="nothing was deleted"):
+    with pytest.raises(CommitConflictError, match="Nothing was deleted"):
         remove_orphans(history.fresh(io), FOREVER)
     assert all(p.exists() for p in lost)
 

@@ -106,7 +106,7 @@ def test_tags_are_compared(history: str) -> None:
     assert log(history, incremental_between="one,one") == []
     as_snapshots = log(history, incremental_between="one,two", incremental_between_tag_to_snapshot="true")
     assert as_snapshots == log(history, incremental_between="2,6")
-    with pytest.raises(InvalidOptionError, match="cannot end at snapshot 2, before 6"):
+    with pytest.raises(InvalidOptionError, match="cannot end at snapshot 2: it begins at the later snapshot 6"):
         log(history, incremental_between="two,one")
 
 
@@ -162,7 +162,7 @@ def test_names_of_automatic_tags(options: Mapping[str, str], name: str, hour: in
     ("options", "error", "words"),
     [
         ({"incremental_between": "0,9"}, SnapshotNotFoundError, "snapshots 1 to 6"),
-        ({"incremental_between": "3,2"}, InvalidOptionError, "before 3"),
+        ({"incremental_between": "3,2"}, InvalidOptionError, "later snapshot 3"),
         ({"incremental_between": "a,2"}, InvalidOptionError, "two tags .* or two snapshot ids"),
         ({"incremental_between": "1"}, InvalidOptionError, "with a comma"),
         ({"incremental_between": "1,2", "incremental_to_auto_tag": "x"}, InvalidOptionError, "Only one"),
@@ -200,7 +200,7 @@ def test_a_changelog_without_its_manifest_is_named(history: str) -> None:
     node = json.loads(path.read_text(encoding="utf-8"))
     node["changelogManifestList"] = "missing"
     path.write_text(json.dumps(node), encoding="utf-8")
-    with pytest.raises(PaimonError, match="missing is corrupt: it is not there"):
+    with pytest.raises(PaimonError, match="missing is corrupt: it is missing"):
         log(history, incremental_between="0,2")
 
 

@@ -46,7 +46,7 @@ def test_offsets_of_java() -> None:
     ],
 )
 def test_what_is_no_offset(text: str) -> None:
-    with pytest.raises(InvalidDataError, match="none of a Paimon table"):
+    with pytest.raises(InvalidDataError, match="not an offset of a Paimon table"):
         parse_position(text)
 
 

@@ -66,7 +66,7 @@ def test_columns_come_and_go_with_their_options() -> None:
             [column("a", CollectionType(Kind.ARRAY, element=BYTES))],
             {"blob_field": "a"},
             UnsupportedFeatureError,
-            "has columns of single ones",
+            "supports columns of single BLOBs only",
         ),
         (
             [column("a")],

@@ -175,7 +175,7 @@ def test_updates_at_the_same_time(tmp_path: Path) -> None:
         commit(table, second)
     assert read(table, *COLUMNS) == [(1, b"n", b"w"), (2, b"2", None)]
     table.truncate(INFO)
-    with pytest.raises(CommitConflictError, match="no longer there"):
+    with pytest.raises(CommitConflictError, match="no longer within a row range"):
         commit(table, late)
 
 

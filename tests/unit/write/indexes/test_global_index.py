@@ -169,7 +169,7 @@ def test_what_others_commit_meanwhile(tmp_path: Path) -> None:
     insert(table, [(1, "a"), (2, "b")])
     before = table.latest_snapshot()
     change(table, "v", {0: "z"})
-    with pytest.raises(CommitConflictError, match="rows 0 to 1 were updated by another commit"):
+    with pytest.raises(CommitConflictError, match="another commit updated rows 0 to 1"):
         table.commit(made(table, snapshot=before), CommitInfo(user="u"))
     table.commit(made(table, "k", snapshot=before), CommitInfo(user="u"))  # another column
     again = made(table)
@@ -179,7 +179,7 @@ def test_what_others_commit_meanwhile(tmp_path: Path) -> None:
     late = made(table, kind="bitmap")
     table.truncate(CommitInfo(user="u"))
     assert entries(table) == []
-    with pytest.raises(CommitConflictError, match="rows 0 to 1 of index file bitmap-.* no longer there"):
+    with pytest.raises(CommitConflictError, match="rows 0 to 1 of index file bitmap-.* no longer exist"):
         table.commit(late, CommitInfo(user="u"))
     table.abort(late)
     insert(table, [(3, "c")])
