@@ -34,10 +34,9 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, ViewsInFiles
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
-from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.replacing import between
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults
+from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, follow_name, table_defaults
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -52,6 +51,7 @@ class FileSystemCatalog(NamedTables, KeepsViews, KeepsFunctions):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     # -- databases ----------------------------------------------------------------------------------------------------
     def list_databases(self) -> list[str]:
@@ -204,7 +204,7 @@ class FileSystemCatalog(NamedTables, KeepsViews, KeepsFunctions):
     @cached_property
     def _files(self) -> SchemaFiles:
         common = (self.io, self.cache, self.allowed, table_defaults(self.options))
-        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
+        return SchemaFiles(*common, iceberg_catalogs=self.open_iceberg and self.open_iceberg(self.options))
 
     def _may_be_table(self, path: str) -> bool:
         """Whether a folder has schemas, or cannot be looked into: a table there may be is listed, as others are."""

@@ -1,4 +1,6 @@
-"""Catalogs of Iceberg's in which commits name the metadata of tables, as options of the table, or of its catalog, say.
+"""Register a table's Iceberg metadata in external Iceberg catalogs, as the options of the table or its catalog require.
+
+Catalogs do not import this module, as it imports parts of theirs: whoever opens a catalog hands it `NamedForIceberg`.
 
 A table's schema is a file that others may write. So an address that it has counts only where its catalog has it, too,
 or allows it; what a session says counts as it is.
@@ -8,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Protocol
 
 from paimon_core.optional_packages import import_optional
@@ -41,9 +42,10 @@ class NamedForIceberg:
         packages, extra = (("pymetastore", "thrift"), "hive") if storage == HIVE_CATALOG else (("urllib3",), "rest")
         for package in packages:
             import_optional(package, f"'{ICEBERG_STORAGE.key}' = '{storage}'", extra)
-        made: _Opened
         if storage == HIVE_CATALOG:
-            made = import_module("paimon_sql.catalog.hive.iceberg").iceberg_entries(store, self.options, self.own())
-        else:
-            made = import_module("paimon_sql.catalog.rest.iceberg").table_at_server(store, self.options)
-        return made
+            from paimon_sql.catalog.hive.iceberg import iceberg_entries  # noqa: PLC0415  an extra
+
+            return iceberg_entries(store, self.options, self.own())
+        from paimon_sql.catalog.rest.iceberg import table_at_server  # noqa: PLC0415  an extra
+
+        return table_at_server(store, self.options)

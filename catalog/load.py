@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
@@ -12,35 +11,39 @@ from paimon_core.optional_packages import import_optional
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.hive.settings import hive_options
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.privileges.catalog import guarded
+from paimon_sql.catalog.rest.settings import read_settings
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
     io, warehouse = _warehouse(options)
-    return FileSystemCatalog(io, warehouse, dict(options), allowed=Allowed.of(options))
+    return FileSystemCatalog(io, warehouse, dict(options), allowed=Allowed.of(options), open_iceberg=NamedForIceberg)
 
 
 def _jdbc(options: Mapping[str, str]) -> SupportsDatabases:
     import_optional("sqlalchemy", "A catalog with 'metastore' = 'jdbc'", "jdbc")
-    io, warehouse = _warehouse(options)
-    made: SupportsDatabases = import_module("paimon_sql.catalog.jdbc.catalog").open_catalog(io, warehouse, options)
-    return made
+    from paimon_sql.catalog.jdbc.catalog import open_catalog as open_jdbc  # noqa: PLC0415  an extra
+
+    return open_jdbc(*_warehouse(options), options, NamedForIceberg)
 
 
 def _hive(options: Mapping[str, str]) -> SupportsDatabases:
     import_optional("pymetastore", "A catalog with 'metastore' = 'hive'", "hive")
     import_optional("thrift", "A catalog with 'metastore' = 'hive'", "hive")
-    given = import_module("paimon_sql.catalog.hive.settings").hive_options(options)
-    io, warehouse = _warehouse({"warehouse": given.get("hive.metastore.warehouse.dir", ""), **given})
-    made: SupportsDatabases = import_module("paimon_sql.catalog.hive.catalog").open_catalog(io, warehouse, given)
-    return made
+    from paimon_sql.catalog.hive.catalog import open_catalog as open_hive  # noqa: PLC0415  an extra
+
+    given = hive_options(options)
+    found = _warehouse({"warehouse": given.get("hive.metastore.warehouse.dir", ""), **given})
+    return open_hive(*found, given, NamedForIceberg)
 
 
 def _rest(options: Mapping[str, str]) -> SupportsDatabases:
     import_optional("urllib3", "A catalog with 'metastore' = 'rest'", "rest")
-    settings = import_module("paimon_sql.catalog.rest.settings").read_settings(options)
-    made: SupportsDatabases = import_module("paimon_sql.catalog.rest.catalog").open_catalog(options, settings)
-    return made
+    from paimon_sql.catalog.rest.catalog import open_catalog as open_rest  # noqa: PLC0415  an extra
+
+    return open_rest(options, read_settings(options), NamedForIceberg)
 
 
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:

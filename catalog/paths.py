@@ -16,10 +16,9 @@ from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.privileges.accounts import Accounts
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
+from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table
 
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -58,6 +57,7 @@ class PathCatalog(NamedTables):
 
     settings: Callable[[], Mapping[str, str]]
     cache: _CacheOfOptions = field(default_factory=_CacheOfOptions, repr=False, compare=False)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -105,7 +105,7 @@ class PathCatalog(NamedTables):
         for location in dict.fromkeys((root, without_links(root))):
             _check_no_users(io, location)
         common = (io, self.cache.under(options), Allowed.of(options))
-        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(options))
+        return SchemaFiles(*common, iceberg_catalogs=self.open_iceberg and self.open_iceberg(options))
 
 
 def _check_no_users(io: FileIO, path: str) -> None:

@@ -58,6 +58,8 @@ _DEFAULTS = "table-default."
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # in this order, before the files that these name
 _OF_FILES = {"a format": is_format_table, "an object": is_object_table}
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
+# gives a catalog of some options, and the function that opens its own metastore, the Iceberg catalogs of its tables
+OpenIceberg = Callable[..., IcebergCatalogs]
 
 
 @dataclass(frozen=True)

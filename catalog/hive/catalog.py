@@ -62,10 +62,16 @@ from paimon_sql.catalog.hive.settings import HiveSettings, read_settings
 from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.views import HiveViews
-from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.outcomes import settle
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
+from paimon_sql.catalog.schema_files import (
+    OpenIceberg,
+    SchemaFiles,
+    check_is_table,
+    follow_name,
+    publish_schema,
+    table_defaults,
+)
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".db"
@@ -81,6 +87,7 @@ class HiveCatalog(NamedTables, KeepsViews):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     def close(self) -> None:
         """Close the connections to the metastore."""
@@ -469,8 +476,9 @@ class HiveCatalog(NamedTables, KeepsViews):
         io = self._io(path)
         defaults = table_defaults(self.options)
         common = (io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
-        named = NamedForIceberg(self.options, lambda: OwnMetastore(self._metastore, self._locks))
-        return SchemaFiles(*common, own_paths=True, watcher=self._partitions, iceberg_catalogs=named)
+        own = partial(OwnMetastore, self._metastore, self._locks)
+        iceberg = self.open_iceberg and self.open_iceberg(self.options, own)
+        return SchemaFiles(*common, own_paths=True, watcher=self._partitions, iceberg_catalogs=iceberg)
 
     def _altered(self, identifier: Identifier) -> Table:
         table = super()._altered(identifier)
@@ -518,11 +526,13 @@ class HiveCatalog(NamedTables, KeepsViews):
         return TableExistsError(f"Table {identifier} already exists, or there is another table's folder of that name.")
 
 
-def open_catalog(io: FileIO, warehouse: str, options: Mapping[str, str]) -> HiveCatalog:
+def open_catalog(
+    io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
+) -> HiveCatalog:
     """The catalog of some `hive_options`; nothing is asked of the metastore yet. Raises `InvalidOptionError`."""
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     settings = read_settings(options, locks=is_shared or not io.atomic_create)
-    return HiveCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options))
+    return HiveCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg)
 
 
 def _check_same(identifier: Identifier, path: str, there: TableSchema, wanted: TableSchema) -> None:

@@ -49,7 +49,6 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
-from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import Database, RowExists
 from paimon_sql.catalog.jdbc.definitions import JdbcDefinitions, JdbcViews
@@ -59,7 +58,14 @@ from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.moves import ends_forward
 from paimon_sql.catalog.named_tables import NamedTables
 from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, publish_schema, table_defaults
+from paimon_sql.catalog.schema_files import (
+    OpenIceberg,
+    SchemaFiles,
+    check_is_table,
+    follow_name,
+    publish_schema,
+    table_defaults,
+)
 
 _SUFFIX = ".db"
 _LOCATION = "location"
@@ -76,6 +82,7 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     def close(self) -> None:
         """Close the connections to the database."""
@@ -347,7 +354,7 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
     def _files(self) -> SchemaFiles:
         defaults = table_defaults(self.options)
         common = (self.io, self.cache, self.allowed, defaults, self._publisher, self._check_kept)
-        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
+        return SchemaFiles(*common, iceberg_catalogs=self.open_iceberg and self.open_iceberg(self.options))
 
     def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
         """Raises `InvalidOptionError` for options that do not fit into their columns."""
@@ -392,11 +399,13 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
         return f"{self._database_dir(identifier.database)}/{check_name('table', identifier.table)}"
 
 
-def open_catalog(io: FileIO, warehouse: str, options: Mapping[str, str]) -> JdbcCatalog:
+def open_catalog(
+    io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
+) -> JdbcCatalog:
     """The catalog of some options; nothing is asked of the database yet. Raises `InvalidOptionError`."""
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     settings = read_settings(options, locks=is_shared or not io.atomic_create)
-    return JdbcCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options))
+    return JdbcCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg)
 
 
 def properties_of(schema: TableSchema) -> dict[str, str]:

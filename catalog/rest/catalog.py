@@ -44,7 +44,6 @@ from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable, check_dropped_database, check_is_empty, check_new_database
 from paimon_sql.catalog.definitions import KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
-from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import option_value
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.replacing import new_suffix
@@ -71,7 +70,14 @@ from paimon_sql.catalog.rest.server import Found, Server, checked
 from paimon_sql.catalog.rest.settings import DATA_TOKENS, PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.versions import ServerVersions
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table, follow_name, table_defaults, unfollowed
+from paimon_sql.catalog.schema_files import (
+    OpenIceberg,
+    SchemaFiles,
+    check_is_table,
+    follow_name,
+    table_defaults,
+    unfollowed,
+)
 from paimon_sql.catalog.view import View
 
 _LOCATION = "location"
@@ -86,6 +92,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
     client: RestClient = field(repr=False, compare=False, kw_only=True)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     def identifier(self, name: str) -> Identifier:
         return Identifier.parse(name)
@@ -397,7 +404,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
         if found is None or not found.is_external:
             publishing = partial(self._publisher, None if found is None else found.id)
         common = (io, self.cache, self.allowed, table_defaults(self.options), publishing)
-        return SchemaFiles(*common, iceberg_catalogs=NamedForIceberg(self.options))
+        return SchemaFiles(*common, iceberg_catalogs=self.open_iceberg and self.open_iceberg(self.options))
 
     def _publisher(self, table_id: str | None, store: TableStore) -> Publisher:
         if table_id is None:  # it was staged, and is there by now
@@ -408,7 +415,9 @@ class RestCatalog(KeepsViews, KeepsFunctions):
         return self.client.read(node, what, decode)
 
 
-def open_catalog(options: Mapping[str, str], settings: RestSettings) -> RestCatalog:
+def open_catalog(
+    options: Mapping[str, str], settings: RestSettings, open_iceberg: OpenIceberg | None = None
+) -> RestCatalog:
     """The catalog of some options and those of its server, which is asked for them. Raises `StorageError`."""
     client = RestClient(settings)
     asked = {"warehouse": settings.warehouse} if settings.warehouse else {}
@@ -423,4 +432,4 @@ def open_catalog(options: Mapping[str, str], settings: RestSettings) -> RestCata
         settings = replace(settings, headers=headers)
         client.close()
         client = RestClient(settings)
-    return RestCatalog(settings, merged, client=client, allowed=Allowed.of(options))
+    return RestCatalog(settings, merged, client=client, allowed=Allowed.of(options), open_iceberg=open_iceberg)

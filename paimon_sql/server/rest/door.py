@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 
 from paimon_core.errors import InvalidOptionError, StorageError
 from paimon_core.optional_packages import import_optional
@@ -27,9 +26,10 @@ def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) ->
         raise InvalidOptionError("--rest serves a catalog of another kind than rest: that has a server already.")
     assert settings.rest is not None
     users = Users(settings.rest_tokens) if settings.rest_tokens else None
-    rest_app = import_module("paimon_sql.server.rest.app").RestApp
-    serving = import_module("paimon_sql.server.rest.run").serving
-    app = rest_app(load_catalog(options), users, say, read_only=settings.read_only)
+    from paimon_sql.server.rest.app import RestApp  # noqa: PLC0415  an extra
+    from paimon_sql.server.rest.run import serving  # noqa: PLC0415  an extra
+
+    app = RestApp(load_catalog(options), users, say, read_only=settings.read_only)
     with serving(app, settings.host, settings.rest, settings.tls_certificate, settings.tls_key) as port:
         say(f"REST: {'https' if settings.tls_certificate else 'http'}://{settings.host}:{port}")
         yield

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paimon_core.io.load import normalize
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.paths import PathCatalog
 from paimon_sql.preprocess.quoting import PATHS
@@ -16,7 +17,7 @@ LOCATORS = ("path", "catalog", "database", "table")  # options of readers and wr
 
 def path_catalog(session: SessionBridge) -> PathCatalog:
     """Tables by their paths; `spark.sql.catalog.paimon_path.KEY` are options of their storages."""
-    return PathCatalog(lambda: session.settings(f"{CATALOG_PREFIX}{PATHS}."))
+    return PathCatalog(lambda: session.settings(f"{CATALOG_PREFIX}{PATHS}."), open_iceberg=NamedForIceberg)
 
 
 def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
