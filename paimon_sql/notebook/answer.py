@@ -1,4 +1,4 @@
-"""What a cell shows: rows as a table, in HTML and as text, and errors."""
+"""The output of a cell: rows as a table, in HTML and as text, and errors."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class SqlError(Exception):
         self.line, self.text = line, text
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints in place of a traceback."""
+        """Return the lines that IPython prints instead of a traceback."""
         return [f"SQL error in line {self.line} of the cell:", f"    {visible(self.text.strip())}", visible(str(self))]
 
 
 class Cancelled(KeyboardInterrupt):
-    """A cell that the user interrupted. IPython shows one line, and not where in our code that was."""
+    """A cell that the user interrupted. IPython shows one line instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return ["Cancelled: the jobs of the cell were stopped, and the session goes on."]
@@ -94,7 +94,7 @@ def _cell(value: Any, text: str, right: bool) -> str:
 
 
 def _html(text: str) -> str:
-    """Text that neither HTML nor what a notebook makes of a `$` changes."""
+    """Escape a text for HTML, and `$`, which a notebook would read as the beginning of a formula."""
     return escape(visible(text)).replace("$", "&#36;")
 
 

@@ -1,4 +1,4 @@
-"""What `%load_ext paimon_sql` does."""
+"""The extension that `%load_ext paimon_sql` loads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CELL = re.compile(r"\s*%%?(?:sql|paimon)\b")
 
 def load(ipython: Any) -> None:
     """Add the magics to IPython, and complete words in their cells."""
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # of refused statements, which cells show
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # cells show the errors of refused statements
     ipython.register_magics(SqlMagics(ipython, _session))
 
     @context_matcher()  # type: ignore[untyped-decorator]

@@ -2,7 +2,7 @@
 
 A cell is divided into statements. `{expression}` outside of quotes is a value of the notebook, bound as a parameter
 (`parameters.py`). Each statement runs once; the last one's rows are shown, up to `--limit`, or with `name <<` its
-DataFrame gets a name and is not executed. What fails raises `SqlError`, which IPython shows as one short block.
+DataFrame gets a name and is not executed. Failures raise `SqlError`, which IPython shows as one short block.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def read_cell(line: str, body: str | None) -> Cell:
 
 
 def run_cell(cell: Cell, session: Any, evaluate: Callable[[str], Any]) -> Any:
-    """Runs the statements; the `Answer` of the last one, `Done` where it has no rows, with a name its DataFrame.
+    """Runs the statements, and returns the `Answer` of the last one, `Done` without rows, or its DataFrame if named.
 
-    Raises `SqlError`, and `KeyboardInterrupt` where the user cancelled it.
+    Raises `SqlError`, and `KeyboardInterrupt` if the user cancelled it.
     """
     answer: Any = None
     statements = split_statements(cell.sql)
@@ -127,5 +127,5 @@ class SqlMagics(Magics):  # type: ignore[misc]
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def paimon(self, line: str, cell: str | None = None) -> Any:
-        """The same as `%%sql`, where another extension has that name."""
+        """Run `%%sql` under a second name, for notebooks in which another extension has the first."""
         return self.sql(line, cell)

@@ -1,12 +1,12 @@
-"""SQL in the spellings of Paimon's and Flink's documentation, as text that Spark's parser takes.
+"""Rewriting of SQL in the spellings of Paimon's and Flink's documentation to SQL for Spark's parser.
 
-Only what Spark cannot parse is edited, by character offset; every other statement comes back as the same string.
-Statements that Spark's SQL has no counterpart for become values, which the bridge runs. One exception: PRIMARY KEY
+Only parts that Spark cannot parse are edited, by character offset; other statements are returned as the same string.
+Statements without a counterpart in Spark's SQL become values, which the bridge runs. One exception: PRIMARY KEY
 constraints, which Spark parses, always become the table property `primary-key`.
 
-Each rule in `rules/` knows one spelling. Most statements have none: patterns over the text find that out in less than a
-millisecond for 10 KB. The others are divided into tokens (`lexing`), which rules read with a `cursor`. They return
-`edits`, which also lead from offsets in Spark's messages back to what was written, or a value of `statements`.
+Each rule in `rules/` handles one spelling. Most statements have none: patterns over the text find that out in less than
+a millisecond for 10 KB. Other statements are divided into tokens (`lexing`), which rules read with a `cursor`. Rules
+return `edits`, which also map offsets in Spark's messages back to the written text, or a value of `statements`.
 `scripts` divides a text into statements.
 
 This folder may import `paimon_core` and sqlglot, and nothing of Spark.
@@ -65,12 +65,14 @@ def _nowhere_else(name: Name) -> bool:
 def preprocess(
     text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = _nowhere_else
 ) -> Rewriting | PaimonStatement | Script:
-    """What becomes of a statement: a value where it is one that only Paimon has, a `Script` of several statements, else
-    a text that Spark parses; `syntax` says what that takes. What creates or changes a table that `is_elsewhere`, in
-    another catalog than Paimon's, stays as it is: Spark, or another extension of its parser, may have it.
+    """Rewrite a statement: to a value if only Paimon has it, to a `Script` of several statements, else to a text that
+    Spark parses.
 
-    Raises PreprocessError where a statement in Flink's style contradicts itself, or a value is not whole. A text that
-    cannot be tokenized stays as it is: Spark reports what is wrong with it.
+    `syntax` describes the syntax of the Spark version. A statement that creates or changes a table that `is_elsewhere`,
+    in another catalog than Paimon's, is not changed: Spark, or another extension of its parser, may understand it.
+
+    Raises PreprocessError if a statement in Flink's style contradicts itself, or a value is incomplete. A text that
+    cannot be tokenized is not changed: Spark reports the error.
     """
     lower = without_comments(text.lower())
     first = first_word(lower)

@@ -7,7 +7,7 @@ from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, 
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
-LIST_ENDS = (",", ")", ";", "")  # what an item of a list ends before
+LIST_ENDS = (",", ")", ";", "")  # symbols after an item of a list
 
 
 class Cursor:
@@ -100,7 +100,7 @@ class Cursor:
         return True
 
     def take_parts(self) -> tuple[str, ...]:
-        """Reads a name and returns its parts; none where something else follows, or an IDENTIFIER(...) clause."""
+        """Reads a name and returns its parts; none if something else follows, or an IDENTIFIER(...) clause."""
         first = self.index
         if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
             return ()
@@ -121,7 +121,7 @@ class Cursor:
         return text
 
     def skip_parentheses(self) -> None:
-        """From an opening parenthesis to behind the closing one, or to the end where it is missing."""
+        """Skips from an opening parenthesis past the closing one, or to the end if it is missing."""
         self.index = self.tokens.closings.get(self.index, len(self._symbols) - 1) + 1
 
     def skip(self) -> None:

@@ -1,4 +1,4 @@
-"""Edits of a statement by character offset, and from offsets in the edited text back to those in the written one."""
+"""Edits of a statement by character offset, and the way back from offsets in the edited text to the written text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPAN = itemgetter(0, 1)  # of an edit
 
 
 class Edit(NamedTuple):
-    """Replaces the characters [start, end) of a text; an insertion where both are equal."""
+    """Replaces the characters [start, end) of a text; an insertion if both are equal."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Edit(NamedTuple):
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made; line breaks stay, so that the lines in Spark's messages are those of the text."""
+    """Apply the edits to a text; line breaks stay, so that the lines in Spark's messages are the lines of the text."""
     pieces: list[str] = []
     position, has_lines = 0, "\n" in text
     for edit in _apart(edits):
@@ -52,7 +52,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
-    """The offset in a text of what is at an offset of the text that `splice` makes: in an edit, where that begins."""
+    """Return the offset in a text for an offset in the result of `splice`; inside of an edit, the edit's beginning."""
     shift = 0
     for start, end, grown in growths(text, edits):
         if offset < start + shift:
@@ -69,7 +69,7 @@ def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
 
 
 def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
-    """The edits in order, without those of what an earlier one replaces, such as of a name in what is removed."""
+    """Yield the edits in order, without edits inside of an earlier one, such as of a name in a removed part."""
     position = 0
     for edit in sorted(edits, key=_SPAN):
         if edit.start >= position:
@@ -83,8 +83,7 @@ def _lost_lines(text: str, edit: Edit) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A statement and the edits to it. `is_elsewhere` says that it has none because it is on a table of another
-    catalog."""
+    """A statement and its edits. `is_elsewhere`: it has no edits because its table is in another catalog."""
 
     written: str
     edits: Sequence[Edit] = ()
@@ -92,11 +91,11 @@ class Rewriting:
 
     @property
     def text(self) -> str:
-        """What Spark parses; the very same string where nothing has to change."""
+        """Return the text for Spark; the same string if nothing changes."""
         return splice(self.written, self.edits) if self.edits else self.written
 
     def offset(self, offset: int) -> int:
-        """The offset in the written statement of what Spark found at an offset of the text."""
+        """Return the offset in the written statement for an offset in the text for Spark."""
         return offset_before(self.written, self.edits, offset)
 
     def growths(self) -> list[tuple[int, int, int]]:
@@ -104,7 +103,7 @@ class Rewriting:
         return growths(self.written, self.edits)
 
     def position(self, position: Position) -> Position:
-        """The line and column in the written statement of those in the text."""
+        """Return the line and column in the written statement for a line and column in the text for Spark."""
         line, column = position
         offset = sum(len(part) + 1 for part in self.text.split("\n")[: line - 1]) + column
         return self.position_at(self.offset(offset))

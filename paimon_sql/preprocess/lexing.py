@@ -12,7 +12,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
 HINT = "/*+"
-_DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not know
+_DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not support
 _OPAQUE = re.compile(  # where a $$string$$ may not begin, and such a string
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
     r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$)(?:.*?(?P<close>(?P=tag))|.*)""",
@@ -40,7 +40,7 @@ _MARKS = {
     TokenType.RAW_STRING: STRING,
     TokenType.IDENTIFIER: QUOTED_NAME,
 }
-# the symbols of all but words and names in backquotes, and of what follows the end
+# the symbols of tokens other than words and names in backquotes, and of the end
 NO_NAMES = frozenset({*SparkTokenizer.SINGLE_TOKENS, HINT, STRING, NUMBER, _OTHER, ""} - {QUOTED_NAME})
 
 
@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 
 class Tokens(Sequence[Token]):
-    """The tokens of a text, each made when it is asked for.
+    """The tokens of a text, each created on access.
 
     Their `symbols` are words in upper case, signs, and one mark each for strings, quoted names and other literals.
     """
@@ -124,7 +124,7 @@ class Tokens(Sequence[Token]):
 
 
 def tokenize(text: str) -> Tokens | None:
-    """The tokens of a text, comments left out; None where Spark reads the text in other tokens, or in none."""
+    """Return the tokens of a text without comments; None if Spark reads other tokens, or cannot read the text."""
     if "--" in text and _CONTINUED_COMMENT.search(text):
         return None
     tokens, is_whole = scan(text)

@@ -21,7 +21,7 @@ def quoted_text(text: str) -> str:
 
 
 def with_quoted_system_tables(name: str) -> str:
-    """A full name whose parts such as `t$files`, which Spark cannot parse bare, are in backquotes."""
+    """Quote parts such as `t$files` of a full name, which Spark cannot parse without backquotes."""
     return _SYSTEM_TABLE.sub(lambda part: part[0] if part[0].startswith("`") else quoted_name(part[0]), name)
 
 

@@ -19,7 +19,7 @@ class ScriptStatement:
 
 
 def split_statements(text: str) -> list[ScriptStatement]:
-    """The statements of a script in order; where a quote is never closed, the rest of the script is one statement."""
+    """Return the statements of a script in order; if a quote is never closed, the rest of it is one statement."""
     statements, behind = [], 0
     for start, end in _bounds(text):
         line = text.count("\n", 0, start) + 1
@@ -44,7 +44,7 @@ def _bounds(text: str) -> Iterator[tuple[int, int]]:
     first = 0
     for first, end, _ in spans_of_statements(tokens):
         if not is_whole and end == len(tokens):
-            break  # what follows the last token is text too: it holds the quote that is never closed
+            break  # the text after the last token contains the quote that is never closed
         yield tokens.start(first), tokens.end(end - 1)
         first = end + 1
     if not is_whole:

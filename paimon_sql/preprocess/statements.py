@@ -14,7 +14,7 @@ TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has i
 
 @dataclass(frozen=True, slots=True)
 class CatalogStatement:
-    """`CREATE CATALOG name WITH (options)`, or DROP CATALOG where `options` is None; `lenient` is IF [NOT] EXISTS."""
+    """`CREATE CATALOG name WITH (options)`, or DROP CATALOG if `options` is `None`; `lenient`: IF [NOT] EXISTS."""
 
     name: str
     options: Mapping[str, str] | None
@@ -35,7 +35,7 @@ class CreateLike:
 @dataclass(frozen=True, slots=True)
 class CreatePythonFunction:
     """`CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name (parameters) RETURNS type LANGUAGE PYTHON AS $$ body $$`;
-    `lenient` is IF NOT EXISTS, None for `deterministic` is what the statement does not say."""
+    `lenient` is IF NOT EXISTS; `deterministic` is `None` if the statement does not have it."""
 
     name: Name
     parameters: str
@@ -82,7 +82,7 @@ class RenameTag:
 
 
 class ColumnChange(NamedTuple):  # made in a third of the time of a frozen dataclass: a statement may have hundreds
-    """A column that is added, or modified, which `adds` says; None and False are what the statement does not say."""
+    """A column that is added (`adds`) or modified; None and False for parts that the statement does not have."""
 
     name: str
     type: TypeNode
@@ -94,7 +94,7 @@ class ColumnChange(NamedTuple):  # made in a third of the time of a frozen datac
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumns:
-    """`ALTER TABLE table MODIFY (changes)`, and ADD of columns whose types Spark's SQL cannot say."""
+    """`ALTER TABLE table MODIFY (changes)`, and ADD of columns with types that Spark's SQL does not have."""
 
     table: Name
     changes: tuple[ColumnChange, ...]
@@ -128,8 +128,8 @@ class CopyIntoFolder:
 
 @dataclass(frozen=True, slots=True)
 class CreateMaterialized:
-    """`CREATE MATERIALIZED TABLE [IF NOT EXISTS] table … AS query`; `freshness` is a number and a unit, `mode` None
-    where the statement says none."""
+    """`CREATE MATERIALIZED TABLE [IF NOT EXISTS] table … AS query`; `freshness` is a number and a unit, `mode` is
+    `None` if the statement does not have it."""
 
     table: Name
     query: str
@@ -192,7 +192,7 @@ class PaimonStatement:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A `BEGIN … END`. In its text a call of a placeholder stands for each of the `statements` that only Paimon has."""
+    """A `BEGIN … END`. Its text calls a placeholder for each of the `statements` that only Paimon has."""
 
     rewriting: Rewriting
     statements: tuple[PaimonStatement, ...] = ()
@@ -201,10 +201,10 @@ class Script:
 
     @property
     def text(self) -> str:
-        """What Spark parses."""
+        """Return the text for Spark."""
         return self.rewriting.text
 
     @classmethod
     def placeholder(cls, number: int) -> str:
-        """The call that stands for a statement."""
+        """Return the call of a statement's placeholder."""
         return f"`{cls.PLACEHOLDER}{number}`()"

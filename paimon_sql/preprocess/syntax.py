@@ -1,4 +1,4 @@
-"""What Spark's parser takes: spellings of newer versions become others where it does not."""
+"""The syntax of a Spark version's parser: spellings of newer versions are rewritten for older ones."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _BEFORE = _OTHERS | {word.upper() for word in TARGETED}
 
 
 def target_of(text: str) -> tuple[str, ...]:
-    """The parts of the name; none where the text names nothing so."""
+    """Return the parts of the name of the statement's target; none without a target."""
     tokens = tokenize(text.partition("$$")[0])  # the code of a function in Python has other tokens
     if tokens is None:
         return ()

@@ -1,4 +1,4 @@
-"""The options of `paimon-sql`: those of `spark-sql` and `spark-submit` under their names, and ours."""
+"""The options of `paimon-sql`: options of `spark-sql` and `spark-submit` under their names, and our own."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SUBMIT_OPTIONS = (
     "--driver-library-path", "--driver-class-path", "--driver-cores", "--executor-memory", "--executor-cores",
     "--total-executor-cores", "--num-executors", "--queue", "--principal", "--keytab", "--proxy-user",
 )  # fmt: skip
-SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # what PySpark hands to spark-submit, which starts its JVM
-_GATEWAY = "PYSPARK_GATEWAY_PORT"  # set where spark-submit has started the JVM and this process
+SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # arguments from PySpark to spark-submit, which starts its JVM
+_GATEWAY = "PYSPARK_GATEWAY_PORT"  # set if spark-submit has started the JVM and this process
 
 
 _SCRIPT = "run this script; - is standard input"
 
 
 class WholeWords(argparse.HelpFormatter):
-    """Help whose lines do not break inside of a word: argparse breaks `--driver-memory` behind a hyphen."""
+    """Help with lines that do not break inside of a word: argparse breaks `--driver-memory` after a hyphen."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
@@ -37,7 +37,7 @@ class WholeWords(argparse.HelpFormatter):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of the shell; `warehouse`, `catalog`, `metastore` and `uri` are None where they are not given."""
+    """Return the parser of the shell; `warehouse`, `catalog`, `metastore` and `uri` default to None."""
     made = argparse.ArgumentParser(
         prog="paimon-sql",
         description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or a script from standard input.",
@@ -82,7 +82,7 @@ def _version(package: str) -> str:
 
 
 def add_catalog_options(made: argparse.ArgumentParser) -> None:
-    """`warehouse`, `catalog`, `metastore` and `uri`; None where they are not given."""
+    """Add `warehouse`, `catalog`, `metastore` and `uri`, which default to None."""
     made.add_argument("-w", "--warehouse", metavar="DIR", help="folder of the tables (default: ./warehouse)")
     made.add_argument("--catalog", help="name of the catalog (default: paimon)")
     made.add_argument(
@@ -116,8 +116,8 @@ def hand_to_spark_submit(
 ) -> None:
     """Let PySpark start its JVM with the options of spark-submit that are given, and with settings.
 
-    Raises `InvalidOptionError` where they cannot have an effect: for another deploy mode than `client`, for settings
-    that are not Spark's, and under spark-submit itself.
+    Raises `InvalidOptionError` for options without an effect: for another deploy mode than `client`, for settings that
+    are not Spark's, and under spark-submit itself.
     """
     values = ((name, getattr(arguments, name[2:].replace("-", "_"))) for name in SUBMIT_OPTIONS)
     given = [(name, value) for name, value in values if value is not None]

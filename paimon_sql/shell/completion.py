@@ -1,4 +1,4 @@
-"""Words that may come next in a statement: keywords, and the names of what there is."""
+"""Words that may come next in a statement: keywords, and the names of catalogs, databases, tables and columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fragment(text: str) -> str:
 
 
 class Words:
-    """What may stand at the end of a statement; Spark is asked for each kind of names at most once.
+    """The words for the end of a statement; each kind of names is read from Spark at most once.
 
     Errors of the session give no words: completion must not disturb what is typed.
     """
@@ -60,7 +60,7 @@ class Words:
         return self._names("SHOW CATALOGS", 0) + self._names("SHOW DATABASES", 0)
 
     def _below(self, owner: str) -> list[str]:
-        """What is in a catalog or a database, and the columns of a table."""
+        """Return the names in a catalog or a database, or the columns of a table."""
         tables, databases = self._names(f"SHOW TABLES IN {owner}", 1), self._names(f"SHOW DATABASES IN {owner}", 0)
         return [*tables, *databases, *(() if tables or databases else self._columns(owner))]
 

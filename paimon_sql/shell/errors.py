@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TRACEBACK = "Traceback (most recent call last):"
-# what follows the message: the JVM's stack, the echo of the statement, the plan
+# the text after the message: the JVM's stack, the echo of the statement, the plan
 _TAIL = re.compile(r"\n\s*JVM stacktrace:|\nDriver stacktrace:|\n\s+at [\w.$/]+\(|\n\s*== SQL|;\n|\n\s*== DataFrame")
 _HEAD = re.compile(
     r"\A(?:An error occurred while calling \S+\s*"
@@ -33,7 +33,7 @@ def describe(error: BaseException) -> str:
 
 
 def line_in_statement(error: BaseException) -> int:
-    """The line of the statement that Spark's message names, from 1; 1 where it names none."""
+    """Return the line of the statement in Spark's message, from 1; 1 if it has none."""
     found = _POSITION.search(str(error))
     return max(int(found[1]), 1) if found else 1
 

@@ -32,7 +32,7 @@ class Script(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; the exit status: 0, 1 after an error, 2 for wrong arguments, 130 where the user stopped it."""
+    """Runs the command, and returns the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:
         return run_program(words[1:])
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _doctor() -> int:
-    """Says what Spark has of what we use of it; the exit status is 1 where it lacks something."""
+    """Prints the Spark internals that this package uses; returns the exit status, 1 if Spark lacks one of them."""
     try:
         with quiet_start():
             found = paimon_sql.doctor()
@@ -103,7 +103,7 @@ def _scripts(arguments: argparse.Namespace) -> list[Script]:
 def _script(path: str) -> Script:
     """A script by its path; `-` is standard input."""
     if path == "-":
-        stream = getattr(sys.stdin, "buffer", None)  # none where a program has put another stream there
+        stream = getattr(sys.stdin, "buffer", None)  # missing if a program has replaced the stream
         text = script_text(stream.read(), "stdin") if stream else sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
         return Script(text, "stdin")
     return Script(read_script(path), path)

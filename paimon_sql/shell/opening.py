@@ -1,4 +1,4 @@
-"""The session that a command works on: with the catalog of its command line, or with those of Spark's settings."""
+"""The session of a command: with the catalog of its command line, or with the catalogs of Spark's settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CATALOG_OPTIONS = ("warehouse", "catalog", "metastore", "uri")
 
 
 def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Any:
-    """With the catalog of the command line, else those that Spark's settings configure, else one in ./warehouse."""
+    """Open a session with the catalog of the command line, else the catalogs of Spark's settings, else ./warehouse."""
     catalog = _of_command_line(arguments)
     if not catalog and all(key.startswith("spark.") for key in settings):
         session = paimon_sql.connect(**settings)
@@ -22,14 +22,14 @@ def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> 
 
 
 def catalog_options(arguments: argparse.Namespace, settings: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The options of the catalog of the command line, for who needs no session; settings of Spark are left out."""
+    """Return the options of the command line's catalog, for callers without a session; without settings of Spark."""
     own = {key: value for key, value in settings if not key.startswith("spark.")}
     given = {key: value for key, value in _of_command_line(arguments).items() if key != "catalog"}
     return _default(given) | given | own
 
 
 def _default(given: Mapping[str, str]) -> dict[str, str]:
-    """Where tables are, unless a server says it."""
+    """Return the default folder of tables, unless a server decides it."""
     return {} if given.get("metastore") == "rest" else {"warehouse": "warehouse"}
 
 

@@ -1,4 +1,4 @@
-"""The pager: a program of the user's that shows what does not fit the screen."""
+"""The pager: the user's program for results that do not fit the screen."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def of(
     is_typed: bool,
     find: Callable[[str], str | None] = shutil.which,
 ) -> Pager | None:
-    """The pager for an output: `$PAGER`, else `less`; None if the output is not a terminal, or `$PAGER` is empty.
-    `is_typed` says that the input comes from a terminal, too."""
+    """Return the pager for an output: `$PAGER`, else `less`.
+
+    None if the output is not a terminal, or the input (`is_typed`) is not, or `$PAGER` is empty."""
     if not (is_typed and out.isatty()) or variables.get("TERM") == "dumb":
         return None
     command = variables.get("PAGER", "less" if find("less") else "").strip()

@@ -21,7 +21,7 @@ AUTOLOAD = Path(__file__).parents[1] / "autoload"
 
 
 def run_program(words: Sequence[str]) -> int:
-    """Runs a program with the arguments behind it; its exit status, 2 where it cannot be started."""
+    """Runs a program with its arguments, and returns its exit status, 2 if it cannot be started."""
     parser = _parser()
     arguments = parser.parse_args(words)
     if not arguments.program:
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _environment(arguments: argparse.Namespace, environment: Mapping[str, str]) -> dict[str, str]:
-    """That of the program. Raises `InvalidOptionError`."""
+    """Return the environment of the program. Raises `InvalidOptionError`."""
     made = dict(environment)
     hand_to_spark_submit(arguments, made, arguments.conf)
     made["PYTHONPATH"] = os.pathsep.join(filter(None, (str(AUTOLOAD), environment.get("PYTHONPATH"))))

@@ -1,4 +1,4 @@
-"""The interactive prompt: statements over several lines until `;`, with editing where prompt_toolkit is installed."""
+"""The interactive prompt: statements over several lines until `;`, with editing if prompt_toolkit is installed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 class Reader(Protocol):
     def read(self) -> str:
-        """The next input, complete. EOFError at the end, KeyboardInterrupt where the user dropped it."""
+        """Read the next complete input. Raises EOFError at the end, KeyboardInterrupt if the user dropped it."""
 
 
 class PlainReader:
@@ -60,7 +60,7 @@ class PlainReader:
 
 
 def is_complete(text: str) -> bool:
-    """Whether the input is to be run as it is: a terminated statement, a command of the prompt, or nothing."""
+    """Return whether the input is complete: a terminated statement, a command of the prompt, or nothing."""
     is_command = any(command.fullmatch(text) for command in (_LEAVE, _HELP, _VERTICAL, _PAGER))
     return not text.strip() or is_command or is_terminated(text)
 

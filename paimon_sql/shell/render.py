@@ -27,7 +27,7 @@ class Result:
     columns: Sequence[str]
     kinds: Sequence[Any]
     rows: Sequence[Sequence[Any]]
-    zone: tzinfo | None = None  # in which instants are shown
+    zone: tzinfo | None = None  # of instants in results
 
     def texts(self) -> list[list[str]]:
         return [[as_text(v, k, self.zone) for v, k in zip(row, self.kinds, strict=True)] for row in self.rows]
@@ -50,7 +50,7 @@ def table(result: Result) -> str:
 
 
 def vertical(result: Result) -> str:
-    """Each row as lines of a column's name and its value, which is not cut: for rows wider than the screen."""
+    """Render each row as lines of a column's name and its full value, for rows wider than the screen."""
     names = [_one_line(name) for name in result.columns]
     width = max(map(text_width, names), default=0)
     lines: list[str] = []

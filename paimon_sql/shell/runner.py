@@ -24,7 +24,7 @@ from paimon_sql.shell.render import FORMATS, Result
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
 LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql
 _SOURCE_DEPTH = 20
-BYTE_ORDER_MARK = "\ufeff"  # which editors of Windows put before a text
+BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it before a text
 _MARKS = {  # that of UTF-32 begins as that of UTF-16 does
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -41,7 +41,7 @@ class Options:
     echo: bool = True  # print the comments and statements of scripts
     verbose: bool = False  # print the statements of the command line, too
     debug: bool = False  # print whole stack traces
-    pages: bool = True  # at a prompt, show what does not fit the screen by a pager
+    pages: bool = True  # at a prompt, show large results by a pager
 
     @property
     def is_for_people(self) -> bool:
@@ -73,9 +73,9 @@ class Shell:
         return 0
 
     def run(self, statement: ScriptStatement, name: str = "") -> bool:
-        """Runs one statement and prints its result, or its error; whether it succeeded.
+        """Runs one statement, prints its result or its error, and returns whether it succeeded.
 
-        Raises KeyboardInterrupt where the user cancelled it.
+        Raises KeyboardInterrupt if the user cancelled it.
         """
         if (script := _SOURCE.fullmatch(statement.text)) is not None:
             return self._run_file(script["path"].strip("'\""), f"{name}:{statement.line}" if name else "")
@@ -132,7 +132,7 @@ class Shell:
             self._sources.pop()
 
     def report(self, error: BaseException, where: str = "") -> None:
-        """Prints an error in one message behind `where` it arose, or with its stack trace (`debug`)."""
+        """Prints an error in one message after its location (`where`), or with its stack trace (`debug`)."""
         self.out.flush()
         if self.options.debug:
             self.err.write(visible("".join(traceback.format_exception(error))))
@@ -161,7 +161,7 @@ class Shell:
         return time_zone(conf.get("spark.sql.session.timeZone")) if conf is not None else None
 
     def _show(self, text: str) -> None:
-        """Prints the result of a statement, by the pager where a typed statement has more than the screen."""
+        """Prints the result of a statement, by the pager if a typed statement's result does not fit the screen."""
         if self.pager is None or not self.options.pages or self._sources or fits(text, *shutil.get_terminal_size()):
             self._print(text)
         elif not self.pager.show(visible(text)):

@@ -32,14 +32,14 @@ from paimon_sql.spark.jvm.gateway import kill_jvm
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
 _CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
 _ENDS = "-XX:+ExitOnOutOfMemoryError"  # a driver without memory serves nobody, and does not say so
-_GRACE = 30  # seconds, behind those that statements have, after which the process ends in any case
+_GRACE = 30  # seconds after the end of the statements' time, when the process ends in any case
 
 
 def run_server(words: Sequence[str]) -> int:
-    """Serves until SIGTERM or Ctrl-C; the exit status: 0, 1 after an error or where statements were cut off."""
+    """Serves until SIGTERM or Ctrl-C; returns the exit status: 0, 1 after an error or if statements were cut off."""
     parser = _parser()
     arguments = parser.parse_args(words)
-    logging.disable()  # PySpark logs every statement that is refused, with its text
+    logging.disable()  # PySpark logs every refused statement, with its text
     try:
         if arguments.add_user:
             return _add_user(arguments)

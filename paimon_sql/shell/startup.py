@@ -13,7 +13,7 @@ _CHUNK = 65536
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """Drops what is written to stderr inside the block, such as the JVM's greeting, unless the block fails.
+    """Drops output to stderr inside the block, such as the JVM's greeting, unless the block fails.
 
     A process started inside keeps writing through here afterwards: Spark's progress bar still arrives.
     """
@@ -35,7 +35,7 @@ def quiet_start() -> Iterator[None]:
 
 
 class _Relay:
-    """Copies one descriptor to another; what came before it is opened is held back."""
+    """Copies one descriptor to another; bytes before it is opened are held back."""
 
     def __init__(self, source: int, target: int):
         self.source, self.target = source, target

@@ -1,4 +1,4 @@
-"""Line editing with prompt_toolkit: history, completion, several lines. Importable only where it is installed."""
+"""Line editing with prompt_toolkit: history, completion, several lines. Importable only if it is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StatementHistory(FileHistory):
 
 
 class StatementCompleter(Completer):
-    """Words of statements, asked for anew for each one."""
+    """Completes words of statements, with new names for each statement."""
 
     def __init__(self, session: Any):
         self.session, self.words = session, Words(session)

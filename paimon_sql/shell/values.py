@@ -35,7 +35,7 @@ def as_text(value: Any, kind: Any = None, zone: tzinfo | None = None) -> str:
 
 
 def as_json(value: Any, kind: Any = None, zone: tzinfo | None = None) -> Any:
-    """The value as `json.dumps` takes it; what JSON has no type for is the text of `as_text`, binary is hex digits."""
+    """Convert a value for `json.dumps`; types without a JSON type become the text of `as_text`, binary hex digits."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

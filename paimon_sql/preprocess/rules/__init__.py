@@ -1,4 +1,4 @@
-"""One module per spelling: which statements may have it, and what becomes of them. Both lists are in order.
+"""One module per spelling: the statements that may have it, and their rewriting. Both lists are in order.
 
 `column_list`, `column_types` and `type_nodes` read columns and types for several rules.
 """
@@ -25,7 +25,7 @@ from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
 from paimon_sql.preprocess.rules.unnest import UNNEST
 from paimon_sql.preprocess.statements import Value
 
-# what a statement is the value of, or None; the first one that is not None counts
+# rules that return the value of a statement, or None; the first value counts
 VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES, MATERIALIZED)
 # the edits of a statement that has these spellings; it may have several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (

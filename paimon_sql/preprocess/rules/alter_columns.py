@@ -15,7 +15,7 @@ _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
 def alter_columns(cursor: Cursor) -> list[Edit]:
-    """Inserts COLUMN or COLUMNS where Flink leaves it out, and replaces Flink's types by Spark's."""
+    """Inserts COLUMN or COLUMNS if it is missing, as in Flink, and replaces Flink's types by Spark's."""
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
     refuse_watermark(cursor)

@@ -9,7 +9,7 @@ from paimon_sql.preprocess.statements import CatalogStatement
 
 
 def catalog_statement(cursor: Cursor) -> CatalogStatement | None:
-    """Reads CREATE CATALOG or DROP CATALOG; None for others, and behind EXPLAIN. Raises `PreprocessError`."""
+    """Reads CREATE CATALOG or DROP CATALOG; None for other statements, and after EXPLAIN. Raises `PreprocessError`."""
     is_explained, creates = cursor.index > 0, cursor.take("CREATE", "CATALOG")
     if is_explained or not (creates or cursor.take("DROP", "CATALOG")):
         return None

@@ -18,8 +18,8 @@ _NO_COLUMN = ("WATERMARK", "PRIMARY", "CONSTRAINT", "UNIQUE", "DISTRIBUTION")
 def column_changes(cursor: Cursor) -> ChangeColumns | None:
     """Reads `ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several columns in parentheses.
 
-    Of ADD only where a type has a precision or length that Spark's types have not: a list of columns that Spark can
-    say is Spark's. Raises `PreprocessError` for a MODIFY that is not understood.
+    Reads ADD only if a type has a precision or length that Spark's types do not have: Spark handles other lists of
+    columns. Raises `PreprocessError` for an invalid MODIFY.
     """
     if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_parts()):
         return None
@@ -40,7 +40,7 @@ def column_changes(cursor: Cursor) -> ChangeColumns | None:
 
 
 def _columns(cursor: Cursor, *, adds: bool) -> tuple[ColumnChange, ...]:
-    """Reads one column, or several in parentheses, to the end of the statement; none where one is not understood."""
+    """Reads one column, or several in parentheses, to the end of the statement; none if one is invalid."""
     cursor.take_any("COLUMN", "COLUMNS")
     opened = cursor.take("(")
     changes = []

@@ -33,7 +33,7 @@ class ColumnList:
 
 
 def read_columns(cursor: Cursor) -> ColumnList | None:
-    """Reads the list; empty where a query in parentheses or nothing follows, None where it is never closed."""
+    """Reads the list; empty if a query in parentheses or nothing follows, None if the list is never closed."""
     columns = ColumnList()
     if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
         return columns
@@ -71,7 +71,7 @@ def read_added_types(cursor: Cursor) -> TypeRewrites:
 
 
 def refuse_computed(cursor: Cursor) -> None:
-    """Raises `PreprocessError` where the next item of a list is one that Flink computes and no table stores."""
+    """Raises `PreprocessError` if the next item of a list is a column that Flink computes and no table stores."""
     second = cursor.symbol(1)
     if second == "FOR" and cursor.symbol() == "WATERMARK":
         raise PreprocessError.at(cursor.next(), _STREAMING)
@@ -81,7 +81,7 @@ def refuse_computed(cursor: Cursor) -> None:
 
 
 def refuse_watermark(cursor: Cursor) -> None:
-    """Raises `PreprocessError` where ADD, MODIFY or DROP of a watermark follows."""
+    """Raises `PreprocessError` if ADD, MODIFY or DROP of a watermark follows."""
     verb, *follows = (cursor.symbol(ahead) for ahead in range(3))
     token = cursor.peek(1)
     if token and verb in ("ADD", "MODIFY", "DROP") and follows[0] == "WATERMARK" and follows[1] in ("FOR", "", ";"):

@@ -1,7 +1,7 @@
-"""Flink's data types inside a column list, as the nearest types that Spark's parser knows.
+"""Flink's data types inside a column list, as the nearest types of Spark's parser.
 
-What Spark's types cannot say (the precision of a timestamp, the length of a binary, that a map was a multiset) goes
-with the statement in one table property, `DECLARED_TYPES_PROPERTY`, for the catalog to apply and drop. Its value is a
+Properties that Spark's types do not have (the precision of a timestamp, the length of a binary, a map that was a
+multiset) travel in one table property, `DECLARED_TYPES_PROPERTY`, which the catalog applies and drops. Its value is a
 JSON list of `[path, type]`: the path names the column and the steps down to the type (a field's name, or `element`,
 `key`, `value`), the type is written as in a Paimon schema file, or is the bare word MULTISET for a map to its counts.
 """
@@ -15,13 +15,13 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER
 
 DECLARED_TYPES_PROPERTY = "paimon-sql.declared-types"
-DEEPEST_TYPE = 100  # of types in types: what is deeper goes to Spark as it is
+DEEPEST_TYPE = 100  # of types in types: deeper types go to Spark unchanged
 
 Path = tuple[str, ...]
 
 _SPARK_PRECISION = 6  # of a timestamp: Spark's own types have this one
 _MAX_PRECISION = 9
-# the first words of types; `_READ` has those that are Flink's, or that may hold one of Flink's
+# the first words of types; `_READ` has Flink's types, and types that may contain one
 _NESTED = {"ARRAY": ("element",), "MAP": ("key", "value"), "MULTISET": ("key",)}
 _BINARY = ("BYTES", "BINARY", "VARBINARY")
 _TIMESTAMP = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
@@ -30,11 +30,11 @@ _READ = frozenset([*_NESTED, "ROW", "STRUCT", *_BINARY, "DOUBLE", "VARCHAR", *_T
 
 @dataclass(slots=True)
 class TypeRewrites:
-    """What was found in the types of one column list."""
+    """The rewriting of the types of one column list."""
 
     edits: list[Edit] = field(default_factory=list)
     declared: list[tuple[Path, str]] = field(default_factory=list)
-    flink_only: bool = False  # some type is no Spark type
+    flink_only: bool = False  # some type is not a Spark type
 
     def replace(self, edit: Edit) -> None:
         self.edits.append(edit)

@@ -57,7 +57,7 @@ def _lists_rows(tokens: Tokens) -> bool:
 
 
 def _makes_collection(symbols: Sequence[str], opening: int, is_list: bool) -> bool:
-    """`array[i]` of one item may be an element of a column of that name: not where rows are listed, or of a list."""
+    """Return whether `array[…]` constructs a collection: with one item it may be an element of a column `array`."""
     word = opening - 1
     if word < 0 or symbols[opening] != "[" or symbols[word] not in ("ARRAY", "MAP"):
         return False
@@ -69,7 +69,7 @@ def _makes_row(symbols: Sequence[str], index: int) -> bool:
 
 
 def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
-    """Reads a cast's type and returns the index of its end. No edits where Spark has no such precision or length."""
+    """Reads a cast's type and returns the index of its end. No edits if Spark does not have the precision or length."""
     types = TypeRewrites()
     read_type(cursor, (), types)
     edits += types.edits if types.flink_only and not types.declared else []

@@ -25,7 +25,7 @@ _MODES = ("ABORT_STATEMENT", "CONTINUE", "SKIP_FILE")
 
 
 def copy_into(cursor: Cursor) -> CopyStatement | None:
-    """Reads COPY INTO; None for other statements. Raises `PreprocessError` for what is wrong."""
+    """Reads COPY INTO; None for other statements. Raises `PreprocessError` for an invalid statement."""
     if not cursor.take("COPY", "INTO"):
         return None
     return _into_folder(cursor) if cursor.at_string() else _into_table(cursor)
@@ -120,7 +120,7 @@ def _value(cursor: Cursor) -> str | list[str]:
 
 
 def _string(token: Token) -> str:
-    """What a quoted string of this statement means; escapes that are none, `\\N` and `\\.`, stay as written."""
+    """Return the content of a quoted string of this statement; unknown escapes such as `\\N` and `\\.` stay."""
     text, quote = token.source, token.source[token.start]
     meant = _MEANT | {quote: quote}
     return _ESCAPED.sub(lambda m: meant.get(m[1], m[0]), text[token.start + 1 : token.end])

@@ -30,9 +30,9 @@ _NO_CONNECTORS = (
 
 @dataclass(slots=True)
 class Clauses:
-    """What follows the column list, up to the query of a CTAS."""
+    """The clauses after the column list, up to the query of a CTAS."""
 
-    behind_columns: Token  # new properties may stand after this token
+    behind_columns: Token  # new properties may be inserted after this token
     provider: str = "paimon"
     keyword: Token | None = None  # WITH or TBLPROPERTIES
     opening: Token | None = None
@@ -46,7 +46,7 @@ class Clauses:
 
 
 def create_table(cursor: Cursor) -> list[Edit]:
-    """The edits of one CREATE or REPLACE TABLE; none where nothing in it is Flink's."""
+    """Return the edits of a CREATE or REPLACE TABLE; none if it has nothing of Flink's."""
     _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []

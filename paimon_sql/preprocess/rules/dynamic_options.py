@@ -33,7 +33,7 @@ def dynamic_options(cursor: Cursor) -> list[Edit]:
 
 
 def _before_table(tokens: Tokens, hint: int) -> str:
-    """What stands before the name that a hint is behind; nothing where it is behind something else."""
+    """Return the symbol before the name that a hint follows; "" if it does not follow a name."""
     first = _version_before(tokens, hint) - 1
     if first < 1 or not tokens.is_name(first) or tokens.symbols[first] == "SELECT":
         return ""
@@ -52,7 +52,7 @@ def _without_hint(tokens: Tokens, hint: int) -> list[Edit]:
 
 
 def _version_before(tokens: Tokens, end: int) -> int:
-    """The index of the first token of the version that ends before `end`; `end` where there is none."""
+    """Return the index of the first token of the version that ends before `end`; `end` without a version."""
     symbols, longest = tokens.symbols, max(0, end - _LONGEST_VERSION)
     if "OF" not in symbols[longest:end]:
         return end

@@ -21,7 +21,7 @@ from paimon_sql.preprocess.statements import (
 
 
 def materialized_statement(cursor: Cursor) -> MaterializedStatement | None:
-    """None for other statements. Raises `PreprocessError`."""
+    """Reads a statement on a materialized table; None for other statements. Raises `PreprocessError`."""
     if cursor.take("CREATE", "MATERIALIZED", "TABLE"):
         lenient = cursor.take("IF", "NOT", "EXISTS")
         return _create(cursor, _table(cursor), lenient=lenient)
@@ -124,7 +124,7 @@ def _interval(cursor: Cursor) -> tuple[str, str]:
 
 
 def _partition(cursor: Cursor) -> dict[str, str]:
-    """`PARTITION (day = '2024-01-01')`; empty where there is none."""
+    """Reads `PARTITION (day = '2024-01-01')`; empty if it is missing."""
     found: dict[str, str] = {}
     if not cursor.take("PARTITION"):
         return found

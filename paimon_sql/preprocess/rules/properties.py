@@ -33,7 +33,7 @@ def database_properties(cursor: Cursor) -> list[Edit]:
     cursor.take("IF", "NOT", "EXISTS")
     cursor.take_name()
     while not cursor.at_end():
-        if cursor.take("WITH"):  # the clause: what follows in it is no second one
+        if cursor.take("WITH"):  # the clause: a WITH inside of it is not a second clause
             opening = cursor.peek() if cursor.symbol() == "(" else None
             return [Edit.before(opening, "DBPROPERTIES ")] if opening else []
         cursor.next()

@@ -1,6 +1,6 @@
 """`CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ … $$`, which has no counterpart in Spark's SQL.
 
-The body is cut out before there are tokens: it is no SQL.
+The body is cut out before the text is tokenized, because it is not SQL.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDS_TYPE = frozenset(("LANGUAGE", "NOT", "DETERMINISTIC", "COMMENT", "AS"))
 
 @dataclass(frozen=True, slots=True)
 class _Clauses:
-    """What stands behind the type."""
+    """The clauses after the type."""
 
     is_python: bool = False
     deterministic: bool | None = None
@@ -31,7 +31,7 @@ class _Clauses:
 
 
 def python_function(text: str) -> CreatePythonFunction | None:
-    """The statement as a value, its body between `$$` or a string; None for another. Raises `PreprocessError`."""
+    """Reads the statement, with a body between `$$` or in a string; None for others. Raises `PreprocessError`."""
     found = _BODY.fullmatch(text)
     head = text if found is None else found["head"] + _STANDS_FOR
     tokens = tokenize(head)

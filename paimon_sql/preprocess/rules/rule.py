@@ -1,4 +1,4 @@
-"""What a rule is: one spelling, the statements that may have it, and what becomes of them."""
+"""Rules: one spelling, the statements that may have it, and their rewriting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.preprocess.cursor import Cursor
 
 T_co = TypeVar("T_co", covariant=True)
 
-# a string or a name in quotes, which stays, or a comment
+# a string or a name in quotes, which is kept, or a comment
 _COMMENT = re.compile(
     r"""(?=['"`r/-])(?:(\br(?:'[^']*+'|"[^"]*+")|'(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|`[^`]*+`)"""
     r"""|--[^\r\n]*+|/\*(?!\+).*?\*/)""",
@@ -27,12 +27,14 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[T_co]):
-    """`read` gets a cursor at the first token behind EXPLAIN. As making tokens takes a while, the other fields say
-    which statements, in lower case and without comments, may have the spelling:
+    """A rule: `read` gets a cursor at the first token after EXPLAIN.
 
-    first: what the statement begins with, behind comments and EXPLAIN, see `first_word`; none for any
-    words: at least one of them is in it
-    pattern: it is found in it; asked last, as it takes longest
+    Tokens take time, so the other fields first choose the statements that may have the spelling, by their text in lower
+    case and without comments:
+
+    first: the statement's first word, after comments and EXPLAIN, see `first_word`; none for any
+    words: the statement contains at least one of them
+    pattern: the statement contains a match; checked last, because it takes longest
     """
 
     read: Callable[[Cursor], T_co]
@@ -48,7 +50,7 @@ class Rule(Generic[T_co]):
 
 
 def first_word(lower: str) -> str:
-    """The first word of a statement in lower case, `view` for CREATE VIEW; empty where it begins otherwise."""
+    """Return the first word of a statement in lower case, `view` for CREATE VIEW; "" without a word."""
     found = _HEAD.match(lower)
     return found[1] or found[2] if found else ""
 

@@ -30,7 +30,7 @@ def use_catalog(cursor: Cursor) -> list[Edit]:
 
 
 def show_create_view(cursor: Cursor) -> list[Edit]:
-    """`SHOW CREATE VIEW v` to `SHOW CREATE TABLE v`, which is Spark's word for both."""
+    """Rewrites `SHOW CREATE VIEW v` to `SHOW CREATE TABLE v`, Spark's statement for both."""
     if not cursor.take("SHOW", "CREATE", "VIEW"):
         return []
     view = cursor.last
@@ -56,7 +56,7 @@ def _in_key(cursor: Cursor) -> bool:
 
 
 def _string_key(cursor: Cursor) -> list[Edit]:
-    """Quotes a key given as a string, and its value, which Flink gives as a string too."""
+    """Quotes a key and a value that are strings, as in Flink."""
     key = cursor.next()
     edits = [Edit.replace(key, key, quoted_name(_in_spark(key.text)))]
     if cursor.at_end():
@@ -75,7 +75,7 @@ def _string_key(cursor: Cursor) -> list[Edit]:
 
 
 def _in_spark(key: str) -> str:
-    """The setting of a session that does what a key of Flink's does."""
+    """Return the session's setting for a key of Flink."""
     return f"spark.paimon.{key.removeprefix('paimon.')}" if key.startswith(_OF_TABLES) else key
 
 

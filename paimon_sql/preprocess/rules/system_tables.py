@@ -46,7 +46,7 @@ def _named_by_texts(cursor: Cursor) -> list[Edit]:
 
 
 def _takes_raw_text(statement: Cursor) -> bool:
-    """Whether what follows the first word is no SQL: a configuration value, a path."""
+    """Return whether the text after the first word is not SQL but a configuration value or a path."""
     if statement.take("SET"):
         return statement.symbol() not in ("VAR", "VARIABLE")
     if statement.take("REFRESH"):

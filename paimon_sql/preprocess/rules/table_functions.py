@@ -13,7 +13,7 @@ from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
 
-# the option that says what a function reads, and how many arguments follow the table
+# the option for a function's arguments, and the number of arguments after the table
 _FUNCTIONS: Mapping[str, tuple[str, int]] = MappingProxyType(
     {
         "PAIMON_INCREMENTAL_QUERY": ("incremental-between", 2),
@@ -26,7 +26,7 @@ _PLAIN_PART = re.compile(r"\w+")
 
 
 def table_functions(cursor: Cursor) -> list[Edit]:
-    """Rewrites each call. Raises PreprocessError for arguments of another number, or that are no literals."""
+    """Rewrites each call. Raises PreprocessError for a wrong number of arguments, or other arguments than literals."""
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(*_FUNCTIONS):
@@ -59,7 +59,7 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
 
 
 def _literal(cursor: Cursor) -> str | None:
-    """The value of a string, or of a whole number with its sign; None where there is neither."""
+    """Reads a string, or a whole number with its sign; None for another token."""
     sign = "-" if cursor.take("-") else ""
     if not (cursor.at_number() or (cursor.at_string() and not sign)):
         return None

@@ -1,6 +1,6 @@
-"""Flink's CREATE TABLE … LIKE: options before it, and behind it what is not taken from the other table.
+"""Flink's CREATE TABLE … LIKE: options before LIKE, and after it the parts that are not copied from the other table.
 
-What is not taken goes with the statement in a table property, `EXCLUDED_PROPERTY`, for the catalog to apply and drop.
+The parts that are not copied travel in a table property, `EXCLUDED_PROPERTY`, which the catalog applies and drops.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _NOT_STORED = ("DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")  # Flink's
 
 
 def table_like(cursor: Cursor) -> list[Edit]:
-    """The edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` behind a new table's name; none where Spark
-    takes it as it is, or something else follows."""
+    """Return the edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` after a new table's name.
+
+    None are needed if Spark understands the statement, or something else follows."""
     name, start = cursor.last, cursor.index
     options = _take_options(cursor)
     like, source = cursor.peek(), cursor.index + 1
@@ -40,7 +41,7 @@ def table_like(cursor: Cursor) -> list[Edit]:
 
 
 def read_create_like(cursor: Cursor) -> CreateLike | None:
-    """The whole statement as Spark spells it, as a value; None where it is another."""
+    """Reads the whole statement in Spark's spelling; None for another statement."""
     lenient = False
     if not cursor.take("CREATE", "TABLE"):
         return None
@@ -78,7 +79,7 @@ def _take_properties(cursor: Cursor, properties: dict[str, str]) -> bool:
 
 
 def refuse_columns(cursor: Cursor) -> None:
-    """Raises `PreprocessError` where LIKE follows a list of columns."""
+    """Raises `PreprocessError` if LIKE follows a list of columns."""
     token = cursor.peek()
     if token is not None and cursor.symbol() == "LIKE":
         raise PreprocessError.at(
@@ -87,7 +88,7 @@ def refuse_columns(cursor: Cursor) -> None:
 
 
 def _take_options(cursor: Cursor) -> tuple[Token, Token] | None:
-    """Reads `WITH (…)` that is not empty: its word and what opens it."""
+    """Reads `WITH (…)` that is not empty, and returns its word and its opening bracket."""
     keyword, bracket = cursor.peek(), cursor.peek(1)
     if keyword is None or bracket is None or (cursor.symbol(), cursor.symbol(1)) != ("WITH", "("):
         return None

@@ -47,7 +47,7 @@ def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:
 def _create(
     cursor: Cursor, table: Name, *, replaces: bool = False, must_exist: bool = False, if_not_exists: bool = False
 ) -> CreateTag | None:
-    """Reads what follows CREATE TAG: the name, the snapshot, how long the tag is retained."""
+    """Reads the part after CREATE TAG: the name, the snapshot, and the time that the tag is retained."""
     tag = _name(cursor)
     snapshot = retained = None
     if cursor.take("AS", "OF", "VERSION") and (snapshot := cursor.take_number()) is None:

@@ -9,7 +9,7 @@ from paimon_sql.preprocess.rules.column_types import DEEPEST_TYPE
 
 Node = str | dict[str, Any]
 
-# what a name means without precision or length: TIMESTAMP is an instant, no length is no limit
+# the meaning of a name without precision or length: TIMESTAMP is an instant, no length is no limit
 _BARE = {
     "TIMESTAMP": "TIMESTAMP_LTZ",
     "TIMESTAMP_NTZ": "TIMESTAMP",
@@ -25,7 +25,7 @@ _COLLECTIONS = {"ARRAY": ("element",), "MULTISET": ("element",), "MAP": ("key", 
 
 
 def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
-    """Reads a type and its NOT NULL; None where it is not understood."""
+    """Reads a type and its NOT NULL; None for an unknown type."""
     if not cursor.at_name() or depth > DEEPEST_TYPE:
         return None
     word = cursor.next_text().upper()
@@ -39,7 +39,7 @@ def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
 
 
 def _atom(cursor: Cursor, word: str) -> str:
-    """The words of a type without parts; whether there is such a type is checked where they are read."""
+    """Reads the words of a type without parts; the reader of the result checks that the type exists."""
     if cursor.take("PRECISION"):
         word += " PRECISION"
     sizes = _sizes(cursor)
@@ -87,7 +87,7 @@ def _fields(cursor: Cursor, closing: str, depth: int) -> list[dict[str, Any]] | 
 
 
 def _sizes(cursor: Cursor) -> str:
-    """Reads what follows a type's name in parentheses, and returns it with them."""
+    """Reads the parentheses after a type's name, and returns their text."""
     if cursor.symbol() != "(":
         return ""
     start = cursor.index

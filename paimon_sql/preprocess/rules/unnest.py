@@ -1,5 +1,5 @@
-"""Flink's `t, UNNEST(t.items) AS i (a, b)`: Spark has columns of the tables before it only where LATERAL says so, and
-UNNEST itself from 4.3 on.
+"""Flink's `t, UNNEST(t.items) AS i (a, b)`: Spark needs LATERAL for columns of the tables before it, and has UNNEST
+from 4.3 on.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ _LONGEST_ARGUMENTS = 200  # tokens looked at
 
 
 def unnest(cursor: Cursor) -> list[Edit]:
-    """Puts LATERAL before each UNNEST of columns; where it names several, they are the fields of rows: INLINE. A Spark
-    without UNNEST gets EXPLODE."""
+    """Puts LATERAL before each UNNEST of columns; several named columns are the fields of rows: INLINE.
+
+    A Spark without UNNEST gets EXPLODE."""
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes("UNNEST"):
@@ -29,7 +30,7 @@ def unnest(cursor: Cursor) -> list[Edit]:
 
 
 def _exploded(tokens: Tokens, index: int, lateral: list[Edit]) -> list[Edit]:
-    """UNNEST as functions that Spark has had before 4.3; `lateral` is what becomes of it there."""
+    """Return UNNEST as functions that Spark had before 4.3; `lateral` are the edits for other cases."""
     cursor = Cursor(tokens, index + 1)
     if cursor.symbol() != "(":
         return lateral
