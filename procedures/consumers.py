@@ -1,4 +1,4 @@
-"""`CALL sys.*` for consumers: readers whose progress the table keeps."""
+"""`CALL sys.*` for consumers: readers with their progress kept in the table."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def delete_quietly(storage: FileIO, paths: Iterable[str]) -> None:
 def delete_iceberg(storage: FileIO, source: str, table: IcebergTable | None) -> None:
     """Delete the migrated files of an Iceberg table, and its metadata: last the metadata file `source`.
 
-    `table` is None if an earlier run deleted its files. Raises `StorageError`."""
+    `table` is `None` if an earlier run deleted its files. Raises `StorageError`."""
     folder, _, _ = source.rpartition("/")
     if table is not None:
         delete_source_files(storage, (f.path for f in table.files))

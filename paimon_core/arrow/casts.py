@@ -202,7 +202,7 @@ def _instant(local: pa.Array, zone: tzinfo) -> pa.Array:
     offset, target = zone.utcoffset(None), pa.timestamp(local.type.unit, tz="UTC")
     if offset is not None:
         return _moved(local, -offset).cast(target)
-    # a wall clock that is skipped becomes the last instant before the change, whose offset is the one to take
+    # a skipped wall clock becomes the last instant before the change, and takes the offset of this instant
     known = pc.assume_timezone(local, str(zone), ambiguous="earliest", nonexistent="earliest")
     ahead = pc.subtract(pc.local_timestamp(known).cast(pa.int64()), known.cast(pa.int64()))
     return pc.subtract(local.cast(pa.int64()), ahead).cast(target)

@@ -33,7 +33,7 @@ _MAPPING, _COLUMN, _OVERFLOW = "__field_mapping", "__col_", "__overflow"
 _MOST_BYTES = 64 * 2**20  # of the names of keys
 _CODECS = {"none": None, "zstd": "zstd", "lz4": "lz4_raw"}
 _HEADS = {"zstd": 0, "lz4": 8}  # bytes before the block: sizes
-_LAYOUTS = b"ARROW:schema"  # metadata of files: a schema whose fields have the metadata
+_LAYOUTS = b"ARROW:schema"  # metadata of files: a schema with the metadata in its fields
 
 Numbers = NDArray[np.int64]
 

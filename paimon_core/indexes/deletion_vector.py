@@ -5,8 +5,8 @@
     bitmap of 32 bits: magic 1581511376: int32 big endian | RoaringBitmap
     bitmap of 64 bits: magic 1681511377: int32 little endian | parts: uint64 | per part: high: uint32 | RoaringBitmap
 
-Roaring bitmaps are in their portable format. An index manifest names the offset of a vector, that of `size`, and its
-length: of the bitmap for 32 bits, of everything from `size` to the checksum for 64 bits.
+Roaring bitmaps are in their portable format. An index manifest has the offset of a vector's `size`, and a length: of
+the bitmap for 32 bits, of all bytes from `size` to the checksum for 64 bits.
 Source: specification, "Table Index"; Roaring bitmaps' format specification.
 """
 

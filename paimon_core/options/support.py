@@ -156,7 +156,7 @@ def change_of(key: str) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """An option of which this version supports only some values.
+    """An option with some values that this version does not support.
 
     The list has all options of Paimon 2.0 and its next version that require files, or ways to read them, which this
     version does not have. A `*` in `key` matches any text. `instead` is the advice for another value.

@@ -183,7 +183,7 @@ def _timestamp_parts(value: Any) -> tuple[int, int]:
 
 
 def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[DataType] = ()) -> Any:
-    """The value whose slot is at an offset; with the `types` of the whole row also in the form of pypaimon 1.3."""
+    """Return the value with a slot at an offset; with the `types` of the whole row also in pypaimon 1.3's form."""
     kind = data_type.kind
     if kind in _SLOT:
         return struct.unpack_from(_SLOT[kind], body, at)[0]

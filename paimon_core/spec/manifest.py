@@ -75,7 +75,7 @@ class DataFileMeta:
 
     @property
     def has_key(self) -> bool:
-        """Whether rows have a key: those of append tables do not."""
+        """Return whether rows have a key: rows of append tables do not."""
         return self.min_key != EMPTY_ROW
 
 
@@ -99,7 +99,7 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestFileMeta:
-    """One manifest, as a manifest list names it. Bucket, level and row id ranges are None for old writers."""
+    """One manifest, as listed in a manifest list. Old writers leave bucket, level and row id ranges out (None)."""
 
     file_name: str
     file_size: int

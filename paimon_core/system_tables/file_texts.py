@@ -71,7 +71,7 @@ def file_texts(
 ) -> list[pa.Array]:
     """Return the texts of the files of groups in the order of their rows, as columns: see `FileTexts`.
 
-    Bounds of a column whose type has changed are local in `zone`."""
+    Bounds of a column with a changed type are local in `zone`."""
     rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
     for group in groups:
         whole = have_whole_stats(manifest, group)

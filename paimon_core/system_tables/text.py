@@ -1,4 +1,4 @@
-"""How system tables print values of partitions, keys and statistics."""
+"""The texts of partitions, keys and statistics in system tables."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _show(tracker: Any, ended: threading.Event) -> None:
             bar = bar or ProgressBar(total)
             bar.total, bar._progress = total, done  # its setter would display it again
             handle = handle or display(bar, display_id=True)
-            if handle is None:  # this is no notebook
+            if handle is None:  # not in a notebook
                 return
             handle.update(bar)
         ended.wait(_EVERY)

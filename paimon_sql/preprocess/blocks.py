@@ -93,7 +93,7 @@ class _Reader:
             self.index += 1
 
     def _loop_variable(self) -> int:
-        """How many tokens `x AS` takes, in front of the query of a FOR."""
+        """Return the number of tokens of `x AS`, before the query of a FOR."""
         count = 0
         while self._symbol(count) not in NO_NAMES and self._symbol(count) not in _QUERIES:
             if self._symbol(count + 1) == "AS":

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(shell, [*first, *scripts], interactive=arguments.interactive or not scripts)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # nobody reads the output any more; keep Python from flushing into the closed pipe
+    except BrokenPipeError:  # the output has no reader any more; keep Python from flushing into the closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:

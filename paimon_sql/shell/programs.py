@@ -1,4 +1,4 @@
-"""`paimon-sql run`: a program of anybody's, in whose Spark sessions the configured catalogs work.
+"""`paimon-sql run`: runs any program; its Spark sessions can use the configured catalogs.
 
 The program is started with the folder `paimon_sql/autoload` at the front of `PYTHONPATH`. Python runs the
 `sitecustomize.py` in it before the program, in every Python process below it too: it lets each session that

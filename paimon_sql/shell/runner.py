@@ -25,7 +25,7 @@ _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE
 LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql
 _SOURCE_DEPTH = 20
 BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it before a text
-_MARKS = {  # that of UTF-32 begins as that of UTF-16 does
+_MARKS = {  # UTF-32 before UTF-16: its mark begins with the mark of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",

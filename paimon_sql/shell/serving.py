@@ -31,7 +31,7 @@ from paimon_sql.spark.jvm.gateway import kill_jvm
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
 _CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
-_ENDS = "-XX:+ExitOnOutOfMemoryError"  # a driver without memory serves nobody, and does not say so
+_ENDS = "-XX:+ExitOnOutOfMemoryError"  # without it, a driver that is out of memory stays, but cannot serve
 _GRACE = 30  # seconds after the end of the statements' time, when the process ends in any case
 
 

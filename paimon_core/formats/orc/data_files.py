@@ -82,7 +82,7 @@ class OrcFormat:
                 zone = check_stripe(source, tail, tail.stripes[i], near=is_near(io))
                 stripe = None if is_found_by_rules(zone) else _natively(file, i, names, zone)
                 stripe = _by_rules(file, source, i, names, request.path) if stripe is None else stripe
-                stripe.validate(full=True)  # ORC files have no checksums, and their texts may be none
+                stripe.validate(full=True)  # ORC files have no checksums, so texts may be invalid UTF-8
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
                     stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))
