@@ -37,7 +37,7 @@ def located_table(options: Mapping[str, str], path: object, *, changelog: bool) 
 
 
 def log_of(session: SparkSession, name: str) -> str:
-    """The log of a table. Raises `InvalidOptionError` where it is a system table."""
+    """The log of a table. Raises `InvalidOptionError` for a system table."""
     parts = name_parts(java_session(session), name)
     _refuse_system_table(name, parts[-1])
     return ".".join(quoted_name(p) for p in (*parts[:-1], parts[-1] + _LOG))

@@ -11,8 +11,8 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 
 
 def named_branch(registry: CatalogRegistry, name: str, options: Mapping[str, str]) -> str | None:
-    """The name of the branch of a table that options ask for; None for the main one, for tables that are in no catalog
-    of ours, and where Spark hands over the option itself."""
+    """The full name of the branch of a table that the options select. None for the main branch, for a table in a
+    catalog that is not a Paimon catalog, and for a Spark that hands over the option itself."""
     branch = options.get(BRANCH_OPTION, MAIN_BRANCH)
     found = registry.find_name(name) if branch != MAIN_BRANCH and travels_in_name(registry.jvm) else None
     if found is None:

@@ -1,7 +1,7 @@
-"""`spark.newSession()`: a session that has the catalogs of the one it is made from.
+"""`spark.newSession()`: a session with the catalogs of the session it is made from.
 
-In Spark the settings of a session are its own, and those that a program starts with hold for all sessions. Catalogs are
-usually of the second kind: here they are, too, however late `connect` or a setting adds them.
+In Spark, each session has its own settings, and the settings that a program starts with hold for all sessions. Catalogs
+are usually configured at the start. So a new session gets all catalogs, even if `connect` or a setting added them late.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paimon_sql.spark.statements.parser import registry_of
     python("pyspark.sql", "SparkSession.newSession"),
 )
 def install_new_sessions() -> None:
-    """Let PySpark's `newSession` ask here first. Does nothing where it does."""
+    """Let PySpark's `newSession` ask here first. Does nothing if it already does."""
     ask_first(SparkSession, "newSession", _new_session)
 
 

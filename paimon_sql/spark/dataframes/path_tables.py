@@ -1,7 +1,7 @@
 """`spark.read.format("paimon").load(path)` and `df.write.format("paimon").save(path)`.
 
-Spark looks for a class of that name. So these methods of PySpark ask here first, and what they mean is a table of the
-catalog of paths, or with the options `catalog`, `database` and `table` one of another catalog.
+Spark would look for a class of that name. So these methods of PySpark ask here first. They mean a table of the catalog
+of paths, or, with the options `catalog`, `database` and `table`, a table of another catalog.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
     python("pyspark.sql", "DataFrameWriter.save"),
 )
 def install_path_tables() -> None:
-    """Let PySpark's `load` and `save` ask here first. Does nothing where they do."""
+    """Let PySpark's `load` and `save` ask here first. Does nothing if they already do."""
     ask_first(DataFrameReader, "load", _load)
     ask_first(DataFrameReader, "table", _table)
     ask_first(DataFrameWriter, "save", _save)

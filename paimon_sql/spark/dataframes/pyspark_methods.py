@@ -13,7 +13,7 @@ _PATCHED = "_asks_paimon_sql_first"
 
 
 def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
-    """Put `ours` in front of a method: its answer is the method's, `NotImplemented` has the method do as ever. Once."""
+    """Put `ours` in front of a method, once. If `ours` returns `NotImplemented`, the method itself runs."""
     original = getattr(owner, name)
     if hasattr(original, _PATCHED):
         return

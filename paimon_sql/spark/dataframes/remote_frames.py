@@ -1,7 +1,7 @@
 """`format("paimon")` and `mergeInto` for clients of Spark Connect.
 
-Such a client's readers and writers are Spark's own, in the server's JVM: what is asked first in PySpark's methods
-cannot be asked there. So Spark finds a class of the name of our format, and the plan of a merge passes a rule of ours.
+Such a client's readers and writers are Spark's own, in the server's JVM, so PySpark's methods cannot ask us first. Here
+Spark finds a class with the name of our format instead, and the plan of a merge passes one of our rules.
 """
 
 from __future__ import annotations
@@ -36,6 +36,6 @@ def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
 
 
 def _merged(session: JavaObject, plan: JavaObject) -> JavaObject:
-    """The plan of a DataFrame's merge, as what runs it where its target is a table of ours."""
+    """The plan of a DataFrame's merge; if its target is a Paimon table, the plan of the command that runs it."""
     registry = registry_in(session)
     return plan if registry is None else StatementRewriter(registry).rewritten(plan)

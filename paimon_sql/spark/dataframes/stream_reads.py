@@ -1,6 +1,6 @@
 """`spark.readStream`: `format("paimon")` with `load`, and `read.changelog` of tables by name.
 
-Spark looks for a class of that name. So these methods of PySpark ask here first, and what they mean is a table.
+Spark would look for a class of that name. So these methods of PySpark ask here first, and read a table instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
     python("pyspark.sql.streaming", "DataStreamReader.table"),
 )
 def install_stream_reads() -> None:
-    """Let PySpark's streaming readers ask here first. Does nothing where they do."""
+    """Let PySpark's streaming readers ask here first. Does nothing if they already do."""
     ask_first(DataStreamReader, "load", _load)
     ask_first(DataStreamReader, "table", _table)
 

@@ -44,7 +44,7 @@ _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # 
     python("pyspark.sql.streaming", "DataStreamWriter.toTable"),
 )
 def install_stream_writers() -> None:
-    """Let PySpark's `start` and `toTable` ask here first. Does nothing where they do."""
+    """Let PySpark's `start` and `toTable` ask here first. Does nothing if they already do."""
     ask_first(DataStreamWriter, "start", _start)
     ask_first(DataStreamWriter, "toTable", _to_table)
 
@@ -148,7 +148,7 @@ def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
 def _rows(
     registry: CatalogRegistry, found: Located, table: Table, rows: DataFrame, options: Mapping[str, str]
 ) -> DataFrame:
-    """The rows of a stream in the columns of a table, which gets those that they bring where it is to."""
+    """The rows of a stream in the columns of a table. With `write.merge-schema`, the table gets new columns first."""
     catalog, identifier = found
     bridge = registry.bridge
     if table.store.options[MERGE_SCHEMA]:

@@ -1,7 +1,7 @@
-"""DataFrames that write: values that are cast as INSERT casts them, `mergeInto`, `write.merge-schema`.
+"""Writes of DataFrames: values cast as in INSERT, `mergeInto`, `write.merge-schema`.
 
 Spark builds the commands of its writers without a hook of the session. So these methods of PySpark's writers ask here
-first; commands on other tables, and all that need nothing of ours, run as PySpark runs them.
+first. Commands on other tables, and commands that need nothing from us, run as PySpark runs them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_op
     python("pyspark.sql.merge", "MergeIntoWriter.merge"),
 )
 def install_writers() -> None:
-    """Let PySpark's writers ask here first. Does nothing where they do."""
+    """Let PySpark's writers ask here first. Does nothing if they already do."""
     _ask_first(MergeIntoWriter, "merge", _merge)
     _ask_first(DataFrameWriterV2, "append", lambda r, w: _written(r, w, lambda: frame_io.append_command(r.jvm, w)))
     _ask_first(DataFrameWriterV2, "overwrite", _overwrite)
@@ -164,7 +164,8 @@ def _overwrites_partitions(registry: CatalogRegistry, table: Table, writer: Any)
 
 
 def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
-    """`format("paimon")` of a table in a catalog of ours is what that makes anyway; Spark would look for a class."""
+    """Drop `format("paimon")` for a table in a Paimon catalog: it is the default there, and Spark would look for a
+    class of that name."""
     if frame_io.writer_source(writer).lower() == PROVIDER and registry.find_name(name) is not None:
         writer.format(registry.bridge.default_source())
 

@@ -135,7 +135,7 @@ def _value(term: Term, field: DataField) -> Any:
 
 
 def core_value(value: Any, field: DataField) -> Any:
-    """Spark's internal value of a column, as the core compares it; None for NULL and for what it cannot compare."""
+    """Spark's internal value of a column, as the core compares it; None for NULL and for values it cannot compare."""
     kind = field.type.kind
     if value is None or isinstance(value, (bool, int, float)):
         if kind in _TIMESTAMPS and isinstance(value, int):

@@ -17,7 +17,7 @@ from paimon_sql.spark.types import from_arrow, read_struct
 
 
 class LocalScan(WithoutMetrics):
-    """System tables, results of procedures, counts. Its own scan builder, to which nothing is pushed down."""
+    """System tables, results of procedures, counts. It is its own scan builder, and accepts no pushdown."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
         super().__init__(jvm)
@@ -43,7 +43,7 @@ class LocalScan(WithoutMetrics):
 
 
 class LocalScanBuilder(Proxy):
-    """Takes the columns and the aggregates that a query over a system table asks for: small answers need no job."""
+    """Accepts the columns and the aggregates of a query over a system table: a small result needs no job."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
         super().__init__(jvm)

@@ -90,7 +90,7 @@ class PaimonScanBuilder(Proxy):
             self.required = StructType([whole.get(f.name, f) for f in self.required])
 
     def pushFilters(self, filters: Any) -> Any:
-        """Files and row groups are pruned; Spark evaluates the rows, but for what partitions answer."""
+        """Prune files and row groups. Spark still evaluates the rows, except for filters on partitions alone."""
         pairs = translate_all(self.jvm, filters, self._filtered, self._filtered_values)
         remaining = [(e, p) for e, p in pairs if p is None or not self._is_answered(p)]
         self.pruning = tuple(p for _, p in pairs if p is not None)

@@ -55,7 +55,7 @@ def scan_statistics(jvm: Jvm, table: Table, plan: Plan, read: StructType) -> Any
 
 
 def row_width(schema: StructType, lengths: Mapping[str, int]) -> int:
-    """The bytes of a row, by average lengths of columns where they are known."""
+    """The bytes of a row, from the average lengths of columns if they are known."""
     return max(1, sum(lengths.get(f.name, _width(f.dataType)) for f in schema.fields))
 
 

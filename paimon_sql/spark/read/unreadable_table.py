@@ -1,7 +1,7 @@
-"""A table that cannot be loaded, and a scan that cannot be planned, for statements that show what there is.
+"""A table that cannot be loaded, and a scan that cannot be planned, for statements that list or describe tables.
 
-SHOW TABLE EXTENDED, DESCRIBE and RENAME load tables that they do not read: one that is damaged or not supported
-must not hide others, and can be looked at and renamed itself. Nothing is read from it or written to it.
+SHOW TABLE EXTENDED, DESCRIBE and RENAME load tables that they do not read. A damaged or unsupported table must not hide
+others, and can itself be described and renamed. It cannot be read or written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class UnreadableTable(TableProxy):
 
 
 class UnreadableScan(WithoutMetrics):
-    """A scan that could not be planned, and its builder: it has no statistics, and who wants rows gets the error."""
+    """A scan that could not be planned, and its builder: it has no statistics, and reading rows raises the error."""
 
     def __init__(self, jvm: Jvm, schema: StructType, error: PaimonError) -> None:
         super().__init__(jvm)

@@ -1,1 +1,1 @@
-"""The parser hook, and statements that become commands of ours."""
+"""The parser hook, and the statements that we run as commands."""

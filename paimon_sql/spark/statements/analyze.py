@@ -47,7 +47,7 @@ class AnalyzeStatement(TableCommand):
         table.commit_statistics(statistics, CommitInfo(user=table.new_commit_user()))
 
     def _fields(self, schema: TableSchema) -> Iterator[DataField]:
-        """The columns to look at. Raises where the statement cannot be followed."""
+        """The columns to analyze. Raises if the statement cannot be run."""
         if isinstance(self.plan, AnalyzeTable):
             if self.plan.names_partition:
                 raise UnsupportedFeatureError(

@@ -1,7 +1,7 @@
-"""The catalogs of ours in one session: made as they are configured, and the tables that names lead to in them.
+"""The Paimon catalogs in one session: made as they are configured, and the tables that names lead to in them.
 
-Before a statement is analyzed, each `spark.sql.catalog.NAME` that asks for one of ours and that the session does not
-know yet is put into the session's catalog manager.
+Before a statement is analyzed, each new `spark.sql.catalog.NAME` that configures a Paimon catalog is put into the
+session's catalog manager.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from paimon_sql.spark.session_bridge import (
 from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
 from paimon_sql.spark.tables.path_catalog import SparkPathCatalog
 
-Located = tuple[SparkCatalog, Identifier]  # a catalog of ours, and a table's name in it
+Located = tuple[SparkCatalog, Identifier]  # a Paimon catalog, and a table's name in it
 
 _LOG = logging.getLogger(__name__)
 _CONFIGURED = re.compile(
@@ -67,7 +67,7 @@ class LoadedCatalogs:
         self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
     def load(self, options: Mapping[str, str]) -> Catalog:
-        """The catalog of some options, made where no session has it. Raises `InvalidOptionError`."""
+        """The catalog of the given options, made if no session has it. Raises `InvalidOptionError`."""
         key = (os.getcwd(), frozenset(options.items()))  # a folder's name may be relative
         found = self._known.get(key)
         if found is None:
@@ -76,7 +76,7 @@ class LoadedCatalogs:
 
 
 class CatalogRegistry:
-    """The catalogs of ours in one session."""
+    """The Paimon catalogs in one session."""
 
     def __init__(self, jvm: Jvm, session: Any, loaded: LoadedCatalogs) -> None:
         self.jvm, self.bridge, self.loaded = jvm, SessionBridge(jvm, session), loaded
@@ -110,7 +110,8 @@ class CatalogRegistry:
         self.catalogs[catalog.catalog_name] = catalog
 
     def _keep_session_catalog(self) -> None:
-        """Have Spark's own catalog stay where it would look for a class that is missing, and run no statement."""
+        """Keep Spark's own session catalog, and warn. Otherwise Spark would look for a missing class, and could not run
+        any statement."""
         loaded = loaded_catalogs(self.session)
         if loaded.contains(SESSION_CATALOG):
             return
@@ -165,11 +166,11 @@ class CatalogRegistry:
             return None
 
     def find_name(self, name: str) -> Located | None:
-        """The catalog of ours that a name, as SQL spells it, leads to, and the table's name there."""
+        """The Paimon catalog that a name, as SQL spells it, leads to, and the table's name there."""
         return self._find(self.bridge.name_parts(name))
 
     def find(self, reference: TableReference | None) -> Located | None:
-        """The catalog of ours that a table, parsed or loaded, is in, and its name there."""
+        """The Paimon catalog of a parsed or loaded table, and the table's name there."""
         if reference is None:
             return None
         if reference.catalog is None:
@@ -178,8 +179,8 @@ class CatalogRegistry:
         return None if catalog is None else (catalog, catalog.named(parts[:-1], parts[-1]))
 
     def find_table(self, parts: Sequence[str]) -> Located | None:
-        """The catalog of ours that the parts of a table's name lead to, and its name there; a temporary view of that
-        name is not asked. Raises `InvalidNameError`."""
+        """The Paimon catalog that the parts of a table's name lead to, and the table's name there. Ignores a temporary
+        view of that name. Raises `InvalidNameError`."""
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
         else:

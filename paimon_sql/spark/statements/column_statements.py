@@ -78,5 +78,5 @@ def _other_fields(path: Path, old: Fields, new: Fields) -> Iterator[SchemaChange
 
 
 def _as_spelled(fields: Fields, name: str) -> str:
-    """The name of a column in the table's spelling; unchanged where it has no such column."""
+    """The name of a column in the table's spelling; unchanged if the table has no such column."""
     return next((f.name for f in fields if f.name.lower() == name.lower()), name)

@@ -1,7 +1,7 @@
 """A parsed statement as a command of Spark that calls us once.
 
-CREATE NAMESPACE is the command that asks least of what it calls: a catalog in which Spark creates a namespace. So a
-statement is such a catalog.
+We use CREATE NAMESPACE, because it requires the least from us: only a catalog, in which Spark creates a namespace. So a
+statement poses as such a catalog.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Command(Proxy):
 
 
 class TableCommand(Command):
-    """One statement on one table of a catalog; subclasses say in `_run` what it does."""
+    """One statement on one table of a catalog; subclasses implement it in `_run`."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: ParsedStatement
@@ -93,7 +93,7 @@ class TableCommand(Command):
         self.session.refresh_cached(self.catalog.catalog_name, self.identifier.database, self.identifier.name)
 
     def _load(self) -> Table:
-        """The table as it is now: settings of the session that name a version are for queries."""
+        """The latest version of the table: a version in the session's settings is for queries only."""
         options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
         table = self.session.in_zone(self.catalog.catalog.load_table(self.identifier))
         return table.with_options(options) if options else table

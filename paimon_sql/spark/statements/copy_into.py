@@ -113,7 +113,7 @@ def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _files(session: SessionBridge, path: str) -> list[FileStatus]:
-    """The files of a folder, not of those in it; or the file of this path."""
+    """The files of a folder, without its subfolders; or the file of this path."""
     found = hadoop_status(session.jvm, session.session, path)
     if found is None:
         raise NotFoundError(f"COPY INTO: there is no file or folder {path}.")
@@ -184,7 +184,7 @@ def _read(load: _Load, paths: list[str]) -> DataFrame:
 
 
 def _checked(load: _Load, raw: DataFrame) -> DataFrame:
-    """The rows as the table's types, and what is wrong with each; NULL where nothing is."""
+    """The rows in the table's types, and the error of each row; NULL for a valid row."""
     given = {c.lower(): c for c in raw.columns}
     values: dict[str, Column] = {}
     errors = [F.when(F.col(_MALFORMED).isNotNull(), F.concat(F.lit("Malformed record: "), F.col(_MALFORMED)))]

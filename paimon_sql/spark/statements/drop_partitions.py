@@ -36,7 +36,7 @@ class DropPartitionsStatement(TableCommand):
             )
         target = open_target(self.catalog, table, self.identifier, self.plan)
         matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in self.plan.specs)))
-        delete_partitions(target, matching)  # of those that begin so there may be any number
+        delete_partitions(target, matching)  # a spec without all values may match any number of partitions
 
 
 def _condition(table: Table, spec: Mapping[str, str | None]) -> Column:

@@ -1,7 +1,7 @@
-"""Statements about functions of our catalogs, which Spark asks no catalog about, and statements that call some.
+"""Statements about functions of Paimon catalogs, which Spark does not pass to catalogs, and statements that call some.
 
-CREATE FUNCTION is checked by Spark as CREATE TEMPORARY FUNCTION of the same text. Of table functions, and before 4.2 of
-all, Spark asks no catalog: parsed calls of them become calls of temporary functions.
+Spark checks a CREATE FUNCTION as CREATE TEMPORARY FUNCTION of the same text. Spark does not look up table functions in
+catalogs, and before 4.2 it looks up no function there: parsed calls of them become calls of temporary functions.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class FunctionStatements:
         try:
             function = _functions(catalog).load_function(identifier)
         except (FunctionNotFoundError, DatabaseNotFoundError):
-            return plan  # Spark says that there is none
+            return plan  # Spark reports that it does not exist
         full = (catalog.catalog_name, identifier.database, identifier.table)
         known = function.results and not is_table_function(function)
         texts = self.calls.texts(full, function) if known else Texts("", "")

@@ -120,7 +120,7 @@ class MaterializedTables:
         return table, definition
 
     def _redefine(self, identifier: Identifier, table: Table, definition: Definition) -> None:
-        """Another query: its columns and rows take the place of those that there are, in one commit."""
+        """Replace the query, and the table's columns and rows by the new query's, in one commit."""
         schema = table.schema
         keys = {"primary-key": ",".join(schema.primary_keys)} if schema.primary_keys else {}
         comment = {} if schema.comment is None else {"comment": schema.comment}

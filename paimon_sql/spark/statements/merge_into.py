@@ -34,7 +34,7 @@ _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "_
 
 @dataclass(frozen=True, slots=True)
 class _Action:
-    """One WHEN clause: where it applies, and what a row becomes; `values` None: the row is deleted."""
+    """One WHEN clause: the condition of the rows it applies to, and their new values. `values` None deletes the row."""
 
     applies: Column
     kind: int
@@ -177,7 +177,8 @@ class _JoinedSides:
         return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
 
     def _starred(self) -> dict[str, Any]:
-        """The source's columns of the target's names; all of them, unless the merge fills in what it has not."""
+        """The source's columns with the target's names. Raises `InvalidDataError` if the source lacks one, unless the
+        merge fills in missing columns."""
         known_as = self.target.session.known_as
         columns = [c for c in self.target.columns if known_as(c) in self.given]
         missing = [c for c in self.target.columns if known_as(c) not in self.given]

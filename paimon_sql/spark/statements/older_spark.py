@@ -48,7 +48,7 @@ class OlderSpark:
         self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
 
     def planned(self, plan: JavaObject, text: str) -> JavaObject:
-        """A parsed statement as a newer Spark would analyze it; `text` is what was written."""
+        """Return a parsed statement as a newer Spark would analyze it; `text` is the statement's text."""
         if _VIEW.search(text) and answers_view_statements(self.jvm):
             statement = view_statement(plan)
             if statement is not None:
@@ -83,7 +83,7 @@ class OlderSpark:
         if statement.lenient and catalog.catalog.table_exists(identifier):
             return
         name = ".".join(map(quoted_name, statement.source))
-        columns = self.registry.bridge.python_session.table(name).schema  # says what is wrong with the name, too
+        columns = self.registry.bridge.python_session.table(name).schema  # raises for an invalid name, too
         source = self.registry.find_name(name)
         is_ours = source is not None and source[1].system_table is None
         copied = None

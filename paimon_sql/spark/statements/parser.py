@@ -1,6 +1,7 @@
-"""The parser hook: every statement passes here, is rewritten where Spark could not parse it, and goes on to Spark.
+"""The parser hook: every statement passes here, is rewritten if Spark could not parse it, and continues to Spark.
 
-It is also where catalogs appear that were configured since, and where statements on tables of ours become ours.
+The hook also loads catalogs that were configured since the last statement, and routes statements on Paimon tables to
+our commands.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from paimon_sql.spark.statements.views.path_views import view_of_path
 from paimon_sql.spark.tables.described_columns import install_described_columns
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 
-# words of the statements that become ours, in lower case
+# words of the statements that we may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
 # the parsers of running sessions by what they say of themselves: the JVM, which keeps them, hands no Python object back
@@ -157,7 +158,7 @@ class PaimonParser(Proxy):
         return with_written_origins(self.jvm, plan, statement)
 
     def _refuse_gap(self, text: str, *, is_parsed: bool) -> None:
-        """Say what this Spark lacks, where a statement asks for that."""
+        """Raise for a statement that needs a feature that this Spark lacks; the error names the feature."""
         if reason := refused(text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed):
             raise Py4JJavaError(reason, contradiction(self.jvm, PreprocessError(reason, 1, 1), text))
 
@@ -169,7 +170,7 @@ class PaimonParser(Proxy):
             return False
 
     def _parses(self, text: str) -> bool:
-        """Whether Spark, or another extension of its parser, takes a statement as it is."""
+        """Whether Spark, or another extension of its parser, accepts a statement unchanged."""
         try:
             self.delegate.parsePlan(text)
         except (CapturedException, Py4JJavaError):
@@ -228,7 +229,7 @@ class PaimonParser(Proxy):
 
 
 def registry_of(spark: SparkSession) -> CatalogRegistry | None:
-    """The catalogs of ours in a session, as its parser knows them; None where the hook is not in it."""
+    """The registry of Paimon catalogs of a session's parser; None if the session does not have the hook."""
     return registry_in(java_session(spark))
 
 
@@ -246,7 +247,7 @@ def has_parser(session: JavaObject) -> bool:
 
 
 def install_parser(jvm: Jvm, session: JavaObject) -> None:
-    """Put the hook into a running session and into those made from it later. Does nothing where it is there."""
+    """Put the hook into a running session and into sessions made from it later. Does nothing if the hook is there."""
     if has_parser(session):
         return
     loaded = LoadedCatalogs()

@@ -73,10 +73,10 @@ class _Job:
     def __init__(self, registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier, handler: str) -> None:
         self.registry, self.catalog, self.identifier, self.handler = registry, catalog, identifier, handler
         self.query: StreamingQuery | None = None
-        self._computed_from: _Versions | None = None  # what the rows were computed from, None where that is not known
+        self._computed_from: _Versions | None = None  # the versions that the rows were computed from; None if unknown
 
     def run(self, batch: DataFrame, _: int) -> None:
-        """Refresh the table where it is due."""
+        """Refresh the table if a refresh is due."""
         try:
             if not self._is_current():
                 self._end()

@@ -1,4 +1,4 @@
-"""Parsed statements on tables of ours as what runs them: commands that call us, writes that cast as Paimon does."""
+"""Rewrites of parsed statements on Paimon tables: to commands that call us, and to writes that cast as Paimon does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StatementRewriter:
         self.registry, self.jvm = registry, registry.jvm
 
     def rewritten(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement as what Spark goes on with; the same where it is not on a table of ours."""
+        """Return the plan that Spark continues with; the statement itself if it is not on a Paimon table."""
         head = self._head(plan)
         explain = read_statement(head) if head is not None and head.kind is Explain else None
         if isinstance(explain, Explain):
@@ -96,9 +96,11 @@ class StatementRewriter:
         return done if isinstance(done, TableCommand) else None
 
     def evolved(self, found: Located, table: Table, write: _Rows, asked: Mapping[str, str]) -> _Rows:
-        """A write of a query's rows to the table with the columns that these bring with them, or to the branch that
-        the session or the statement names; `asked` are options of the write that say so. With `write.merge-schema`,
-        fields that nested columns of the query lack are NULL."""
+        """Return a write of a query's rows to the table with the new columns that the rows bring.
+
+        `asked` are the options of the write that allow new columns. If the session or the statement names a branch, the
+        write goes to the branch. With `write.merge-schema`, nested fields that the query lacks are NULL.
+        """
         catalog, name = found
         options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)
         given_options = {} if write.table is None else write.table.options()
@@ -106,12 +108,12 @@ class StatementRewriter:
         if branch != name:
             on_branch = self.registry.table_of((catalog, branch))
             if on_branch is None:
-                return write  # Spark says what is wrong
+                return write  # Spark reports the error
             name, table = branch, on_branch.with_options(options)
         try:
             query = frame(self.jvm, self.registry.session, write.query)
         except CapturedException:
-            return write  # Spark says what is wrong
+            return write  # Spark reports the error
         brought = query.schema.toNullable()
         is_positional = isinstance(write, Insert) and not write.by_name
         given = by_position(table.schema, brought) if is_positional else brought
@@ -139,16 +141,17 @@ class StatementRewriter:
             return None
         is_child = inner.kind not in (Insert, FrameWrite)
         if is_child and len(inner.table.parts) == 1 and inner.table.parts[0] in names:
-            return None  # the statement is on what WITH defines: Spark says what is wrong
+            return None  # the statement is on what WITH defines: Spark reports the error
         return read_head(with_queries(self.jvm, plan, is_target_child=is_child))
 
     def _is_elsewhere(self, head: StatementHead) -> bool:
-        """Whether a statement is on a table of a catalog that it names and that is not ours."""
+        """Whether a statement names a table of a catalog that is not a Paimon catalog."""
         parts = () if head.table is None else head.table.parts
         return len(parts) > 2 and parts[0] not in self.registry.catalogs
 
     def _explained(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement to be explained; one that changes rows of a table of ours as the plan of its changes."""
+        """Return the plan that EXPLAIN shows of a statement. For changes of rows of a Paimon table, it is the plan of
+        the changes."""
         done = self._rewritten(self._head(plan))
         if isinstance(done, RowLevelStatement):
             return done.explained()
@@ -181,13 +184,16 @@ class StatementRewriter:
                 "Name the table itself."
             )
         if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
-            return parsed  # Spark says what is wrong
+            return parsed  # Spark reports the error
         command = _COMMANDS[type(parsed)](self.jvm, catalog.session, catalog, identifier, parsed)
         return command if command.applies() else parsed
 
     def _insert(self, found: Located, insert: Insert) -> ParsedStatement:
-        """INSERT INTO a table of ours casts as Paimon does, brings columns with it where it asks for that or
-        `write.merge-schema` is set, and with `upsert-key` it is a MERGE INTO."""
+        """Rewrite an INSERT INTO a Paimon table.
+
+        It casts as Paimon does. It brings new columns if its options or `write.merge-schema` allow them. On a table
+        with `upsert-key` it becomes a MERGE INTO.
+        """
         table = self.registry.table_of(found)
         if table is None or insert.table is None:
             return insert
@@ -224,7 +230,7 @@ class StatementRewriter:
         try:
             query = frame(self.jvm, self.registry.session, write.query)
         except CapturedException:
-            return write  # Spark says what is wrong
+            return write  # Spark reports the error
         columns = query.columns if write.by_name else [f.name for f in table.schema.fields]
         return with_query(
             self.jvm, write, analyzed(as_stored(self.jvm, bridge, table, query, columns, by_name=write.by_name))

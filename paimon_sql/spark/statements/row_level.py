@@ -57,8 +57,8 @@ _POSITION_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table a statement changes: its rows as a DataFrame (with file and position where it has no primary key), and
-    the names that qualify its columns."""
+    """The table a statement changes: its rows as a DataFrame, and the names that qualify its columns. Without a primary
+    key, the rows have their file and position."""
 
     jvm: Jvm
     session: SessionBridge
@@ -145,7 +145,7 @@ def open_target(
     # a query for rows to change may skip none
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
-        options[READ_ALLOW_FULL_SCAN.key] = "true"  # that is asked of queries, and of those that a MERGE joins
+        options[READ_ALLOW_FULL_SCAN.key] = "true"  # full scans need permission only in queries and a MERGE's join
     positions = row_position_columns(table.store)
     target = evolved or latest_table(catalog, name, table)
     rows = frame(jvm, session.session, named_relation(catalog, name, target, options, positions=bool(positions)))
@@ -159,7 +159,8 @@ def open_target(
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:
-    """`DELETE FROM t WHERE condition` where it deletes whole partitions, or all rows; False where rows decide."""
+    """Run `DELETE FROM t WHERE condition` if it deletes whole partitions, or all rows. Returns False if it depends on
+    rows."""
     if not deletes_whole_partitions(target.table.store):
         return False
     matching = target.frame.filter(target.column(condition))

@@ -30,12 +30,12 @@ class RowLevelStatement(TableCommand):
     plan: Delete | Update | Merge
 
     def explained(self) -> Any:
-        """The plan that EXPLAIN shows: the rows that change, and the write of them. Nothing is changed."""
+        """The plan that EXPLAIN shows: the rows that change, and their write. It changes nothing."""
         try:
             target = self._target(self._load())
             return target.command(self._changes(target))
         except CapturedException:
-            return self.plan.node  # Spark says what is wrong
+            return self.plan.node  # Spark reports the error
 
     def _run(self, table: Table) -> None:
         target = self._target(table)

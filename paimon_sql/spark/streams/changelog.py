@@ -1,7 +1,7 @@
 """`SELECT … CHANGES FROM VERSION a TO VERSION b`, `spark.read.changes`, `spark.readStream.changes` (Spark 4.2).
 
-Spark adds three columns: the type of the change, and the snapshot and the time of its commit. Changelogs of ours have
-the row before and after each update, so that Spark has nothing to find out itself.
+Spark adds three columns: the type of the change, and the snapshot and the time of its commit. Our changelogs have the
+row before and after each update, so that Spark need not compute them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tables as sinks of streaming queries: each epoch is a write of its own, committed once.
 
-Spark asks for a writer in each epoch, with the id of the query, which is in its checkpoint, and commits with the
-epoch's number. Both go into the snapshot, and an epoch that comes again, since the process died before Spark noted it
-down, finds it there: see `paimon_core/commit/once.py`. What is due is compacted behind the epochs.
+Spark asks for a writer in each epoch, with the query's id from the checkpoint, and commits with the epoch's number.
+Both go into the snapshot. If the process dies before Spark records the epoch, Spark repeats it, and the repeated epoch
+finds its snapshot: see `paimon_core/commit/once.py`. Due compactions run behind the epochs.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class EpochWrite(PaimonBatchWrite):
 
 
 def of_now(table: Table) -> Table:
-    """A table that was loaded long ago, for files that are written now: with the options that it has got since. Its
-    columns stay those that the query writes, until it is started again."""
+    """A table that was loaded long ago, with its latest options, for new files. It keeps the columns that the query
+    writes until the query is started again."""
     store, loaded, newest = table.store, table.schema, latest_schema(table.store.io, table.store.paths.version_root)
     options = store.options
     if newest is not None and newest.id != loaded.id:

@@ -1,9 +1,9 @@
 """Compaction behind the epochs of a stream: in a thread of its own, so that the next epoch need not wait for it.
 
-One compaction runs at a time. What epochs write meanwhile waits, and is compacted together when that is done. Where
-more of them wait than a table may have runs above the one that starts a compaction, the stream waits as well: buckets
-stay bounded however fast it writes. The thread ends when nothing is left to do, and an interpreter that ends waits for
-it. What a process leaves undone because it is killed, the next write to the table does.
+One compaction runs at a time. The files of later epochs wait, and the next compaction takes them together. The number
+of waiting epochs is limited, see `most_waiting`. At the limit the stream waits, too, so buckets stay bounded however
+fast it writes. The thread ends when nothing is left to do, and an interpreter that ends waits for it. If the process is
+killed, the next write to the table does the rest.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SinkCompactions:
                 threading.Thread(target=self._run, args=(compact,), name="paimon-compaction").start()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do; whether that is so."""
+        """Wait until nothing is left to do. Returns false if `seconds` pass before."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._is_running, seconds)
 
@@ -66,5 +66,5 @@ class SinkCompactions:
                     return
             try:
                 compact(written)
-            except Exception as error:  # the next epoch finds what is due
+            except Exception as error:  # the next epoch finds the due compaction again
                 _LOG.warning("A compaction behind a stream failed: %s", error)

@@ -55,7 +55,8 @@ class _StreamScan(WithoutMetrics):
 
 
 class StreamScan(_StreamScan):
-    """All columns of a table, as a stream; a function of what a batch needs of them (`jvm/java/StreamColumns.java`)."""
+    """All columns of a table, as a stream. It is also the function that narrows the scan to the columns and rows that a
+    batch needs (`jvm/java/StreamColumns.java`)."""
 
     def __init__(self, builder: TableScanBuilder, table: Table) -> None:
         if builder.derived not in _WITH_STREAMS:
@@ -65,7 +66,7 @@ class StreamScan(_StreamScan):
             )
         super().__init__(builder.jvm, PaimonMicroBatchStream(builder.jvm, builder.session, builder.pushed(table)))
         self.builder, self.table = builder, table
-        self._narrow: tuple[object, NarrowStreamScan] | None = None  # what was asked for last, and its answer
+        self._narrow: tuple[object, NarrowStreamScan] | None = None  # the last request and its scan
 
     def apply(self, names: Any, filters: Any) -> Any:
         """Return a scan of some columns, by their names, and for some of the rows only.

@@ -1,4 +1,4 @@
-"""SparkCatalog: one of ours as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and their like."""
+"""SparkCatalog: a Paimon catalog as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and the like."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return view
 
     def invalidateTable(self, identifier: Any) -> None:
-        """Nothing is cached that can change: the latest snapshot is looked up per statement."""
+        """Do nothing: no cached value can change, as each statement looks up the latest snapshot."""
 
     def tableExists(self, identifier: Any) -> bool:
         try:
@@ -297,7 +297,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
-        """The table of a statement. Raises what `_NOT_THERE` names, and what is wrong with it."""
+        """Load the table of a statement. Raises the errors of `_NOT_THERE`, and any error in the table's metadata."""
         namespace, written = identifier_parts(self.jvm, identifier)
         name, in_name = options_in_name(written)
         if namespace == [SYSTEM_DATABASE]:
@@ -321,12 +321,12 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return SparkDerivedTable(self.jvm, self.session, table, ours, options)
         if ours.system_table is not None:
             return SparkSystemTable(self.jvm, self.session, table, ours, options)
-        # what the session's settings ask for matters to those who read: ALTER TABLE and DESCRIBE do not
+        # a version in the session's settings is for queries only: ALTER TABLE and DESCRIBE work without it
         must_exist = says_version(given) and IS_STREAM not in given
         return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
-        """The system table that `table.files` or `database.table.files` means; None where it is another name."""
+        """The system table that `table.files` or `database.table.files` means; None for any other name."""
         if name.lower() not in SYSTEM_TABLES and name.lower() not in NAMED_TABLES:
             return None
         match namespace:
@@ -348,7 +348,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return database, self._databases.list_tables(database)
 
     def _schema_of(self, source: Any) -> TableSchema | None:
-        """The schema of a table of Spark's where it is one of ours, of any catalog; None for others."""
+        """The schema of a Spark table that is a Paimon table of any catalog; None for other tables."""
         name, _, table = str(source.name()).partition(".")
         catalog = self._catalog_of(name)
         if catalog is None:
@@ -361,7 +361,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return found.schema if location in (None, found.store.root) else None
 
     def _latest(self, identifier: Identifier) -> Any:
-        """A table as it is now, whatever version the session's settings ask for."""
+        """The latest version of a table, even if the session's settings select another version."""
         table = self.session.in_zone(self.catalog.load_table(identifier))
         if _is_of_files(table):
             return self._of_files(table, identifier, {})
@@ -405,7 +405,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
         """The table's options among the properties of a statement.
 
-        `staged` tables may come from `saveAsTable`, which names Spark's default source where it is given none.
+        `staged` tables may come from `saveAsTable`, which names Spark's default source if the user names none.
         """
         provider = properties.get("provider", PROVIDER).lower()
         is_default = staged and provider == self.session.default_source()
@@ -422,7 +422,8 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
 
     def _location(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-        """The option of the LOCATION of a statement, where it has one and the catalog's tables may."""
+        """The option for the LOCATION of a statement, if it has one. Raises `UnsupportedFeatureError` if tables of this
+        catalog cannot have one."""
         location = properties.get("location")
         if location is None:
             return {}
@@ -436,7 +437,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def _of_files(
         self, table: Table, identifier: Identifier, options: dict[str, str]
     ) -> FormatSparkTable | ObjectSparkTable:
-        """A format or an object table. Raises `UnsupportedFeatureError` for what needs snapshots."""
+        """A format or an object table. Raises `UnsupportedFeatureError` for a request that needs snapshots."""
         is_object, asks = is_object_table(table.schema.options), identifier.system_table or options.keys() & _VERSIONS
         if asks:
             raise (refuse_object_table if is_object else refuse_format_table)(str(identifier))
@@ -447,7 +448,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
 
 def create_like(catalog: SparkCatalog, ours: Identifier, new: NewTable, copied: TableSchema | None) -> None:
-    """Columns come from the source in any case; a table of ours, `copied`, gives keys, options and comment too."""
+    """Create a table with the columns of the source. A Paimon table, `copied`, gives keys, options and comment, too."""
     if copied is None:
         catalog.catalog.create_table(ours, catalog._new_schema(ours, new, staged=False), ignore_if_exists=False)
         return

@@ -103,7 +103,7 @@ class _Call(Proxy):
             given = ", ".join(str(e.dataType().sql()) for e in expressions)
             raise UnsupportedFeatureError(f"Function sys.{self.name} takes {self.function.usage}, not ({given}).")
         make, result = self.function.make(types), self.function.result
-        if len(types) == 1 and expressions[0].foldable():  # VALUES takes what is known before any query runs
+        if len(types) == 1 and expressions[0].foldable():  # VALUES takes only constants, computed before any query runs
             return literal(self.jvm, _constant(make, constant_of(expressions[0])), result)
         call = column_udf(self.jvm, make, [data_type_of(e) for e in expressions], result)
         return expression(self.jvm, call(*(column(self.jvm, e) for e in expressions)))

@@ -26,13 +26,13 @@ _QUOTED = (Kind.CHAR, Kind.VARCHAR)
 
 
 def with_constants(session: SessionBridge, fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """Columns of a statement with their defaults as schemas keep them. Raises `InvalidSchemaError` for what depends on
-    the time, on the user or on chance."""
+    """Columns of a statement with their defaults as schemas keep them. Raises `InvalidSchemaError` for a default that
+    depends on the time, on the user or on chance."""
     return tuple(replace(f, default=_constant(session, f, f.default)) if f.default else f for f in fields)
 
 
 def with_constant(session: SessionBridge, fields: Sequence[DataField], change: SchemaChange) -> SchemaChange:
-    """A change of a column's default with the text that a schema keeps; another change as it is."""
+    """A change of a column's default with the text that a schema keeps; any other change unchanged."""
     if not isinstance(change, UpdateColumnDefault) or not change.default or len(change.path) > 1:
         return change
     known_as = session.known_as  # asks the JVM

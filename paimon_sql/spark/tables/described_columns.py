@@ -15,6 +15,7 @@ _PLAIN = Variant.of("of a table", constructor(classes.DESCRIBE_TABLE, 3))
 
 @hook("`DescribeTableExec`", "the section of NOT NULL columns in DESCRIBE EXTENDED", _NAMED, _PLAIN)
 def install_described_columns(jvm: Jvm, session: JavaObject) -> None:
-    """Put the strategy into a running session, once. A table that is a proxy is one of ours: Spark's are classes."""
+    """Put the strategy into a running session, once. It treats proxies as Paimon tables: Spark's own tables are Java
+    classes."""
     without = "" if jvm.variant(install_described_columns) is _NAMED else "named"
     add_strategy(jvm, session, jvm.compiled("DescribedColumns", without).strategy())

@@ -32,7 +32,7 @@ from paimon_sql.spark.write.write_options import check_foreign, without_own
 
 
 class FormatSparkTable(PartitionManagement, TableProxy):
-    """A folder of files: read as it is when a scan is built, without versions."""
+    """A folder of files without versions: a scan reads the files that the folder holds when the scan is built."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm)
@@ -263,7 +263,7 @@ class FormatWriteBuilder(OverwritingBuilder[FormatTable]):
 
 
 class FormatWrite(DistributedWrite):
-    """Asks for the rows of a partition together, so that a task has one file open."""
+    """Requires the rows of a partition together, so that a task has one file open."""
 
     def __init__(self, builder: FormatWriteBuilder) -> None:
         super().__init__(builder.jvm)

@@ -1,4 +1,4 @@
-"""A catalog of ours under its name in a session, and what names of Spark's mean in it."""
+"""A Paimon catalog under its name in a session, and the meaning of Spark's names in it."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class NamedCatalog(Proxy):
         return renamed(kind, self.catalog_name, self._identifier(source), parts)
 
     def _catalog_of(self, name: str) -> Catalog | None:
-        """The catalog of ours of a name in the session."""
+        """The Paimon catalog of a name in the session."""
         return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
 
     @property
     def _databases(self) -> SupportsDatabases:
-        """The catalog, where it has databases. Raises `UnsupportedFeatureError` for tables by their paths."""
+        """The catalog with databases. Raises `UnsupportedFeatureError` for the catalog of paths."""
         return with_databases(self.catalog)
 
     def _has_database(self, name: str) -> bool:

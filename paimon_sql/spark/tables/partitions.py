@@ -1,4 +1,4 @@
-"""Partitions of a table for SHOW, DROP and TRUNCATE … PARTITION: those that have files; none are kept elsewhere."""
+"""Partitions of a table for SHOW, DROP and TRUNCATE … PARTITION: a partition exists if it has files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PartitionManagement(Proxy):
         return self.dropPartitions([identifier])
 
     def dropPartitions(self, identifiers: Any) -> bool:
-        """Remove the rows of partitions in one commit; false where one of them has none."""
+        """Remove the rows of partitions in one commit. Returns false, and removes nothing, if one does not exist."""
         found = list(identifiers)
         if not all(self.partitionExists(i) for i in found):
             return False
@@ -92,7 +92,7 @@ class PartitionManagement(Proxy):
         raise self._refusal("partitions have no properties")
 
     def _predicate(self, identifier: Any) -> Predicate:
-        """Whether a row is in a partition, or in those that begin with some values."""
+        """The predicate of the rows of a partition, or of all partitions that begin with the given values."""
         types = [self.jvm.data_type(f.dataType) for f in self._partition_struct()]
         fields = self.table.schema.partition_fields[: identifier.numFields()]
         values = [core_value(identifier.get(i, types[i]), f) for i, f in enumerate(fields)]

@@ -15,7 +15,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
 def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> str:
     """The table of a reader's or writer's options and argument, as SQL names it.
 
-    Raises `InvalidOptionError` where it is not one table.
+    Raises `InvalidOptionError` if they do not name exactly one table.
     """
     if kept := sorted(filter(is_storage_option, options)):
         raise InvalidOptionError(

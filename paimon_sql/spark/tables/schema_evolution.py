@@ -1,7 +1,7 @@
 """`write.merge-schema`: INSERT BY NAME adds the columns that a table does not have.
 
-Spark does this itself for tables that say which changes they take, where a statement asks for it (WITH SCHEMA
-EVOLUTION). The option asks in the statement's stead.
+Spark does this itself for a statement WITH SCHEMA EVOLUTION, if the table declares the changes it accepts. The option
+replaces the words in the statement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paimon_sql.spark.types import from_struct
 
 
 def takes_change(store: TableStore, change: Any) -> bool:
-    """Whether a table takes a Java `TableChange` while it is written; what it does not take, Spark casts."""
+    """Whether a table accepts a Java `TableChange` during a write; if not, Spark casts the values instead."""
     return _takes(store, schema_change(change))
 
 

@@ -1,4 +1,4 @@
-"""The catalogs of ours that a session's settings name, outside of Spark's catalog manager."""
+"""The Paimon catalogs that a session's settings name, outside of Spark's catalog manager."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class StagedSparkTable(SparkTable):
         self.staged.finish()
 
     def abortStagedChanges(self) -> None:
-        """The writer has removed its files; what is published stays, as the outcome of a commit may be unknown."""
+        """Keep published files, as the outcome of a commit may be unknown. The writer has removed its own files."""
         self.staged.discard()
 
     def _publish(self) -> None:

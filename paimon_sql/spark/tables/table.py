@@ -93,12 +93,12 @@ class _BridgedTable(TableProxy):
         self.table = table.with_options(options) if options else table
 
     def _snapshot(self, table: Table) -> Snapshot | None:
-        """The version that a table's options ask for, the latest without them."""
+        """The version that a table's options select; without such options, the latest."""
         zone = self.session.time_zone() if is_time_travel(table.store) else None
         return snapshot_of_options(table.store, zone)
 
     def _version(self, table: Table) -> Snapshot | Increment | None:
-        """As `_snapshot`, or the changes that the options ask for."""
+        """As `_snapshot`, or the increment if the options select changes."""
         if is_incremental(table.store.options.values):
             return increment_of_options(table.store, self.session.time_zone())
         return self._snapshot(table)
@@ -265,7 +265,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
 
 class MetadataColumn(Proxy):
-    """A column that is there when asked for by name. A value: Spark asks for them in every statement."""
+    """A column that only queries naming it get. It is cached, because Spark asks for it in every statement."""
 
     CACHED = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
 
@@ -379,7 +379,7 @@ class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
 
 
 class SparkCatalogSystemTable(_ReadOnlyTable):
-    """`sys.name`: what there is in the whole catalog."""
+    """`sys.name`: a system table about the whole catalog."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, kind: str) -> None:
         super().__init__(jvm)

@@ -29,7 +29,7 @@ _COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
 
 
 def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
-    """As `schema_change`, all that a statement asks for of a table."""
+    """Translate all changes of one statement, each as `schema_change` does."""
     translated = [schema_change(c) for c in changes]
     if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # no other statement does both
         raise UnsupportedFeatureError(
@@ -40,7 +40,7 @@ def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[Schem
 
 
 def schema_change(change: Any) -> SchemaChange:
-    """The change that a Java `TableChange` asks for. Raises `UnsupportedFeatureError` naming what there is not."""
+    """Translate a Java `TableChange`. Raises `UnsupportedFeatureError` with the name of an unsupported change."""
     kind = change_kind(change)
     translate = _TRANSLATIONS.get(kind) if isinstance(kind, ChangeKind) else None
     if translate is None:

@@ -29,8 +29,9 @@ def schema_like(
 ) -> TableSchema:
     """The columns, partition keys, primary key, options and comment of a table, but for the parts that are `excluded`.
 
-    Options of the statement (`given`), a key among them, and its comment win. Where it `names_type` (USING) and that
-    makes a format table of a Paimon table, or the reverse, no options are taken: they mean nothing to the other.
+    The statement's options (`given`), including a primary key, and its comment win. If the statement names a type
+    (USING, `names_type`) that turns a Paimon table into a format table, or the reverse, no options are copied: they do
+    not apply to the other kind of table.
 
     Raises as `new_table_schema`.
     """

@@ -25,7 +25,7 @@ class Alignment:
 def aligned(value: Column, source: DataType, target: DataType, rules: Alignment, kept: Column | None = None) -> Column:
     """A value of type `source` with the fields of `target`, in their order; `kept` is what the column holds already.
 
-    Raises `InvalidDataError` for a field that the column has not, or the value has not.
+    Raises `InvalidDataError` for a field that the column or the value lacks.
     """
     if has_same_names(source, target):
         return value
@@ -63,9 +63,9 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
 
 
 def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Column, rules: Alignment) -> Column:
-    """A struct with one field, or a field of that, replaced; of NULL the other fields are NULL.
+    """A struct with one field, or a nested field, replaced. If the struct is NULL, the other fields become NULL.
 
-    Raises `InvalidDataError` for a field that it has not.
+    Raises `InvalidDataError` for a field that the struct lacks.
     """
     fields = data_type.fields if isinstance(data_type, StructType) else []
     if not path:

@@ -92,7 +92,7 @@ class ChangesWriteBuilder(PaimonWriteBuilder):
 
 
 class ChangesWrite(PaimonWrite):
-    """Changes are distributed as rows are, but for those that come in the order of row ranges."""
+    """Distributes changes as a write distributes rows, except changes that already come in the order of row ranges."""
 
     builder: ChangesWriteBuilder
 
@@ -117,7 +117,7 @@ class ChangesWrite(PaimonWrite):
 
 
 class ChangesBatchWrite(PaimonBatchWrite):
-    """One job for the changes; see `RowLevelStatement` for what its tasks wrote."""
+    """One job for the changes; `RowLevelStatement` commits what its tasks wrote."""
 
     builder: ChangesWriteBuilder
 

@@ -1,9 +1,9 @@
 """Loads that write where they read.
 
-Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. Where a statement copies large
-Parquet or ORC files, its tasks are so already: each one that reads a part of them may write its rows, which saves
-a third of the time, where that makes neither more runs of files nor small ones. A connector does not see the query that
-is written to it, so this is a rule of Spark's optimizer (`jvm/java/SourceTasks.java`), which asks here.
+Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. If a statement copies large
+Parquet or ORC files, its tasks are even and few already. Then each task that reads a part of a file may write its rows,
+unless that makes more runs of files or small files. This saves a third of the time. A connector does not see the query
+of a write, so the decision is a rule of Spark's optimizer (`jvm/java/SourceTasks.java`), which asks here.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
     try:
         query = frame(jvm, session.session, insert.query)
     except CapturedException:
-        return insert  # Spark says what is wrong, and knows what DEFAULT means in it
+        return insert  # Spark reports the error, or resolves a DEFAULT in it
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
     columns = inserted_columns(table.schema, insert, query.columns)
     stored = as_stored(jvm, session, table, query, columns, by_name=insert.by_name)

@@ -72,7 +72,7 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
         return self
 
     def canOverwrite(self, predicates: Any) -> bool:
-        return True  # `overwrite` says why not
+        return True  # `overwrite` raises the reason if not
 
     def overwrite(self, predicates: Any) -> Any:
         if is_insert(self.given) and overwrites_partitions(self.given):
@@ -137,7 +137,8 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
 
 
 class PaimonWrite(DistributedWrite):
-    """Asks for rows clustered by the columns that decide the file, sorted by key: losers are then neighbours."""
+    """Requires rows clustered by the columns that decide the file, and sorted by key: rows of one key are then
+    neighbours."""
 
     def __init__(self, builder: PaimonWriteBuilder) -> None:
         super().__init__(builder.jvm)
@@ -188,14 +189,14 @@ class WorkerBatchWrite(Proxy, ABC):
         return True  # of the attempts at a task, retried or speculative, one may commit
 
     def onDataWriterCommit(self, message: Any) -> None:
-        """Nothing is visible before the job commits."""
+        """Do nothing: files become visible when the job commits."""
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         self.builder.session.bound_batches_by_bytes()
         self._commit(messages)
 
     def abort(self, messages: Any) -> None:
-        """Spark also aborts after `commit` raised: files are deleted only where nothing of them can be visible."""
+        """Delete the files, but only if none of them can be visible: Spark also aborts after `commit` raised."""
         self.builder.session.bound_batches_by_bytes()
         if not self.may_be_visible:
             self._abort([m for m in messages if m is not None])

@@ -32,7 +32,7 @@ _SCHEMA = pa.schema(
 
 
 def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
-    """A parsed SHOW TABLE EXTENDED with the views behind the tables; another statement as it is."""
+    """A parsed SHOW TABLE EXTENDED that lists views after the tables; any other statement unchanged."""
     listing = extended_listing(plan)
     place = None if listing is None else registry.find_database(listing[0])
     if listing is None or place is None:
@@ -40,7 +40,7 @@ def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
     catalog, database = place
     try:
         views = matching_names(registry.jvm, views_of(catalog.catalog, [database]), listing[1])
-    except PaimonError:  # Spark says what is wrong with the database
+    except PaimonError:  # Spark reports the error in the database
         return plan
     told = [(database, name, False, _information(catalog, Identifier(database, name))) for name in views]
     if not told:

@@ -12,9 +12,9 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 
 def view_of_path(view: TemporaryView) -> str | None:
-    """The statement that makes a view of a table by its options; None where the view is of something else.
+    """The statement that makes a temporary view of the Paimon table that its options name; None for other providers.
 
-    Raises `InvalidOptionError` where the options do not name one table.
+    Raises `InvalidOptionError` if the options do not name exactly one table.
     """
     if view.provider.lower() != PROVIDER:
         return None

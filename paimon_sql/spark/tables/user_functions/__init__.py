@@ -1,1 +1,1 @@
-"""Functions that users create in a catalog: what it keeps as Spark runs it, and their calls."""
+"""Functions that users create in a catalog: their definitions as Spark runs them, and their calls."""

@@ -20,7 +20,7 @@ _PART = r"(?:`(?:[^`]|``)+`|[^\s`.()\[\],;'\"]+)"
 _NAME = re.compile(rf"{_PART}(?:\s*\.\s*{_PART})*")
 _PARTS = re.compile(_PART)
 Place = Sequence[str]  # a catalog and a namespace
-Naming = Callable[[str, tuple[str, ...]], str | None]  # of a kind and a full name: what is called in its place
+Naming = Callable[[str, tuple[str, ...]], str | None]  # from a kind and a full name: the name to call instead
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ Name = tuple[str, str, str]  # catalog, database, function
 
 @dataclass(frozen=True)
 class FunctionCalls:
-    """The calls of one session; `catalog_of` knows the catalogs of ours by their names."""
+    """The calls of one session; `catalog_of` returns the Paimon catalog of a name."""
 
     session: SessionBridge
     catalog_of: Callable[[str], Catalog | None]
@@ -64,7 +64,7 @@ class FunctionCalls:
         return self.session.jvm
 
     def find(self, full: Sequence[str]) -> Function | None:
-        """The function of a full name; None where no catalog of ours has it. Raises `CorruptFileError`."""
+        """The function of a full name; None if no Paimon catalog has it. Raises `CorruptFileError`."""
         if len(full) != 3 or full[1] == SYSTEM_DATABASE:
             return None
         catalog = self.catalog_of(full[0])
@@ -97,8 +97,11 @@ class FunctionCalls:
         )
 
     def spelled(self, body: Body, place: Place, *, only_private: bool = False) -> str:
-        """The text of a body for Spark, wherever it is called. With `only_private` it calls no function of ours by the
-        name of a catalog, in which Spark finds none while it creates one of the session's."""
+        """The text of a body that Spark can resolve wherever it is called.
+
+        With `only_private` it calls functions of Paimon catalogs by their temporary names only: Spark does not look up
+        functions in catalogs while it creates a temporary function.
+        """
         asks = not (only_private or renames_calls(self.jvm))
 
         def naming(kind: str, full: tuple[str, ...]) -> str | None:
@@ -107,8 +110,8 @@ class FunctionCalls:
         return spelled_in_full(self.session, body, place, naming, spells_calls=not only_private)
 
     def private_name(self, kind: str, full: tuple[str, ...]) -> str | None:
-        """The name of a temporary function that stands for one of a catalog of ours; None for another, and for one of
-        the other kind."""
+        """The name of the temporary function that stands for a function of a Paimon catalog; None for any other
+        function, and for a function of the other kind."""
         function = self.find(full)
         if function is None or is_table_function(function) != (kind == TABLE):
             return None
@@ -163,7 +166,7 @@ class FunctionCalls:
             return ()
 
     def _references(self, name: Name, function: Function) -> Sequence[Name]:
-        """The full names of what a function calls."""
+        """The full names of the functions that a function calls."""
         try:
             definition = runnable(function, Identifier(*name[1:]))
         except UnsupportedFeatureError:
@@ -175,7 +178,7 @@ class FunctionCalls:
         return [(n[0], n[1], n[2]) for _, n in found if len(n) == 3]
 
     def _private_names(self, text: str) -> Sequence[str]:
-        """The temporary functions of ours that a body calls."""
+        """Our temporary functions that a body calls."""
         return sorted({part for part in text.split("`") if part.startswith(PRIVATE)})
 
 

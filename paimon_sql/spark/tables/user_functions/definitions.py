@@ -45,8 +45,8 @@ class Signature:
 def kept_function(
     new: NewFunction, properties: Mapping[str, str], signature: Signature, catalog: str, name: Identifier
 ) -> Function:
-    """An SQL function as the catalog of a name keeps it: `properties` are Spark's. Raises `UnsupportedFeatureError` for
-    types that Paimon has not, and temporary things in the body."""
+    """An SQL function as a catalog keeps it: `properties` are Spark's. Raises `UnsupportedFeatureError` for types that
+    Paimon does not have, and for temporary views, functions or variables in the body."""
     if temporary := [n for key in _TEMPORARY for n in _names(properties.get(key)) if not n.startswith(PRIVATE)]:
         raise UnsupportedFeatureError(
             f"Function {name} cannot be kept: its body names {', '.join(temporary)}, temporary views, functions or "
@@ -188,7 +188,7 @@ def spark_properties(
 
 
 def says_query(function: Function) -> bool | None:
-    """Whether the body is a query, not an expression; None where the definition does not say."""
+    """Whether the body is a query, not an expression; None if the definition does not specify it."""
     said = function.options.get(_IS_QUERY)
     return None if said is None else said.lower() == "true"
 

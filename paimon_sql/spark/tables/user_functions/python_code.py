@@ -37,7 +37,7 @@ def allows_python(jvm: Jvm) -> bool:
 
 
 def check_allowed(jvm: Jvm, name: str) -> None:
-    """Raises `NotAllowedError` where the application was not started to run code of its catalogs."""
+    """Raises `NotAllowedError` if the application was started without permission to run code of its catalogs."""
     if not allows_python(jvm):
         raise NotAllowedError(
             f"Function {name} is code in Python, which any user with write access to its catalog may have written. "

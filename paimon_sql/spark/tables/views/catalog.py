@@ -1,4 +1,4 @@
-"""The views of a catalog of ours as Spark's `RelationCatalog` asks for them (from 4.2 on)."""
+"""The views of a Paimon catalog for Spark's `RelationCatalog` (from 4.2 on)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SparkViews(NamedCatalog):
             return False
 
     def invalidateView(self, identifier: Any) -> None:
-        """Nothing is cached."""
+        """Do nothing: views are not cached."""
 
     def createView(self, identifier: Any, view: Any) -> Any:
         ours = self._identifier(identifier)

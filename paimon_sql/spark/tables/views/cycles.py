@@ -1,7 +1,8 @@
-"""Views that refer to each other in a circle. Spark refuses those that it creates; others may be written by other
-engines, and by two statements at the same time. Spark would follow them until its stack ends: it asks for each view
-once, and has it at hand from then on. So the first view is looked at for its own name, and those that it reads for the
-circles that they lead to.
+"""Views that refer to each other in a circle.
+
+Spark refuses to create such a view. But another engine may write one, and so may two statements at the same time. Spark
+would follow the circle until its stack ends. It asks for each view only once, and keeps it from then on. So the first
+view is checked for its own name, and each view that it reads is checked for circles that it leads to.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from paimon_sql.spark.jvm.views import ViewDefinition, named_relations, view_dep
 from paimon_sql.spark.tables.views.definitions import spark_view
 
 Name = tuple[str, str, str]  # catalog, database, view
-CatalogOf = Callable[[str], Catalog | None]  # the catalog of ours of a name
+CatalogOf = Callable[[str], Catalog | None]  # the Paimon catalog of a name
 _MOST = 1000  # views that are looked at
 
 
 def check_not_in_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
-    """Raises where the analyzer is led into a circle by a view that it asks for."""
+    """Raises if a view that the analyzer asks for leads it into a circle."""
     depth = view_depth(jvm)
     if depth > 1:
         return

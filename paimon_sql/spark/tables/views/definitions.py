@@ -1,7 +1,7 @@
 """A catalog's views as Spark runs them, and Spark's as a catalog keeps them.
 
-Spark's own part of a definition stands in `View.settings` below `spark.`. A view of another engine has none: its query
-is taken in Spark's dialect where it has that, and gives its columns by position.
+Spark's own part of a definition is in `View.settings` below `spark.`. A view of another engine has no such part: Spark
+runs its query in Spark's dialect if the view has one, and its columns are named by position.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MODES = ("BINDING", "COMPENSATION")
 
 
 def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> View:
-    """A view as the catalog of a name keeps it: the catalog that it is in itself goes without its name, which another
-    session may call otherwise. Raises `UnsupportedFeatureError` for columns of types that Paimon has not."""
+    """A view as a catalog keeps it. The view's own catalog is kept without its name, because another session may use
+    another name for it. Raises `UnsupportedFeatureError` for columns of types that Paimon does not have."""
     properties = dict(definition.properties)
     comment, kind = properties.pop(_COMMENT, None), properties.pop(_TYPE, None)
     if kind not in _PLAIN:

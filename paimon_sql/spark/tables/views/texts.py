@@ -18,7 +18,7 @@ Name = tuple[str, str, str]  # catalog, database, view
 
 
 def described(name: Name, view: ViewDefinition, *, extended: bool) -> list[tuple[str, str, str | None]]:
-    """The rows of DESCRIBE: each column's name, type and comment, then with EXTENDED what is known of the view."""
+    """The rows of DESCRIBE: each column's name, type and comment, then with EXTENDED the view's properties."""
     rows: list[tuple[str, str, str | None]] = [
         (f.name, f.dataType.simpleString(), f.metadata.get("comment")) for f in read_struct(view.schema_json).fields
     ]
