@@ -44,7 +44,7 @@ def log_of(session: SparkSession, name: str) -> str:
 
 
 def is_in_catalog_of_ours(session: SparkSession, name: str) -> bool:
-    """Whether a name is one of a Paimon catalog of the session."""
+    """Whether a name leads to a Paimon catalog of the session."""
     registry = registry_of(session)
     return registry is not None and registry.find_name(name) is not None
 

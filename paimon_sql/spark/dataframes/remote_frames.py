@@ -23,8 +23,8 @@ from paimon_sql.spark.statements.rewrites import StatementRewriter
 
 
 def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
-    """Before a server starts: its clients' sessions, which are made from this one, know both. `class_path` is a folder
-    on the class path of the driver."""
+    """Install both before a server starts: its clients' sessions are made from this one. `class_path` is a folder on
+    the class path of the driver."""
     jvm, session = jvm_of(spark.sparkContext), java_session(spark)
 
     def located(options: Any) -> str:

@@ -1,7 +1,7 @@
 """`df.writeStream.toTable("t")` and `df.writeStream.format("paimon").start(path)`.
 
-Spark looks for a class of that name, and hands the columns of a stream to a table by position, as they are. So these
-methods of PySpark ask here first: they find the table, refuse what no stream can do to it before the query starts, and
+Spark would look for a class of that name, and would hand the columns of a stream to a table by position, unchanged. So
+these methods of PySpark ask here first. They find the table, refuse unsupported writes before the query starts, and
 bring the rows into the table's columns by name, as INSERT BY NAME does.
 """
 
@@ -88,7 +88,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
 def _take(
     writer: Any, outputMode: str | None = None, partitionBy: Any = None, queryName: str | None = None, **options: Any
 ) -> None:
-    """Give a writer what came with the call that starts it."""
+    """Set the arguments of the starting call on a writer."""
     writer.options(**options)
     if outputMode is not None:
         writer.outputMode(outputMode)
@@ -114,7 +114,7 @@ def _check_options(name: str, options: Mapping[str, str]) -> None:
 
 
 def _table(registry: CatalogRegistry, found: Located, name: str, options: Mapping[str, str]) -> Table | None:
-    """The table to write to, with the options of the session and the stream; None where Spark is to create it."""
+    """The table to write to, with the options of the session and the stream; None if Spark must create it."""
     catalog, identifier = found
     if identifier.system_table is not None:
         raise UnsupportedFeatureError(f"{name} is a system table: a stream cannot write to it.")

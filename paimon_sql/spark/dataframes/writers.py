@@ -151,7 +151,7 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
         return False
     dynamic = _overwrites_partitions(registry, table, writer)
     if frame_io.overwrites(writer) and dynamic != registry.bridge.overwrites_partitions():
-        writer.option(OF_FLINK, str(dynamic).lower())  # Spark goes by its own setting
+        writer.option(OF_FLINK, str(dynamic).lower())  # Spark uses only its own setting
     return _written(registry, writer, lambda: frame_io.insert_command(registry.jvm, writer, tableName, dynamic=dynamic))
 
 

@@ -23,8 +23,8 @@ _MOST_BUCKETS = 256  # each is a task, however small
 
 
 def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[str, int] | None:
-    """The column that decides the buckets of all that a plan reads, and their number; None where Spark cannot use it:
-    it knows no buckets by several columns."""
+    """The column that decides the buckets of all files of a plan, and the number of buckets. None if Spark cannot use
+    them, such as buckets by several columns."""
     keys = store.schema.bucket_keys
     totals = {s.total_buckets if s.kind is SplitKind.ROWS and not s.branch else 0 for s in plan.splits}
     (total,) = totals if len(totals) == 1 else (0,)
@@ -58,7 +58,7 @@ class BucketedBatch(Proxy):
 
 
 class BucketTransform(Proxy):
-    """The function `bucket`, by which Spark knows that two tables have equal buckets; it computes nothing."""
+    """The function `bucket`: it lets Spark see that two tables have equal buckets, and computes nothing."""
 
     def name(self) -> str:
         return BUCKET

@@ -1,4 +1,4 @@
-"""Spark's pushed filters as predicates of the core. What cannot be translated only Spark evaluates."""
+"""Spark's pushed filters as predicates of the core. Only Spark evaluates filters without a translation."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _name_of_value(values: Mapping[str, DataField], column: str, key: str) -> st
 def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) -> bool:
     """Whether Spark's Parquet scan may skip row groups by a filter.
 
-    It may not where NaN counts, the largest number in SQL, which footers leave out; nor by days before the Gregorian
-    calendar, which Spark hands down as `java.sql.Date`: that class does not know all of them.
+    It may not if NaN matters: NaN is the largest number in SQL, but the statistics of footers leave it out. It may not
+    for days before the Gregorian calendar either: Spark passes them as `java.sql.Date`, which lacks some of them.
     """
     match predicate:
         case And(children) | Or(children):

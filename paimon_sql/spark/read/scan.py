@@ -151,7 +151,7 @@ class RawScan(PaimonScan):
 
 
 class MergeScan(PaimonScan):
-    """Rows of one key stand in several files: Python workers merge them, batch by batch."""
+    """A scan of files that share keys: Python workers merge the rows, batch by batch."""
 
     def description(self) -> str:
         return f"PaimonScan[merge] {self.about}"
@@ -209,7 +209,7 @@ class _RuntimeFiltered(PaimonScan):
         ]
         known = conjunction(p for p in found if p is not None)
         if known is not None:
-            # of all that was planned: a scan that stands twice in a query is filtered twice
+            # filter the whole plan again: if a query has the scan twice, Spark filters it twice
             self._read(in_partitions(self.table.store, self.planned, known))
 
     def pushedPredicates(self) -> Any:

@@ -116,7 +116,7 @@ class PaimonScanBuilder(Proxy):
 
     @property
     def _filtered_values(self) -> Mapping[str, DataField]:
-        """The values of keys in MAPs that file indexes know."""
+        """The values of keys in MAPs that have a file index."""
         values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
         return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
 

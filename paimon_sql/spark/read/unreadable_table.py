@@ -15,7 +15,7 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import TableProxy, WithoutMetrics
 
-_HEADING = "# error"  # as Spark heads what DESCRIBE shows behind the columns
+_HEADING = "# error"  # in the form of Spark's headings below the columns in DESCRIBE
 
 
 class UnreadableTable(TableProxy):

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: Spark counts the rows and what columns hold, a commit keeps it with the table."""
+"""ANALYZE TABLE: Spark computes statistics of rows and columns, and a commit stores them with the table."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Command(Proxy):
     ANALYZING = frozenset(("createNamespace",))
 
     def _execute(self) -> None:
-        """Do what the statement says."""
+        """Run the statement."""
 
     def name(self) -> str:
         return type(self).__name__

@@ -66,7 +66,7 @@ class _FileReport:
 
 
 def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], statement: CopyIntoTable) -> Rows:
-    """Load files into a table, `name` in this session. Returns what became of each file: see `FILE_COLUMNS`."""
+    """Load files into a table, `name` in this session. Returns the result of each file: see `FILE_COLUMNS`."""
     table.check_writable()
     load = _Load(
         session.python_session, table, _columns(table, statement.columns), copy_format(statement.format, reads=True)

@@ -80,7 +80,7 @@ class MaterializedTables:
         self.catalog.catalog.alter_table(identifier, [SetOption(STATUS, status)])
 
     def query(self, identifier: Identifier) -> DataFrame:
-        """Its query, analyzed, with the tables and views that there are now."""
+        """The table's query, analyzed with the current tables and views."""
         _, definition = self._defined(identifier)
         with self._place(identifier, definition):
             return self.spark.sql(definition.query)
@@ -109,7 +109,7 @@ class MaterializedTables:
         return found
 
     def _defined(self, identifier: Identifier) -> tuple[Table, Definition]:
-        """Raises `InvalidOptionError` for a table of another kind, and `UnsupportedFeatureError` for one of Flink's."""
+        """Raises `InvalidOptionError` for another kind of table, and `UnsupportedFeatureError` for a table of Flink."""
         table = self._table(identifier)
         definition = Definition.of(str(identifier), table.schema.options)
         if is_kept_by_flink(table.schema.options):

@@ -124,7 +124,7 @@ class _JoinedSides:
 
     @property
     def decides(self) -> bool:
-        """Whether it matters that several source rows match one of the target: not where all that match are deleted."""
+        """Whether several source rows for one target row are a conflict: not if the merge deletes all matches."""
         matched = self.plan.matched
         deletes_all = len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
         return bool(matched) and not deletes_all
@@ -200,7 +200,7 @@ class _JoinedSides:
         return [F.col(quoted_name(c)) for c in columns]
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
-        """A key column may only be assigned what the ON condition says it is already."""
+        """Raise if a key column is assigned any value but the one that the ON condition equates it with."""
         kept = dict(zip(self.target.columns, self.kept, strict=True))
         for key in self.target.table.schema.primary_keys:
             pair = _texts(kept[key], values.get(key, kept[key]))

@@ -65,7 +65,7 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 # words of the statements that we may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
-# the parsers of running sessions by what they say of themselves: the JVM, which keeps them, hands no Python object back
+# the parsers of running sessions, by their own descriptions: the JVM keeps them, and does not hand Python objects back
 _PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
 
 
@@ -234,7 +234,7 @@ def registry_of(spark: SparkSession) -> CatalogRegistry | None:
 
 
 def registry_in(session: JavaObject) -> CatalogRegistry | None:
-    """As `registry_of`, of a session of Java's."""
+    """As `registry_of`, for a Java session."""
     parser = _PARSERS.get(str(parser_of(session).toString()))
     if parser is not None:
         parser.registry.register()

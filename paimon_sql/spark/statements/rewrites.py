@@ -223,7 +223,7 @@ class StatementRewriter:
         return insert if asked is None else with_options(self.jvm, insert, of_overwrite(asked, insert.static_partition))
 
     def _replacing(self, found: Located, write: FrameWrite) -> FrameWrite:
-        """INSERT INTO … REPLACE WHERE, before 4.3 parsed as what a DataFrameWriter does, casts as INSERT does."""
+        """Let INSERT INTO … REPLACE WHERE cast as INSERT does; Spark before 4.3 parses it as a DataFrame write."""
         table, bridge = self.registry.table_of(found), self.registry.bridge
         if table is None:
             return write

@@ -89,7 +89,7 @@ class Target:
     def stored(
         self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
     ) -> Column:
-        """A value of type `source` as a column takes it; fields that it lacks come from `kept` where `fills` is set."""
+        """A value of type `source` as a column takes it. With `fills`, fields that the value lacks come from `kept`."""
         target = self.types[name]
         value = aligned(value, source, target, Alignment(self.table.name, name, fills), kept)
         if needs_cast(self.jvm, self.session, source, target):
@@ -109,7 +109,7 @@ class Target:
         return self.table.store.options[DATA_EVOLUTION]
 
     def check_deletable(self) -> None:
-        """Raises `UnsupportedFeatureError` where rows cannot be deleted one by one."""
+        """Raises `UnsupportedFeatureError` if single rows of the table cannot be deleted."""
         check_deletable(self.table.store, self.table.hides_rows)
 
     def command(self, changes: Changes) -> Any:
@@ -260,7 +260,7 @@ def _only_partitions(target: Target, matching: DataFrame) -> bool:
 
 
 def _in_numbers(name: str, kind: Kind) -> Column:
-    """A column as Spark stores its values: Python's dates and times know the years 1 to 9999 alone, in its zone."""
+    """A column as the numbers that Spark stores: Python's dates and times have only the years 1 to 9999."""
     text = quoted_name(name)
     if kind is Kind.DATE:
         return F.unix_date(F.col(text))

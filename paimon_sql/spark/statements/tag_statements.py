@@ -10,7 +10,7 @@ from paimon_sql.procedures.arguments import time_to_live
 
 
 def change_tags(table: Table, statement: CreateTag | DeleteTags | RenameTag) -> None:
-    """Do what the statement says. Raises `PaimonError` for a tag that is missing, or exists."""
+    """Run the statement. Raises `PaimonError` for a tag that is missing, or exists already."""
     match statement:
         case CreateTag():
             _create(table, statement)

@@ -27,9 +27,9 @@ def upserts(table: Table, insert: Insert) -> bool:
 
 
 def upsert(jvm: Jvm, session: SessionBridge, table: Table, relation: Any, insert: Insert) -> Any:
-    """The parsed MERGE INTO that a parsed INSERT INTO such a table stands for; `relation` names the table in it.
+    """Turn a parsed INSERT INTO a table with `upsert-key` into a parsed MERGE INTO; `relation` names the table in it.
 
-    With a `sequence.field`, rows that have a larger one stay: of the new ones of a key, and of a new and an old one.
+    With a `sequence.field`, the row with the largest value wins, among the new rows of a key and against its old row.
     """
     keys, order = table.store.options[UPSERT_KEY], table.store.options[SEQUENCE_FIELD]
     rows = _rows(jvm, session, table, insert)

@@ -63,7 +63,7 @@ class EpochWrite(PaimonBatchWrite):
         self.table, self.compactions, self.epoch = of_now(builder.table), compactions, -1
 
     def commit_epoch(self, epoch: int, messages: Any) -> None:
-        """Commit what the tasks of an epoch wrote, by the epoch's number."""
+        """Commit the files of an epoch's tasks, by the epoch's number."""
         self.epoch = epoch
         self.commit(messages)
 

@@ -18,7 +18,7 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 
 Compact = Callable[[Sequence[CommitMessage]], None]
-_DEFAULT_ROOM = 3  # runs between what starts a compaction and what stops writers, as in Paimon
+_DEFAULT_ROOM = 3  # runs between the start of a compaction and the stop of writers, as in Paimon
 _LOG = logging.getLogger(__name__)
 
 
@@ -42,7 +42,7 @@ class SinkCompactions:
         self._is_running = False
 
     def add(self, compact: Compact, written: Sequence[CommitMessage], most: int) -> None:
-        """Have what an epoch wrote compacted soon; waits while `most` epochs wait for that already."""
+        """Queue the files of an epoch for compaction. Waits while `most` epochs are queued already."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < most)
             self._waiting.append(written)

@@ -157,7 +157,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return connector.catalog_capabilities(self.jvm, "SUPPORT_COLUMN_DEFAULT_VALUE")
 
     def tableStateOptionKeys(self) -> Any:
-        """The options of a query that come with `loadTable`: those by which a table's columns differ."""
+        """The options of a query that Spark hands to `loadTable`, because they change a table's columns."""
         return self.jvm.string_set(STATE_OPTIONS)
 
     def changelogStateOptionKeys(self) -> Any:
@@ -180,7 +180,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def listTables(self, namespace: Any) -> Any:
         database, names = self._tables_of(namespace)
-        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # where Spark knows one list
+        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # this Spark has one list of both
             names = sorted({*names, *views_of(self.catalog, namespace)})
         return connector.identifiers(self.jvm, database, names)
 
@@ -473,7 +473,7 @@ def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
 
 
 def _not_partitioned(kind: str, spelled: str) -> str:
-    """Why a table cannot be laid out as a transform says, and what to write instead."""
+    """Explain why Paimon refuses a transform in PARTITIONED BY, and what to write instead."""
     if kind in ("bucket", "sorted_bucket"):
         return (
             f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not how Paimon's tables name buckets: set the options "

@@ -34,7 +34,8 @@ Arrays = Callable[..., pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class ColumnFunction:
-    """A function: the types that it takes, the type of its values, and what makes those for the types of a call."""
+    """A function: the types that it takes, the type of its result, and `make`, which returns the computation for the
+    types of a call."""
 
     takes: Callable[[Sequence[str]], bool]
     usage: str
@@ -119,7 +120,7 @@ def _constant(function: Arrays, given: str | bytes | None) -> Any:
 
 
 def column_function_makers(jvm: Jvm) -> dict[str, Any]:
-    """Of each function what makes the expression of a call, a Scala function."""
+    """The Scala function of each function, which makes the expression of a call."""
     return {name: _Call(jvm, name) for name in COLUMN_FUNCTIONS}
 
 

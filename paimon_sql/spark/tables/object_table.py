@@ -15,7 +15,7 @@ from paimon_sql.spark.types import to_struct
 
 
 class ObjectSparkTable(TableProxy):
-    """`name` is what the session calls it, `catalog_options` reach the storage of its files."""
+    """An object table: `name` is its name in the session, `catalog_options` give access to the storage of its files."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, table: Table, catalog_options: Any) -> None:
         super().__init__(jvm)

@@ -29,8 +29,8 @@ def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
 
 
 def without_own_name(options: Mapping[str, str], **own: str) -> dict[str, str]:
-    """Options without those by which a reader or a writer of `format("paimon")` named this very table: Spark hands
-    them on. `own` are its locators."""
+    """Options without the locators by which a reader or a writer of `format("paimon")` named this very table, as Spark
+    hands these on. `own` are the table's locators."""
 
     def names_it(key: str, value: str) -> bool:
         if key == "path" and key in own:

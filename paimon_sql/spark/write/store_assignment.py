@@ -1,4 +1,4 @@
-"""Values as a table's columns take them: by CAST, where Spark's assignment of values refuses what CAST can do.
+"""Values as a table's columns take them: by CAST, if CAST can convert a value that Spark's store assignment refuses.
 
 Spark does not store a STRING in an INT column. Paimon casts it, and a text that is not a number is then an error. Spark
 still assigns all values that it accepts, and every value if `spark.sql.storeAssignmentPolicy` sets another policy.
@@ -90,7 +90,7 @@ def as_stored(
 def _by_name(
     table: Table, frame: DataFrame, targets: Sequence[DataType | None]
 ) -> tuple[DataFrame, list[DataType | None]]:
-    """The frame with its nested fields in the order of their targets; where these have other fields, Spark judges."""
+    """The frame with its nested fields in the order of their targets; if the fields differ, Spark decides."""
     fields = frame.schema.fields
     known = [
         t if t is not None and has_same_fields(f.dataType, t) else None for f, t in zip(fields, targets, strict=True)

@@ -213,11 +213,11 @@ class WorkerBatchWrite(Proxy, ABC):
 
     @abstractmethod
     def _commit(self, messages: Any) -> None:
-        """Make what the tasks wrote visible; `may_be_visible` says whether it could be."""
+        """Make the files of the tasks visible, and set `may_be_visible` before."""
 
     @abstractmethod
     def _abort(self, messages: list[Any]) -> None:
-        """Delete what the tasks wrote."""
+        """Delete the files of the tasks."""
 
     class Java:
         implements = [classes.BATCH_WRITE]

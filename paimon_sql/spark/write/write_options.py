@@ -1,7 +1,7 @@
-"""Options of one write: what an overwrite replaces, and options of other formats' writers, which are not passed over.
+"""Options of one write: what an overwrite replaces, and options of other formats' writers, which are not ignored.
 
-Spark and Paimon's Java pass over options that they do not define. An option that decides which rows a table has
-afterwards is obeyed here, or refused by its name.
+Spark and Paimon's Java connector ignore options that they do not define. Here, an option that decides which rows a
+table has afterwards takes effect, or the write fails with the option's name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Statements about views of our catalogs, for a Spark that asks no catalog about them (before 4.2).
+"""Statements about views of Paimon catalogs, for Spark before 4.2, which does not pass them to catalogs.
 
-Queries need nothing here: the catalog answers with a view of Spark's own kind (`jvm/older/session_views.py`).
+Queries need nothing here: the catalog returns a view of Spark's own kind (`jvm/older/session_views.py`).
 """
 
 from __future__ import annotations

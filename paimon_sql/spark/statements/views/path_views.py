@@ -1,5 +1,5 @@
-"""`CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '/folder/table')`: Spark looks for a class of that name, so the
-view becomes one of a query of the table."""
+"""`CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '/folder/table')`: Spark would look for a class named `paimon`,
+so the view is made from a query of the table instead."""
 
 from __future__ import annotations
 

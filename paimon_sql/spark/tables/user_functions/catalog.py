@@ -19,7 +19,7 @@ from paimon_sql.spark.tables.user_functions.definitions import is_table_function
 
 
 class SparkFunctions(NamedCatalog):
-    """The part of a catalog that has functions; another part knows its name, and the identifiers of Spark's."""
+    """The part of a catalog that has functions; another part translates its name and Spark's identifiers."""
 
     ANALYZING = frozenset(("listFunctions",))
 
@@ -30,7 +30,7 @@ class SparkFunctions(NamedCatalog):
         return connector.identifiers(self.jvm, single(namespace) if found else "", found)
 
     def functionExists(self, identifier: Any) -> bool:
-        # Spark asks this first; its own message about an unknown one of sys would not list those that there are
+        # Spark asks this first; its own message about an unknown function of sys would not list the known ones
         if list(identifier.namespace()) == [SYSTEM_DATABASE]:
             return bool(check_function(str(identifier.name())))
         return self._find_function(identifier) is not None

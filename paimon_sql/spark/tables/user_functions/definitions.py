@@ -1,8 +1,8 @@
 """A catalog's functions as Spark runs them, and Spark's as a catalog keeps them.
 
-An SQL function is kept as Paimon's Java connector keeps it: its body is the definition `spark`, and what Spark knows
-more stands among the options, the settings and the place of its definition by the names that Spark has for them. What
-that connector does not have, table functions and code in Python, is the definition `paimon-sql`.
+An SQL function is kept as Paimon's Java connector keeps it. Its body is the definition `spark`. Other properties of the
+function, and the settings and the current database at its creation, are options under Spark's names. Table functions
+and code in Python, which that connector does not have, are the definition `paimon-sql`.
 
 Source: `SQLFunctionConverter` of Paimon, `SQLFunction` of Spark.
 """
@@ -29,8 +29,8 @@ _IS_QUERY, _DETERMINISTIC, _CONTAINS_SQL = (f"{_OPTION}{k}" for k in ("is-query"
 _IN_OWN = "paimon-sql.function.in-own-catalog"  # the catalog of the definition is the one that keeps it
 _PLACE = "catalogAndNamespace."
 _TEMPORARY = ("referredTempViewNames", "referredTempFunctionsNames", "referredTempVariableNames")
-PRIVATE = "paimon_function_"  # how the names of temporary functions begin that stand for functions of catalogs
-_DEFAULT = "default"  # the key of a parameter's default in a column of Spark's
+PRIVATE = "paimon_function_"  # the prefix of temporary functions that stand for functions of catalogs
+_DEFAULT = "default"  # the key of a parameter's default in Spark's columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def kept_function(
 
 
 def _names(text: str | None) -> list[str]:
-    """The names in a property of Spark's: texts, or lists of their parts."""
+    """The names in one of Spark's properties: texts, or lists of their parts."""
     found = json.loads(text) if text else []
     return [n if isinstance(n, str) else ".".join(n) for n in found]
 

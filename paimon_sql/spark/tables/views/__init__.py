@@ -1,1 +1,1 @@
-"""Views: what a catalog keeps as Spark runs it, and Spark's statements about them."""
+"""Views: a catalog's views as Spark runs them, and Spark's statements about them."""

@@ -26,7 +26,7 @@ from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, s
 
 
 class SparkViews(NamedCatalog):
-    """The part of a catalog that has views; another part knows its name, and the identifiers of Spark's."""
+    """The part of a catalog that has views; another part translates its name and Spark's identifiers."""
 
     ANALYZING = frozenset(("listViews", "createView", "createOrReplaceView"))
 
@@ -72,7 +72,7 @@ class SparkViews(NamedCatalog):
             catalog = self._with_views(ours)
             self._check_no_cycle(ours, read_view(view))
             catalog.replace_view(ours, altered_view(_readable(catalog, ours), self._kept(ours, view), ours))
-        except (ViewNotFoundError, ViewExistsError) as e:  # of a table it is said that there is no view
+        except (ViewNotFoundError, ViewExistsError) as e:  # for a table, too: it is not a view
             raise no_such_view(self.jvm, identifier) from e
         return view
 
@@ -115,7 +115,7 @@ class SparkViews(NamedCatalog):
         check_no_cycle(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
 
     def _refuse_view(self, identifier: Any, *, written: bool, versioned: bool = False) -> None:
-        """Raises for a view that is used as only a table can be: Spark would say that there is nothing of that name."""
+        """Raises for a view that is used as only a table can be: Spark would report that the name does not exist."""
         if not (written or versioned) or not self.viewExists(identifier):
             return
         name = f"{self.catalog_name}.{self._identifier(identifier)}"
