@@ -1,1 +1,1 @@
-"""What `paimon-sql run` puts at the front of `PYTHONPATH`; no module of ours imports from here."""
+"""The folder that `paimon-sql run` puts at the front of `PYTHONPATH`; no module of this package imports from here."""

@@ -19,15 +19,15 @@ Answer = Callable[[], Mapping[str, Any]]
 
 
 def start_health(host: str, port: int, answer: Answer) -> ThreadingHTTPServer:
-    """Answers with what `answer` says, whose `status` is `serving` or another word. `shutdown()` ends it. Raises
-    `OSError` where it cannot listen."""
+    """Start a server of health checks; `shutdown()` ends it. A check returns the mapping of `answer`; its `status` is
+    `serving` or another word. Raises `OSError` if the server cannot listen."""
     server = _Server((host, port), _handler(answer))
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 
 
 class InTime:
-    """An answer that is asked for elsewhere, one at a time, and is `failed` where it does not come in some seconds."""
+    """An answer that another thread gets, one at a time; it is `failed` if it takes longer than some seconds."""
 
     def __init__(self, answer: Answer, seconds: float = 5.0) -> None:
         self._answer, self._seconds = answer, seconds
@@ -88,7 +88,7 @@ def _end(request: socket.socket) -> None:
 
 def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        timeout = SECONDS  # a client that says nothing keeps no thread
+        timeout = SECONDS  # a silent client must not keep a thread
 
         def do_GET(self) -> None:
             if self.path != "/health":
@@ -104,6 +104,6 @@ def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Probes come every few seconds: they are not logged."""
+            """Log nothing: probes come every few seconds."""
 
     return Handler

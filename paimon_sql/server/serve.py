@@ -49,17 +49,17 @@ from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, 
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
-_POLL = 1.0  # seconds between two looks at statements
-_DYING = 10.0  # seconds in which a JVM that answers nothing any more ends
+_POLL = 1.0  # seconds between two checks of the statements
+_DYING = 10.0  # seconds that a JVM has to end once it does not answer
 
 Say = Callable[[str], None]
 
 
 def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop: threading.Event, say: Say) -> bool:
-    """Serve a session until `stop` is set, then wait for statements that run; whether all of them ended in time.
+    """Serve a session until `stop` is set, then wait for running statements; return whether all of them ended in time.
 
-    `class_path` is an empty folder on the class path of the driver. `say` is told one line at a time. Raises
-    `StorageError` where a port cannot be listened on.
+    `class_path` is an empty folder on the class path of the driver. `say` gets one line at a time. Raises
+    `StorageError` if the server cannot listen on a port.
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
@@ -134,7 +134,7 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
 def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
     install_remote_frames(spark, class_path)
     if settings.token and not takes_tokens(jvm):
-        raise UnsupportedFeatureError("Spark Connect's server of this Spark asks nobody for a token: --token-file.")
+        raise UnsupportedFeatureError("Spark Connect of this Spark cannot require a token, which --token-file needs.")
     watch_connect_sessions(jvm, class_path, _limits(settings))
     prepare_connect_catalogs(jvm, class_path)
     if settings.read_only:
@@ -196,7 +196,7 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
 
 
 def _reads(jvm: Jvm, settings: ServerSettings) -> str:
-    """What clients may do, as the checks in Java read it; empty where they may do everything."""
+    """Return the lists of what clients may do, as the checks in Java read them; empty if clients may do everything."""
     return listed(python_functions=allows_python(jvm)) if settings.read_only else ""
 
 

@@ -1,4 +1,4 @@
-"""What a server listens on, who may come in, and which settings of Spark's make it so."""
+"""The settings of a server: its ports, its users, its limits, and the settings of Spark that follow from these."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _CONNECT = "spark.connect.grpc.binding."
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Ports are None for what is not served. `insecure` lets a server listen beyond this machine without a password or
-    without TLS. `read_only` refuses statements that may write. Of each session, `session_statements` may run side by
-    side, and an answer may have `result_rows`. `statement_timeout` and `drain` are in seconds. A limit of 0 is none."""
+    """The settings of a server; a port of None turns its door off. `insecure` lets a server listen beyond this machine
+    without a password or without TLS. `read_only` refuses statements that may write. A session may run
+    `session_statements` side by side, and an answer may have `result_rows`. `statement_timeout` and `drain` are in
+    seconds. A limit of 0 means no limit."""
 
     host: str = "127.0.0.1"
     thrift: int | None = None
@@ -43,7 +44,7 @@ class ServerSettings:
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody outside this machine can connect."""
+        """Return whether only clients on this machine can connect."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -51,7 +52,7 @@ class ServerSettings:
 
 
 def check(settings: ServerSettings) -> None:
-    """Raises `InvalidOptionError` for settings under which a server must not start."""
+    """Raise `InvalidOptionError` for settings under which a server must not start."""
     if settings.thrift is None and settings.connect is None and settings.rest is None:
         raise InvalidOptionError("Nothing to serve: give --thrift PORT, --connect PORT or --rest PORT.")
     if settings.users and settings.ldap:
@@ -79,7 +80,7 @@ def check(settings: ServerSettings) -> None:
 
 
 def spark_settings(settings: ServerSettings) -> dict[str, str]:
-    """The settings that Spark has to be started with."""
+    """Return the settings that Spark must be started with."""
     made = {
         "spark.scheduler.mode": "FAIR",
         "spark.sql.thriftServer.catalogMetadata.enabled": "true",
@@ -100,7 +101,7 @@ def spark_settings(settings: ServerSettings) -> dict[str, str]:
 
 
 def java_properties(settings: ServerSettings) -> dict[str, str]:
-    """What HiveServer2 reads from properties of the JVM alone."""
+    """Return the settings that HiveServer2 reads only from properties of the JVM."""
     if settings.users:
         return {
             f"{_HIVE}custom.authentication.class": "PasswordFile",

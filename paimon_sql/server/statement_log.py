@@ -1,4 +1,4 @@
-"""One line of the log per statement of a client that has ended: who, how long, how many rows, its end and its text."""
+"""The log of the clients' statements: one line per ended statement, with user, time, rows, state and text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Rows = Callable[[EndedStatement], int | None]
 
 
 class StatementLog:
-    """Tells each statement once, of lists that overlap."""
+    """A log with one line per statement, made from overlapping lists of ended statements."""
 
     def __init__(self) -> None:
         self._told: frozenset[tuple[str, str]] = frozenset()
 
     def new_lines(self, ended: Iterable[EndedStatement], rows: Rows) -> list[str]:
-        """The lines of those that the last list did not have. `rows` tells how many rows one gave, None for one whose
-        rows nobody counted."""
+        """Return the lines of the statements that the last list did not have. `rows` returns the number of rows of a
+        statement, None if they were not counted."""
         found = {(one.server, one.id): one for one in ended}
         lines = [_line(one, rows(one)) for key, one in found.items() if key not in self._told]
         self._told = frozenset(found)
@@ -31,7 +31,7 @@ class StatementLog:
 def _line(one: EndedStatement, rows: int | None) -> str:
     text = statement_without_secrets(" ".join(one.statement.split()))
     shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    # a client says who it is, and what it runs: neither is to begin a line of its own, or to act on a terminal
+    # the client chooses its name and its statements: neither may begin a line of the log, or control a terminal
     counted = "" if rows is None else f" rows={rows}"
     text = f"{one.server} user={one.user} seconds={one.milliseconds / 1000:.3f}{counted} {one.state.lower()}: {shown}"
     return visible(text, kept="")

@@ -1,7 +1,7 @@
-"""Connections whose clients have not asked anything yet: so many of each address, and the oldest makes room.
+"""Connections that wait for their first request: a limited number per address; the oldest is closed to make room.
 
-A client that asks is through in a moment. Who opens connections and says nothing closes his own by that, and nobody is
-kept out: not even another client at the same address.
+A client that sends a request leaves the queue in a moment. A client that opens many silent connections only makes the
+server close its own: other clients can still connect, even from the same address.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-MOST = 100  # of an address
-SECONDS = 10.0  # that a client has to say what it wants
+MOST = 100  # connections of an address
+SECONDS = 10.0  # until a client must have sent its request
 
 
 class Waiting:
@@ -35,7 +35,7 @@ class Waiting:
             oldest()
 
     def discard(self, address: str, connection: Any) -> None:
-        """Forget a connection, as it asks or is closed."""
+        """Forget a connection: its request has come, or it is closed."""
         with self._lock:
             found = self._by_address.get(address)
             if found is not None:

@@ -1,1 +1,1 @@
-"""What `--read-only` allows: for each door, lists of what is known to read; all else is refused."""
+"""The lists of what `--read-only` allows, for each door: only requests and statements known to read; the rest fails."""

@@ -25,18 +25,18 @@ _KINDS = {
 
 @cache
 def allowed(name: str) -> frozenset[str]:
-    """What the list of a name allows."""
+    """Return the words that the list of a name allows."""
     lines = files(reads).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def is_read(method: str, address: str) -> bool:
-    """Whether a request of the REST API is known to read, by its address in which `*` stands for a name."""
+    """Return whether a request of the REST API is known to read; in `address`, `*` stands for a name."""
     return f"{method}:{address}" in allowed("requests")
 
 
 def listed(*, python_functions: bool = False) -> str:
-    """All lists, as the checks in Java read them: lines of a kind and a name. With `python_functions` also functions of
-    catalogs in Python, which whoever started the server has allowed."""
+    """Return all lists as the checks in Java read them: lines of a kind and a name. With `python_functions` they also
+    allow the catalogs' functions in Python, if the server was started with these allowed."""
     lines = [f"{kind}\t{word}" for name, kind in _KINDS.items() for word in sorted(allowed(name))]
     return "\n".join([*lines, "expression\tPythonUDF"] if python_functions else lines)

@@ -1,8 +1,8 @@
 """The requests of Paimon's REST API, answered from a catalog of any other kind.
 
-A request goes through the same steps whatever it asks: who is it, which handler has the address, what does its JSON
-say; the handler then runs in a thread. Errors of the catalog become statuses, and say the class of the error for
-clients of ours. What is unexpected is logged here and told nobody.
+Each request goes through the same steps: find its user, find the handler of its address, decode its JSON. The handler
+then runs in a thread. Errors of the catalog become statuses, with the class of the error for clients of this package.
+An unexpected error is logged on the server; the client gets no details of it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
 
 
 class _Answered(Exception):
-    """A request that is answered before a handler has it."""
+    """The answer to a request that does not reach a handler."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -78,8 +78,8 @@ class _Answered(Exception):
 
 
 class RestApp:
-    """An ASGI application for a catalog. Without `users` anyone may ask for anything; `read_only` lets nobody write;
-    `say` is told of each change that is asked for."""
+    """An ASGI application for a catalog. Without `users`, requests need no token. `read_only` refuses all writes. `say`
+    gets a line for each request that may change something."""
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class RestApp:
         except PaimonError as error:
             return _refusal(error)
         except (TypeError, ValueError) as error:
-            _LOG.info("A request is none of the API: %s", error, exc_info=True)
-            return _error(400, f"The request is none of the API: {error}.")
+            _LOG.info("A request is not valid in the API: %s", error, exc_info=True)
+            return _error(400, f"The request is not valid in the API: {error}.")
         except Exception:
             _LOG.exception("A request failed")
             return _error(500, "The server failed: its log says why.")
@@ -151,18 +151,19 @@ class RestApp:
 
 
 def _parts(scope: Scope) -> tuple[str, ...]:
-    """The parts of an address as they were before they were escaped; Java's client writes a blank as `+`."""
+    """Return the unescaped parts of an address; Java's client writes a blank as `+`."""
     raw = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0].decode("latin-1")
     return tuple(unquote_plus(part, errors="surrogateescape") for part in raw.strip("/").split("/"))
 
 
 def routes() -> list[tuple[str, str]]:
-    """The methods and addresses of the API that are answered; `*` stands for a name."""
+    """Return the methods and addresses that this server answers; `*` stands for a name."""
     return [*_ROUTES]
 
 
 def _routed(method: str, parts: tuple[str, ...], user: User) -> tuple[Handler, tuple[str, ...]]:
-    """The handler of a request, and the names in its address. Who may not ask for it is answered here."""
+    """Return the handler of a request, and the names in its address. Raises `_Answered` if it has none, or if the user
+    may not use it."""
     if parts[:2] != ("v1", PREFIX):
         raise _Answered(404, "There is no such address.")
     is_known = False
@@ -204,7 +205,7 @@ async def _body(request: Request) -> Mapping[str, Any]:
     try:
         return decode_json_object("the request", bytes(data))
     except PaimonError:
-        raise _Answered(400, "The request is no JSON object.") from None
+        raise _Answered(400, "The request is not a JSON object.") from None
 
 
 def _refusal(error: PaimonError) -> Response:
@@ -214,7 +215,7 @@ def _refusal(error: PaimonError) -> Response:
         if isinstance(error, kind):
             return _error(status, str(error), resource, type(error).__name__)
     _LOG.warning("A request failed: %s", error)
-    # a client of ours knows of these that nothing was done; of other failures it does not
+    # these errors guarantee a client of this package that nothing was changed; other failures leave that open
     certain = isinstance(error, errors.CommitConflictError | errors.StorageRefusedError)
     return _error(500, str(error), None, type(error).__name__ if certain else "")
 

@@ -1,4 +1,4 @@
-"""What a handler is given, and what it may answer with."""
+"""The arguments of a handler, and the parts of its answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Routes = Mapping[tuple[str, str], Handler]  # by method and address; `*` stands 
 
 
 def page(call: Call, key: str, names: Sequence[str], pattern: str = "") -> dict[str, Any]:
-    """A page of names that are sorted; `pattern` is the parameter with a pattern of SQL's LIKE. The token of the next
+    """Return a page of sorted names; `pattern` names the parameter with a pattern of SQL's LIKE. The token of the next
     page is the last name of this one. Raises `InvalidOptionError`."""
     found = [n for n in names if _matches(call.parameters.get(pattern, ""), n)]
     after = call.parameters.get("pageToken")
@@ -44,12 +44,12 @@ def page(call: Call, key: str, names: Sequence[str], pattern: str = "") -> dict[
 
 
 def next_page(token: str | None) -> dict[str, str | None]:
-    """Where a page says how to get the next one; pypaimon needs it to be said of the last one, too."""
+    """Return the member of a page that leads to the next one. pypaimon needs it in the last page, too."""
     return {"nextPageToken": token}
 
 
 def page_size(text: str | None) -> int:
-    """How many entries a page may have. Raises `InvalidOptionError`."""
+    """Return the most entries that a page may have. Raises `InvalidOptionError`."""
     if not text:
         return MOST_RESULTS
     if not re.fullmatch(r"[0-9]{1,9}", text):
@@ -62,9 +62,9 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def is_like(name: str, pattern: str) -> bool:
-    """Whether a name is like a pattern in which `%` stands for any text. Each text between two `%` is looked for once,
-    from left to right, since the leftmost place leaves the most for those behind it: a regular expression would try
-    all places of all of them."""
+    """Return whether a name is like a pattern in which `%` stands for any text. Each text between two `%` is searched
+    once, from left to right: its leftmost place leaves the most room for the texts after it. A regular expression would
+    try all places of all texts, so a hostile pattern would take very long."""
     first, *parts = pattern.split("%")
     if not parts:
         return name == first

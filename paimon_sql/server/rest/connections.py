@@ -11,8 +11,8 @@ from paimon_sql.server.waiting import SECONDS, Waiting
 
 
 def timely(waiting: Waiting, seconds: float = SECONDS) -> type[asyncio.Protocol]:
-    """A protocol of uvicorn's that closes a connection whose request is late by some seconds. Of an address with
-    too many such connections it closes the oldest."""
+    """Return a protocol for uvicorn that closes a connection if its request is late by some seconds. If an address has
+    too many waiting connections, it closes the oldest."""
 
     class TimelyProtocol(H11Protocol):
         _late: asyncio.TimerHandle | None = None

@@ -32,7 +32,7 @@ _AUDIT: Node = {"owner": "", "createdAt": 0, "createdBy": "", "updatedAt": 0, "u
 
 @dataclass(frozen=True)
 class Kept(Generic[D]):
-    """What a catalog does with its views, or with its functions."""
+    """The operations of a catalog on its views, or on its functions."""
 
     names: Callable[[str], list[str]]
     load: Callable[[Identifier], D]

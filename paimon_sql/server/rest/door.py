@@ -36,7 +36,7 @@ def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) ->
 
 
 def wait(settings: ServerSettings, stop: threading.Event, say: Say) -> None:
-    """Wait until `stop` is set, where there is no other door; answers probes meanwhile. Raises `StorageError`."""
+    """Wait until `stop` is set, and answer probes meanwhile, if no other door does. Raises `StorageError`."""
     if settings.health is None:
         stop.wait()
         return

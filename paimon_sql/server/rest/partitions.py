@@ -34,12 +34,12 @@ def mark(catalog: SupportsDatabases, call: Call) -> None:
 
 def not_kept(catalog: SupportsDatabases, call: Call) -> None:
     raise UnsupportedFeatureError(
-        "Partitions of a Paimon table are those of its files: write rows, or delete them, instead."
+        "A Paimon table has the partitions that its files have: write rows, or delete them, instead."
     )
 
 
 def _partitions(table: Table) -> dict[str, dict[str, Any]]:
-    """What the API says of each partition, by its name `k=v/k2=v2`."""
+    """Return the API's description of each partition, by its name `k=v/k2=v2`."""
     store = table.store
     groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in live_files(store, table.latest_snapshot()).values():

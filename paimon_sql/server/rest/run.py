@@ -1,4 +1,4 @@
-"""Listens for requests, in a thread of its own, until it is told to stop."""
+"""Serve requests in a separate thread, until the caller stops it."""
 
 from __future__ import annotations
 

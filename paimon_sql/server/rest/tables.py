@@ -60,7 +60,7 @@ def list_all_tables(catalog: SupportsDatabases, call: Call) -> Node:
 def page_of_all(
     catalog: SupportsDatabases, call: Call, key: str, list_names: Callable[[str], Sequence[str]], pattern: str
 ) -> Node:
-    """A page of what all databases have, whose names `list_names` gives."""
+    """Return a page of the tables, views or functions of all databases; `list_names` lists the names in a database."""
     parameters = {k: v for k, v in call.parameters.items() if k == "databaseNamePattern"}
     databases = page(Call((), parameters, {}), "databases", catalog.list_databases(), "databaseNamePattern")
     plain = {k: v for k, v in call.parameters.items() if k == pattern}
@@ -125,7 +125,7 @@ def rename_table(catalog: SupportsDatabases, call: Call) -> None:
 
 
 def register_table(catalog: SupportsDatabases, call: Call) -> None:
-    """Take in a folder that the catalog has lost, which is where it expects it."""
+    """Register a folder that the catalog has lost; it must be in the place where the catalog expects it."""
     if not isinstance(catalog, SupportsRegistration):
         raise UnsupportedFeatureError("The catalog behind this server knows its tables by their folders.")
     identifier = decode_identifier(call.body.get("identifier"))
@@ -136,7 +136,7 @@ def register_table(catalog: SupportsDatabases, call: Call) -> None:
 
 
 def describe(table: Table) -> dict[str, Any]:
-    """What the API says of a table."""
+    """Return the API's description of a table."""
     schema, store = table.schema, table.store
     first = _first_schema(table)
     return {
@@ -156,7 +156,7 @@ def describe(table: Table) -> dict[str, Any]:
 
 
 def table_id(table: Table) -> str:
-    """What tells a table from another that is made in its place: its folder and its first schema."""
+    """Return an id made of a table's folder and first schema: a new table in its place has another id."""
     return _id(table.store.root, _first_schema(table))
 
 

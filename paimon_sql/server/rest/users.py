@@ -1,6 +1,6 @@
-"""Who may ask: a file with a line `NAME:sha256$HASH[:read-only]` for each token.
+"""The users of the REST API: a file with a line `NAME:sha256$HASH[:read-only]` for each token.
 
-A token is made of 32 random bytes, so its plain SHA-256 tells nothing of it. The file is read again when it changes.
+A token is made of 32 random bytes, so it cannot be guessed from its plain SHA-256. A changed file is read again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _READ_ONLY = ":read-only"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks."""
+    """The user of a request."""
 
     name: str
     read_only: bool = False
@@ -34,7 +34,7 @@ ANYONE = User("anonymous")
 
 
 class Users:
-    """The users of a file. Raises `InvalidOptionError` for a file that others can read, or that is none."""
+    """The users of a file. Raises `InvalidOptionError` if the file is missing or invalid, or if others can read it."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -43,7 +43,7 @@ class Users:
         self._refresh()
 
     def of_token(self, token: str) -> User | None:
-        """Whose token it is, None for nobody's."""
+        """Return the user of a token, None for an unknown token."""
         with self._lock:
             self._refresh()
             return self._by_hash.get(_hashed(token))
@@ -80,7 +80,9 @@ def add_token(file: Path, user: str, *, read_only: bool) -> str:
 def _user(file: Path, number: int, line: str) -> tuple[str, User]:
     match = _LINE.fullmatch(line.strip())
     if match is None:
-        raise InvalidOptionError(f"Line {number} of the file of tokens {file} is none: make it by --add-token NAME.")
+        raise InvalidOptionError(
+            f"Line {number} of token file {file} is invalid. Create entries with --add-token NAME."
+        )
     return match["hash"], User(match["name"], match["read_only"] is not None)
 
 

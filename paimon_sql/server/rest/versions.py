@@ -62,11 +62,11 @@ def commit(catalog: SupportsDatabases, call: Call) -> Node:
 
 
 def _checked(table: Table, data: bytes) -> Snapshot:
-    """The snapshot of a request. Raises `InvalidDataError` for one that cannot be one of the table's."""
+    """Return the snapshot of a request. Raises `InvalidDataError` if it cannot be a snapshot of the table."""
     try:
         snapshot = decode_snapshot("snapshot", data)
     except UnreadableFileError as error:
-        raise InvalidDataError(f"The snapshot is none: {error.cause}.") from error
+        raise InvalidDataError(f"The snapshot is not valid: {error.cause}.") from error
     names = (
         *(snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list),
         *(snapshot.index_manifest, snapshot.statistics),
@@ -82,7 +82,7 @@ def _checked(table: Table, data: bytes) -> Snapshot:
 
 
 def _check_time(snapshot: Snapshot) -> None:
-    """Raises `InvalidDataError` for a time that is not near this server's."""
+    """Raise `InvalidDataError` for a time before 1970, or more than a day ahead of this server's clock."""
     latest = (time.time() + _AHEAD) * 1000
     if not 0 <= snapshot.time_millis <= latest:
         raise InvalidDataError(
@@ -92,7 +92,7 @@ def _check_time(snapshot: Snapshot) -> None:
 
 
 def _check_files(table: Table, snapshot: Snapshot) -> None:
-    """Raises `InvalidDataError` if a file that the snapshot names is not there: nobody could read the table."""
+    """Raise `InvalidDataError` if a file that the snapshot names does not exist: the table could not be read then."""
     store = table.store
     lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list)
     named = [store.paths.manifest(name) for name in (*lists, snapshot.index_manifest) if name]
@@ -162,7 +162,7 @@ def get_version(catalog: SupportsDatabases, call: Call) -> Node:
 def list_snapshots(catalog: SupportsDatabases, call: Call) -> Node:
     store, after = catalog.load_table(call.identifier).store, call.parameters.get("pageToken", "")
     if after and not (after.isascii() and after.isdigit()):
-        raise InvalidOptionError("pageToken is none that this server gave.")
+        raise InvalidOptionError("pageToken is not valid: use the nextPageToken of the page before.")
     ids = [n for n in snapshot_ids(store) if n > int(after or "0")]
     most = page_size(call.parameters.get("maxResults"))
     found = [s for n in ids[:most] if (s := find_snapshot(store, n)) is not None]
