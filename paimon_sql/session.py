@@ -28,20 +28,20 @@ from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
 from paimon_sql.spark.statements.parser import has_parser, install_parser
 
-_NAME = "paimon-sql"  # of an application that has none: spark-submit then calls it by what it runs
+_NAME = "paimon-sql"  # of an application without a name: spark-submit would name it after the file that it runs
 _NO_NAMES = ("", "pyspark-shell", "__main__.py")
 
 
 def connect(
     warehouse: str | None = None, catalog: str = "paimon", metastore: str = "filesystem", **options: str
 ) -> SparkSession:
-    """A Spark session with a Paimon catalog that is current: the active session, or a new one.
+    """Return a Spark session with a current Paimon catalog: the active session, or a new one.
 
-    `options` whose names begin with `spark.` are Spark's settings (pass them as `**{"spark.x": "y"}`); the others are
-    options of the catalog, with `_` for `-` where they are keywords. Without a warehouse, which a server of
-    `metastore="rest"` need not be told, the catalogs are those that Spark's settings configure (`spark-defaults.conf`),
-    and the current one is Spark's choice.
-    Raises `RuntimeError` where no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
+    `options` are Spark's settings if their names begin with `spark.` (pass them as `**{"spark.x": "y"}`), else options
+    of the catalog. Keywords take `_` for `-`. `metastore="rest"` needs no warehouse: its server may have one.
+    Other sessions without a warehouse have the catalogs that Spark's settings configure (`spark-defaults.conf`), and
+    Spark chooses the current one.
+    Raises `RuntimeError` if no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
@@ -66,7 +66,7 @@ def connect(
 
 
 def active_session() -> SparkSession | None:
-    """The active session, installed where it is not yet; None where there is none."""
+    """Return the active session, and install it if it is not yet; None without an active session."""
     spark = SparkSession.getActiveSession()
     if spark is None or (getattr(spark, "_sc", None) is not None and has_parser(java_session(spark))):
         return spark
@@ -74,7 +74,7 @@ def active_session() -> SparkSession | None:
 
 
 def configured_catalogs(spark: SparkSession) -> list[str]:
-    """The names of the catalogs of ours that a session's settings configure, sorted."""
+    """Return the sorted names of the Paimon catalogs that a session's settings configure."""
     found = ((key.removeprefix(CATALOG_PREFIX), value) for key, value in spark.conf.getAll.items())
     return sorted(name for name, value in found if value in CATALOG_CLASSES)
 
@@ -107,8 +107,8 @@ def install(spark: SparkSession) -> SparkSession:
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """What a session's Spark has of what we use of it: each hook, which variant is in use, and what does not work; its
-    text is a report. Without a session, of the active one, or of a new one on this machine that is stopped again."""
+    """Return which Spark internals a session's Spark has: each hook, the variant in use, and what does not work. Its
+    text is a report. Without a session, checks the active one, or starts a new one on this machine and stops it."""
     found = spark or SparkSession.getActiveSession()
     if found is not None:
         return diagnose(jvm_of(_context_of(found)))

@@ -1,6 +1,6 @@
-"""What this Spark has of what the bridge uses: every hook, its variant in use, and what does not work without one.
+"""The diagnosis of a Spark: every hook, its variant in use, and what does not work without one.
 
-`install` refuses a Spark that lacks a hook, whatever its version is called, and tries one that nobody has tried before.
+`install` refuses a Spark that lacks a hook, whatever its version is called. It accepts an untested version with all.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _PACKAGE = f"{spark.__name__}."
 
 @dataclass(frozen=True, slots=True)
 class FoundHook:
-    """A hook in a Spark: the name of the variant in use, empty where there is one alone, None where it has moved, and
-    then what is `missing`."""
+    """A hook in a Spark: the name of the variant in use, empty for a hook with one variant. If the internal has moved,
+    the variant is absent (None), and `missing` lists what this Spark lacks."""
 
     name: str
     hook: Hook
@@ -40,7 +40,7 @@ class FoundHook:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found; as a text it is what `paimon-sql doctor` prints."""
+    """The findings; their text is the output of `paimon-sql doctor`."""
 
     spark: str
     java: str

@@ -13,14 +13,14 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
 from paimon_sql.spark.jvm.older.syntax import CHANGES, INSERT_EVOLUTION, LISTED_PROCEDURES, STREAMS, UPDATE_OPTIONS
 
-VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minors whose hooks have been tried
+VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minor versions that the hooks are tested with
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that Spark can from `since` on, when it has the member `needs`; `statement` recognizes the statements
-    that ask for it, None where there is nothing to refuse. `is_misread` says that Spark may read something else in
-    them."""
+    """A feature that Spark has from `since` on, if it has the member `needs`. `statement` matches the statements that
+    use it; it is absent (None) if no statement must be refused. With `is_misread`, an older Spark may parse these
+    statements as something else."""
 
     what: str
     since: str
@@ -30,7 +30,7 @@ class Gap:
     is_misread: bool = False
 
     def refusal(self, version: str) -> str:
-        """What to say to a statement that asks for it."""
+        """Return the message for a statement that uses the feature."""
         return f"{self.what} needs Spark {self.since}, and this is {version}: {self.instead}"
 
 
@@ -67,7 +67,7 @@ GAPS = (
         "SHOW PROCEDURES and DESCRIBE PROCEDURE",
         "4.1",
         LISTED_PROCEDURES,
-        "CALL of a name that is none lists them",
+        "CALL of an unknown name lists them",
         re.compile(r"\s*(?:show\s+procedures\b|desc(?:ribe)?\s+procedure\s+(?:extended\s+)?\S+\.)", re.IGNORECASE),
         is_misread=True,
     ),
@@ -93,12 +93,13 @@ GAPS = (
 
 
 def gaps_of(has: Callable[[Member], bool]) -> tuple[Gap, ...]:
-    """What a Spark cannot do."""
+    """Return the gaps of a Spark."""
     return tuple(gap for gap in GAPS if not has(gap.needs))
 
 
 def refused(text: str, version: str, has: Callable[[Member], bool], *, is_parsed: bool = False) -> str | None:
-    """What to say to a statement that Spark does not parse, or `is_parsed` as another; None where it is no gap's."""
+    """Return the message for a statement that Spark cannot parse, or with `is_parsed` parses as another; None if no gap
+    explains it."""
     gaps = (gap for gap in GAPS if gap.is_misread) if is_parsed else GAPS
     asked = (gap for gap in gaps if gap.statement is not None and gap.statement.match(text))
     return next((gap.refusal(version) for gap in asked if not has(gap.needs)), None)

@@ -23,11 +23,11 @@ from paimon_sql.spark.jvm.gateway import Jvm
 
 
 class Proxy:
-    """A Java object implemented in Python: its public methods are Java's, and what they return crosses.
+    """A Java object implemented in Python: Java calls its public methods and gets their results.
 
-    `CACHED` names the methods without arguments whose answers never change, `RAISING` the methods that let any error of
-    Spark's out, also if their interfaces do not declare it: `Jvm.fronted` puts an object in front that does both.
-    `ANALYZING` names the methods of `RAISING` whose own errors are those of Spark's analyzer.
+    `CACHED` names methods without arguments that always return the same answer. `RAISING` names methods that pass on
+    any error of Spark's, also one that their interfaces do not declare. `Jvm.fronted` puts an object in front of the
+    proxy that does both. `ANALYZING` names the methods of `RAISING` that raise errors of Spark's analyzer.
     """
 
     ANALYZING: ClassVar[frozenset[str]] = frozenset()
@@ -50,14 +50,15 @@ class Proxy:
                 setattr(cls, name, _crossing(member, analyzes=name in cls.ANALYZING))
 
     def toString(self) -> str:
-        """What it is. Proxies that say the same are equal: an override names everything that makes a difference."""
+        """Return a text that identifies the proxy. Proxies with equal texts are equal, so an override must name all in
+        which they may differ."""
         return f"{type(self).__name__}@{id(self):x}"
 
     def hashCode(self) -> int:
         return hash(self.toString()) % 2**31
 
     def equals(self, other: Any) -> bool:
-        # Java hands back another object for a proxy each time: what it says of itself is all that identifies it
+        # Java returns another object for a proxy each time, so only its text identifies it
         return other is self or (isinstance(other, JavaObject) and str(other.toString()) == self.toString())
 
 
@@ -90,7 +91,7 @@ class WithoutMetrics(Proxy):
 
 
 class TableProxy(WithoutMetrics):
-    """What all tables answer alike: a name is all that identifies them."""
+    """The answers that all tables share: only their name identifies them."""
 
     def id(self) -> None:
         return None

@@ -1,7 +1,7 @@
-"""What Spark leaves out of its event log, its UI and the answer of SET.
+"""The redaction of catalogs' secrets in Spark's event log, its UI and the answer of SET.
 
-Spark redacts settings by one pattern, `spark.redaction.regex`, which is looked for in their names and values. Of what
-jobs carry with them it redacts only those that its context knows.
+Spark redacts a setting if its name or value matches the pattern `spark.redaction.regex`. Of the properties that jobs
+carry along, Spark redacts only settings that the context has, too.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def extended(pattern: str) -> str:
 
 
 def redact(jvm: Jvm, session: JavaObject, settings: Iterable[str]) -> None:
-    """Have the pattern extended in a session and its context, and the context know those of `settings`, each
-    `spark.sql.catalog.NAME.OPTION=VALUE`, that are secrets: by their names, as new sessions have its settings, too."""
+    """Extend the pattern in a session and its context, and add secrets among `settings` to the context. Each setting is
+    `spark.sql.catalog.NAME.OPTION=VALUE`. The context gets only their names: new sessions inherit its settings."""
     context, own = context_settings(jvm), settings_of(session)
     context.set(PATTERN, extended(str(context.get(PATTERN, DEFAULT))))
     own.setConfString(PATTERN, extended(str(own.getConfString(PATTERN, DEFAULT))))

@@ -37,7 +37,7 @@ from paimon_sql.spark.jvm.sessions import (
 OPTION_PREFIX = "spark.paimon."
 CATALOG_PREFIX = "spark.sql.catalog."
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
-CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # what `connect` set the former to
+CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set the former to
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -49,10 +49,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class SessionBridge:
-    """One JVM session: its settings, and what depends on them.
+    """One JVM session: its settings, and all that depends on them.
 
-    The session refers to its parser and its catalogs, which refer to this: a reference back that keeps it alive would
-    keep both forever, as no collector sees the cycle across two processes. Whoever calls us holds the session.
+    The session refers to its parser and its catalogs, and these refer to this object. A strong reference back to the
+    session would keep both alive forever: no collector sees a cycle across two processes. So the reference is weak;
+    during a call, the caller holds the session.
     """
 
     def __init__(self, jvm: Jvm, session: JavaObject) -> None:
@@ -92,14 +93,14 @@ class SessionBridge:
         return str(self._all_settings.toString())
 
     def settings(self, prefix: str) -> dict[str, str]:
-        """The session's settings below a prefix, without it; not those of which the context knows only the names."""
+        """Return the session's settings below a prefix, without the prefix and without redacted secrets."""
         if prefix not in self.settings_text():
             return {}
         found = python_map(self._all_settings).items()
         return {k[len(prefix) :]: v for k, v in found if k.startswith(prefix) and v != REDACTED}
 
     def catalog_options(self, name: str) -> dict[str, str] | None:
-        """The options of a catalog of ours that is configured in this session, None where there is none."""
+        """Return the options of a Paimon catalog that this session configures, None for another name."""
         if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
         return self.settings(f"{CATALOG_PREFIX}{name}.")
@@ -127,7 +128,7 @@ class SessionBridge:
 
     @property
     def known_as(self) -> Callable[[str], str]:
-        """What makes of a column's name the one that it is compared by."""
+        """Return a function that turns a column's name into the form that comparisons use."""
         return str if self.is_case_sensitive() else str.lower
 
     def time_zone(self) -> tzinfo:
@@ -135,7 +136,7 @@ class SessionBridge:
         return time_zone(str(self._conf.sessionLocalTimeZone()))
 
     def in_zone(self, table: Table) -> Table:
-        """A table for this session, whose zone tasks take along."""
+        """Return a table with this session's time zone, which tasks take along."""
         return table.in_zone(self.time_zone())
 
     def current_database(self) -> str:
@@ -173,7 +174,7 @@ class SessionBridge:
                 self.jvm.context.setLocalProperty(_BATCH_ROWS, str(_ROWS))
 
     def bound_batches_by_bytes(self) -> None:
-        """What Spark does by default; see `bound_batches_by_rows`."""
+        """Restore Spark's default; see `bound_batches_by_rows`."""
         for key in (_BATCH_BYTES, _BATCH_ROWS):
             self.jvm.context.setLocalProperty(key, None)
 

@@ -127,8 +127,8 @@ def default_sql(field: paimon.DataField) -> str:
     """The default of a column as an SQL literal of the column's type; NULL if the column has none.
 
     A schema keeps the text of a value, which Paimon's engines cast to the type. The text never becomes an expression:
-    whoever writes a schema would run functions in the sessions of its readers. A text that is not a value of the type
-    becomes a cast, which fails where the default is used.
+    with that, the writer of a schema could run functions in the sessions of its readers. A text that is not a value of
+    the type becomes a cast, which fails when the default is used.
     """
     return _literal(field.default or "null", field.type)
 
@@ -162,7 +162,7 @@ def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
 
 
 def from_spark(text: str, *column: str) -> paimon.DataType:
-    """Paimon's type for the JSON of a Spark type, fields numbered from 0. `column` is the column that is to have it.
+    """Paimon's type for the JSON of a Spark type, fields numbered from 0. `column` is the column that gets it.
 
     Raises `UnsupportedFeatureError`.
     """

@@ -100,7 +100,7 @@ def install_conditions(jvm: Jvm) -> None:
 
 
 def parameters(jvm: Jvm, condition: str, message: str) -> dict[str, str]:
-    """What the template of a condition needs to become a message; of ours that is the message itself."""
+    """Return the values for the template of a condition; a template of this package takes the whole message."""
     asked = template_parameters(jvm, condition) or ()
     named = _NAMED.search(message)
     thing = (named[1] or named[2]) if named else message

@@ -98,7 +98,7 @@ def java_exception(jvm: Jvm, error: PaimonError, trace: str = "", *, analyzes: b
 
 
 def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
-    """What says to Spark's analyzer that a table does not exist: raise it from a proxy."""
+    """Return the exception for Spark's analyzer that a table does not exist; raise it from a proxy."""
     install_conditions(jvm)
     message, condition = str(error), condition_of(TableNotFoundError)
     text = ExceptionText(message, condition, parameters(jvm, condition, message))
@@ -106,12 +106,12 @@ def no_such_table(jvm: Jvm, error: Exception) -> Py4JJavaError:
 
 
 def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
-    """What says to Spark's analyzer that a function does not exist: raise it from a proxy."""
+    """Return the exception for Spark's analyzer that a function does not exist; raise it from a proxy."""
     return Py4JJavaError("no such function", missing(jvm, NO_SUCH_FUNCTION, identifier))
 
 
 def not_called_so(jvm: Jvm, name: str, *, is_table: bool) -> Py4JJavaError:
-    """What refuses a table function that is called as a scalar one, or the reverse: raise it from a proxy."""
+    """Return the error of a table function called as a scalar function, or the reverse; raise it from a proxy."""
     condition = "NOT_A_SCALAR_FUNCTION" if is_table else "NOT_A_TABLE_FUNCTION"
     advice = "gives rows: call it in FROM" if is_table else "gives a value, no rows: call it in SELECT or WHERE"
     message = f"[{condition}] Function {name} {advice}."
@@ -120,24 +120,24 @@ def not_called_so(jvm: Jvm, name: str, *, is_table: bool) -> Py4JJavaError:
 
 
 def no_such_view(jvm: Jvm, identifier: Any) -> Py4JJavaError:
-    """What says to Spark's analyzer that a view does not exist: raise it from a proxy."""
+    """Return the exception for Spark's analyzer that a view does not exist; raise it from a proxy."""
     return Py4JJavaError("no such view", missing(jvm, NO_SUCH_VIEW, identifier))
 
 
 def view_already_exists(jvm: Jvm, identifier: Any) -> Py4JJavaError:
-    """What says to Spark's analyzer that a view, or a table, of a name exists: raise it from a proxy."""
+    """Return the exception for Spark's analyzer that a view or table of a name exists; raise it from a proxy."""
     return Py4JJavaError("view already exists", missing(jvm, VIEW_EXISTS, identifier))
 
 
 def view_misused(jvm: Jvm, condition: str, name: str, advice: str) -> Py4JJavaError:
-    """What refuses a statement that takes tables only: raise it from a proxy."""
+    """Return the error of a statement on a view that takes tables only; raise it from a proxy."""
     message = f"[{condition}] {name} is a view, and the statement needs a table: {advice}."
     text = ExceptionText(message, condition, parameters(jvm, condition, f"view {name}"))
     return Py4JJavaError(message, unsupported_exception(jvm, text))
 
 
 def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
-    """What refuses a view that leads back to itself: raise it from a proxy."""
+    """Return the error of a view that leads back to itself; raise it from a proxy."""
     names, condition = [".".join(name) for name in cycle], "RECURSIVE_VIEW"
     message = (
         f"[{condition}] Recursive view {names[0]} detected (cycle: {' -> '.join(names)}): replace or drop one of them."
@@ -147,8 +147,8 @@ def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
 
 
 def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
-    """A Java exception that came out of the JVM, for a method that may raise any: as it is, but of an error that a
-    worker of ours raised only the message."""
+    """Return a Java exception from the JVM, for a method that may raise any exception. An error of this package from a
+    worker keeps only its message; other exceptions are unchanged."""
     said = of_worker(error)
     if isinstance(said, PaimonError):
         return Py4JJavaError(str(said), java_exception(jvm, said))
@@ -156,7 +156,7 @@ def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
 
 
 def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
-    """A Java exception that came out of the JVM, for a method that declares none: what is checked goes as another."""
+    """Return a Java exception from the JVM, for a method that declares none; replaces a checked one by an unchecked."""
     origin = java_exception_of(error)
     if is_unchecked(jvm, origin):
         return Py4JJavaError(str(error), origin)
@@ -165,8 +165,8 @@ def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaErr
 
 
 def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rewriting) -> Py4JJavaError:
-    """What Spark's parser raised, as a parser may raise it: of checked exceptions only one that it declares. It shows
-    the statement as it is written, and the position there."""
+    """Return an error of Spark's parser as an exception that a parser may raise: a ParseException or an unchecked one.
+    It shows the statement as the user wrote it, and the position there."""
     origin = java_exception_of(error)
     if is_parse_exception(jvm, origin):
         return Py4JJavaError(str(error), with_written_position(jvm, origin, statement) if statement.edits else origin)
@@ -177,7 +177,7 @@ def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rew
 
 
 def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
-    """The ParseException of a statement that contradicts itself: a syntax error near a word, with our reason."""
+    """Return the ParseException of a statement that contradicts itself: a syntax error near a word, with the reason."""
     behind = text.split("\n")[error.line - 1][error.column - 1 :]
     near = _WORD.match(behind)
     word = (near[0] if near else behind).strip("'")
@@ -186,7 +186,7 @@ def contradiction(jvm: Jvm, error: PreprocessError, text: str) -> Any:
 
 
 def of_worker(error: Exception) -> Exception:
-    """What an error of ours in a Python worker said, without the frames of the worker; else the error itself."""
+    """Return the Paimon error that a Python worker raised, without the worker's frames; else the error itself."""
     said = getattr(error, OF_WORKER, None)
     if isinstance(said, PaimonError):
         return said
@@ -195,12 +195,12 @@ def of_worker(error: Exception) -> Exception:
 
 
 def _as_said(name: str, message: str) -> PaimonError:
-    """An error of a class of ours, by name, whose message is made already."""
+    """Return an error of a class of this package, by its name, with a complete message."""
     kind = getattr(errors, name, PaimonError)
     made = type(name, (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
     return cast(PaimonError, made(message))
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what an error of Spark says."""
+    """Return the first line of the message of an error of Spark."""
     return str(error).strip().partition("\n")[0]

@@ -1,8 +1,8 @@
-"""What PySpark raises: errors of ours that Spark hides come as what they would be had the driver raised them.
+"""Restore errors of this package that Spark hides: PySpark raises them as if the driver had raised them.
 
-Of an error in a Python worker Spark hands back a text, stack trace included, which PySpark raises as a
-`PythonException`; where Spark wraps it once more, and where it finds no class for the data source `paimon`, PySpark
-raises py4j's own error.
+Spark returns an error in a Python worker as a text with the stack trace, and PySpark raises a `PythonException` with
+it. If Spark wraps the error once more, PySpark raises py4j's own error. PySpark does so, too, if Spark finds no class
+for the data source `paimon`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ONLY_IN_CATALOGS = (
     *CONVERTERS,
 )
 def install_raised_errors() -> None:
-    """Have PySpark raise what errors of ours say. Does nothing where it does."""
+    """Make PySpark raise errors of this package with their own messages. Does nothing the second time."""
     original = getattr(captured, CONVERTER)
     if hasattr(original, _PATCHED):
         return
@@ -57,7 +57,7 @@ def install_raised_errors() -> None:
 
 
 def raised(error: PaimonError, trace: str = "") -> CapturedException:
-    """An error as PySpark raises it; `trace` is what its cause says."""
+    """Return an error as PySpark raises it; `trace` is the message of its cause."""
     return as_pyspark_raises(java_exception(jvm_of(SparkContext._active_spark_context), error, trace))
 
 

@@ -66,8 +66,8 @@ INT_SUPPLIER = "java.util.function.IntSupplier"
 PARSER_INTERFACE = f"{_CATALYST}.parser.ParserInterface"
 VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 
-# Interfaces that a Spark may lack, and a method that tells the one that proxies implement from an earlier one of its
-# name. Without them Spark never asks for what they say.
+# Interfaces that a Spark may lack, and for each a method that only the form has that proxies implement: an earlier form
+# of the same name lacks it. A Spark without the interface never calls the methods of it.
 CHANGELOG = f"{_CATALOG}.Changelog"
 OPTIONAL: Mapping[str, str] = {
     CHANGELOG: "newScanBuilder",

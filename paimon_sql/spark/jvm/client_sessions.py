@@ -1,4 +1,4 @@
-"""What the sessions of a server's clients may do: read alone, and so many statements, rows and seconds."""
+"""Limits of the client sessions of a server: reading only, and numbers of statements, rows and seconds."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _CALL = 2**23  # bytes of the rows that a client fetches at once
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """What each session of a client may have: statements side by side, rows of an answer, seconds of a statement; 0
-    for as many as it wants."""
+    """The limits of each client session: statements side by side, rows of an answer, seconds of a statement; 0 means no
+    limit."""
 
     statements: int = 0
     rows: int = 0
@@ -44,7 +44,7 @@ class SessionLimits:
     method(classes.SESSION, "extensions", 0),
 )
 def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
-    """Have the sessions that are made from one refuse each statement that is not known to read: `listed` has lines of a
+    """Make the sessions created from this one refuse each statement that is not known to read. `listed` has lines of a
     kind and a name, with a tab between them."""
     add_conditions(jvm, STATES)
     jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, _lists(jvm, listed))
@@ -62,10 +62,11 @@ def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
     Variant.of(_NONE),
 )
 def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
-    """Have Spark Connect refuse each call that is not known to read: before its server starts, and last of what stands
-    before it. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` where it cannot."""
+    """Make Spark Connect refuse each call that is not known to read. Call it before the server starts, and after other
+    functions that add interceptors. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` if this Spark
+    cannot."""
     if jvm.variant(refuse_connect_writes).name == _NONE:
-        raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody refuse calls: --read-only.")
+        raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
     add_conditions(jvm, STATES)
     put_on_class_path(jvm, folder, _READ)
     jvm.java_class(_READ).allow(READ_ONLY, _lists(jvm, listed))
@@ -89,7 +90,7 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
     if jvm.variant(guard_thrift_sessions).name != _NONE:
         jvm.compiled("ThriftSessions").install(server, *_REFUSED, _lists(jvm, listed) if listed else None)
     elif listed:
-        raise UnsupportedFeatureError("This Spark lets nobody refuse settings of HiveServer2's clients: --read-only.")
+        raise UnsupportedFeatureError("HiveServer2 of this Spark cannot refuse settings, which --read-only needs.")
 
 
 @hook(
@@ -105,8 +106,8 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
     Variant.of(_NONE),
 )
 def limit_thrift_logins(jvm: Jvm, server: JavaObject, most: int, seconds: int) -> None:
-    """Close connections of HiveServer2 whose clients do not log in within some seconds. Of an address with more than
-    `most` of them close the oldest. Without the fields nothing is closed."""
+    """Close connections of HiveServer2 if their clients do not log in within some seconds. If an address has more than
+    `most` such connections, close the oldest. A Spark without the fields closes none."""
     if jvm.variant(limit_thrift_logins).name != _NONE:
         jvm.compiled("ThriftLogins").install(server, most, seconds)
 
@@ -134,7 +135,7 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
             server, limits.statements, limits.rows, *error, thrift_results(jvm, *error)
         )
     elif limits.statements or limits.rows:
-        raise UnsupportedFeatureError("This Spark lets nobody limit the sessions of HiveServer2.")
+        raise UnsupportedFeatureError("HiveServer2 of this Spark cannot limit its sessions: leave the limits out.")
 
 
 @hook(
@@ -175,11 +176,14 @@ def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     Variant.of(_NONE),
 )
 def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> bool:
-    """Hold Spark Connect's sessions to limits, and count rows: before its server starts. `folder` is on the driver's
-    class path. Whether it could; raises `UnsupportedFeatureError` where it could not and there are limits."""
+    """Hold Spark Connect's sessions to limits, and count rows; call it before the server starts. `folder` is on the
+    driver's class path. Return whether this Spark can do it. Raises `UnsupportedFeatureError` if it cannot and there
+    are limits."""
     if jvm.variant(watch_connect_sessions).name == _NONE:
         if limits != SessionLimits():
-            raise UnsupportedFeatureError("Spark Connect of this Spark lets nobody limit its sessions.")
+            raise UnsupportedFeatureError(
+                "Spark Connect of this Spark cannot limit its sessions: leave the limits out."
+            )
         return False
     add_conditions(jvm, STATES)
     put_on_class_path(jvm, folder, _INTERCEPTED)
@@ -235,15 +239,15 @@ def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     java_type(classes.SOURCE_IN_CATALOG),
 )
 def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
-    """Have Spark find the format `paimon`, whose tables a function finds: of options, it gives the parts of a name
-    between NULs. `folder` is on the driver's class path. Raises as `put_on_class_path`."""
+    """Make Spark find the format `paimon`. `function` finds a table: it takes options and returns the parts of a name
+    with NULs between them. `folder` is on the driver's class path. Raises as `put_on_class_path`."""
     put_on_class_path(jvm, folder, "DefaultSource")
     jvm.java_class("paimon.DefaultSource").locateWith(function)
 
 
 def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
-    """Have Java find a class of ours by its name: its code is put into a folder that is on the driver's class path.
-    Raises `UnsupportedFeatureError` where the JVM was started without it."""
+    """Make Java find a class of this package by its name: write its code into a folder on the driver's class path.
+    Raises `UnsupportedFeatureError` if the JVM was started without that folder."""
     found = jvm.compiled_code(name)
     for full, code in found.items():
         file = folder.joinpath(*full.split(".")).with_suffix(".class")
@@ -259,7 +263,7 @@ def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
 
 
 def rows_of(jvm: Jvm, server: str, statement: str) -> int | None:
-    """How many rows a statement of a server's client has given, by its id; None where nobody counted."""
+    """Return the number of rows that a client's statement has returned, by its id; None if they were not counted."""
     if server == "thrift":
         counted = jvm.variant(watch_thrift_sessions).name != _NONE
         found = int(jvm.compiled("ThriftOperations").rows(statement)) if counted else -1

@@ -29,7 +29,7 @@ def product_items(product: JavaObject) -> list[Any]:
 
 
 def value_of(option: JavaObject) -> Any | None:
-    """What a Scala Option holds, None for nothing."""
+    """Return the value of a Scala Option, None for an empty one."""
     return option.get() if option.isDefined() else None
 
 

@@ -62,14 +62,14 @@ def relation(jvm: Jvm, catalog: Any, database: str, name: str, table: Any, optio
     method(classes.DATA_SOURCE_RELATION, "withMetadataColumns", 0),
 )
 def with_metadata_columns(found: JavaObject) -> JavaObject:
-    """A relation whose columns are those of its table and its metadata columns. Spark finds these by their names, too,
-    but before 4.2 not through the padding of CHAR."""
+    """Return a relation with the columns of its table and its metadata columns. Spark also finds metadata columns by
+    their names, but before 4.2 not through the padding of CHAR."""
     return found.withMetadataColumns()
 
 
 @hook("`SubqueryAlias`", "DELETE, UPDATE and MERGE INTO", method(f"{classes.SUBQUERY_ALIAS}$", "apply", 2))
 def qualified(jvm: Jvm, found: JavaObject, full: Sequence[str]) -> JavaObject:
-    """A relation whose columns may be qualified by a full name."""
+    """Return a relation that lets statements qualify its columns by a full name."""
     return jvm.scala_object(classes.SUBQUERY_ALIAS).apply(jvm.seq(full), found)
 
 
@@ -128,7 +128,7 @@ def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
 
 
 def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
-    """An INSERT whose table has more options."""
+    """Return an INSERT with more options of its table."""
     assert insert.table is not None
     known = python_map(insert.table.node.options().asCaseSensitiveMap())
     named = _with_elements(jvm, insert.table.node, options=connector.string_map(jvm, known | dict(more)))
@@ -137,12 +137,12 @@ def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
 
 
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
-    """A write of the rows of another query to another relation, that of the same table."""
+    """Return a write of another query's rows, to another relation of the same table."""
     return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
 
 
 def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
-    """An INSERT of another query, whose columns go to those of the table in their order."""
+    """Return an INSERT of another query, which fills the table's columns in their order."""
     node = _with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
     return replace(insert, node=node, query=query, by_name=False, columns=())
 

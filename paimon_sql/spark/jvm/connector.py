@@ -104,7 +104,7 @@ def no_task_metrics(jvm: Jvm) -> JavaArray:
 
 # -- scans ------------------------------------------------------------------------------------------------------------
 def columnar_by_partition(jvm: Jvm) -> JavaObject:
-    """What a scan answers whose partitions say whether they give batches of columns."""
+    """Return the answer of a scan that decides for each partition whether it has batches of columns."""
     return jvm.constant(classes.COLUMNAR_SUPPORT, "PARTITION_DEFINED")
 
 
@@ -129,7 +129,7 @@ def unknown_partitioning(jvm: Jvm) -> JavaObject:
 
 
 def bucket_partitioning(jvm: Jvm, column: str, buckets: int, partitions: int) -> JavaObject:
-    """That of a scan whose partitions are the buckets of one column."""
+    """Return the partitioning of a scan with one partition per bucket of a column."""
     transform = jvm.java_class(classes.EXPRESSIONS).bucket(buckets, jvm.strings([quoted_name(column)]))
     return jvm.java_class(classes.KEY_GROUPED_PARTITIONING)(jvm.array(classes.EXPRESSION, [transform]), partitions)
 

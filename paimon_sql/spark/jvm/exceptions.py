@@ -27,7 +27,7 @@ CONVERTER = CONVERTERS[0].name if hasattr(captured, CONVERTERS[0].name) else CON
 
 @dataclass(frozen=True, slots=True)
 class ExceptionText:
-    """What a Java exception says: its message, its condition and the parameters of that, and what its cause says."""
+    """The texts of a Java exception: its message, its condition with parameters, and the message of its cause."""
 
     message: str
     condition: str | None
@@ -59,7 +59,7 @@ def unsupported_exception(jvm: Jvm, text: ExceptionText) -> JavaObject:
 
 
 def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
-    """What says that a function or a view does not exist, or that a view does."""
+    """Return an exception about a missing function or view, or about a view that exists already."""
     return jvm.java_class(class_name)(identifier)
 
 
@@ -106,7 +106,7 @@ def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:
 
 
 def missing_provider(origin: JavaObject) -> str | None:
-    """The data source whose class Spark found missing; None where another exception says something else."""
+    """Return the data source for which Spark found no class; None for an exception about something else."""
     if str(origin.getClass().getName()) != classes.CLASS_NOT_FOUND:
         return None
     return str(origin.getMessageParameters().get("provider"))
@@ -120,7 +120,7 @@ def missing_provider(origin: JavaObject) -> str | None:
     method(classes.ERROR_READER, "isValidErrorClass", 1),
 )
 def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
-    """What the template of a condition asks for; None for a condition that Spark does not know."""
+    """Return the parameters in the template of a condition; None for a condition that Spark does not define."""
     reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
     return texts(reader.getMessageParameters(condition)) if reader.isValidErrorClass(condition) else None
 
@@ -132,7 +132,7 @@ def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
     constructor(classes.ERROR_INFO, 3, fits=True),
 )
 def add_conditions(jvm: Jvm, states: Mapping[str, str]) -> None:
-    """Make conditions with their SQL states known to Spark's reader, which has those of one file, in this driver."""
+    """Add conditions with their SQL states to Spark's reader in this driver: it has only the conditions of one file."""
     reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
     entries = accessible_field(reader, "errorInfoMap")
     made, known = jvm.java_class(classes.ERROR_INFO), entries.get(reader)

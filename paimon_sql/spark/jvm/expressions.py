@@ -119,7 +119,7 @@ def canonical_text(found: JavaObject) -> str:
     *(method(f"{classes.EXPRESSIONS_PACKAGE}.{name}", "left", 0) for name in ("And", "EqualTo", "EqualNullSafe")),
 )
 def equal_pairs(condition: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
-    """The pairs of expressions that a condition says are equal, all of which it demands."""
+    """Return the pairs of expressions that must be equal for a condition to hold."""
     found, pending = [], [condition]
     while pending:
         part = pending.pop()

@@ -117,13 +117,13 @@ def save_as_table(writer: Writer, name: str) -> None:
     writer._jwrite.saveAsTable(name)
 
 
-# -- the commands of writers: Spark tells them, or they are made of what a writer keeps in private fields --------------
-_TELLS_SAVE = Variant.of("Spark tells it", method(classes.WRITER, "saveAsTableCommand", 1))
-_TELLS_INSERT = Variant.of("Spark tells it", method(classes.WRITER, "insertIntoCommand", 1))
-_TELLS_APPEND = Variant.of("Spark tells it", method(classes.WRITER_V2, "appendCommand", 0))
-_TELLS_OVERWRITE = Variant.of("Spark tells it", method(classes.WRITER_V2, "overwriteCommand", 1))
-_TELLS_PARTITIONS = Variant.of("Spark tells it", method(classes.WRITER_V2, "overwritePartitionsCommand", 0))
-_TELLS_MERGE = Variant.of("Spark tells it", method(classes.WRITER_OF_MERGES, "mergeCommand", 0))
+# -- the commands of writers: from Spark, or made from the private fields of a writer ----------------------------------
+_TELLS_SAVE = Variant.of("Spark returns it", method(classes.WRITER, "saveAsTableCommand", 1))
+_TELLS_INSERT = Variant.of("Spark returns it", method(classes.WRITER, "insertIntoCommand", 1))
+_TELLS_APPEND = Variant.of("Spark returns it", method(classes.WRITER_V2, "appendCommand", 0))
+_TELLS_OVERWRITE = Variant.of("Spark returns it", method(classes.WRITER_V2, "overwriteCommand", 1))
+_TELLS_PARTITIONS = Variant.of("Spark returns it", method(classes.WRITER_V2, "overwritePartitionsCommand", 0))
+_TELLS_MERGE = Variant.of("Spark returns it", method(classes.WRITER_OF_MERGES, "mergeCommand", 0))
 _KEPT = tuple(field(classes.WRITER_V2, name) for name in ("tableName", "logicalPlan", "options"))
 _MADE_OF_FRAME = Variant.of("made here", method(classes.UNRESOLVED_RELATION, "requireWritePrivileges", 1))
 _MADE = Variant.of("made here", *_KEPT, *_MADE_OF_FRAME.needs)
@@ -136,7 +136,7 @@ _MADE_MERGE = Variant.of(
 
 @hook("`DataFrameWriter.saveAsTableCommand`", "`df.write.saveAsTable` casts as Spark does", _TELLS_SAVE, _MADE_OF_FRAME)
 def save_command(jvm: Jvm, writer: Writer, name: str) -> JavaObject | None:
-    """None where Spark does what there is to do."""
+    """Return the command; None if Spark should save the table itself."""
     if jvm.variant(save_command) is _TELLS_SAVE:
         return writer._jwrite.saveAsTableCommand(name)
     return writer_commands.save_command(jvm, writer, name)

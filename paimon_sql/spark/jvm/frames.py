@@ -14,7 +14,7 @@ from paimon_sql.spark.jvm.hooks import hook, method
 from paimon_sql.spark.jvm.plans import TableReference, read_reference
 from paimon_sql.spark.jvm.sessions import python_session
 
-# leaves of a plan whose rows are in the plan, or elsewhere in it
+# leaves of a plan that read no table: the plan has their rows, here or in another part
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
 
 
@@ -46,7 +46,7 @@ def analyzed(found: DataFrame) -> JavaObject:
     method(f"{classes.TREE_PATTERN}$", "CURRENT_LIKE", 0),
 )
 def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
-    """The tables of catalogs whose rows those of a DataFrame depend on, subqueries included; None where they depend on
+    """Return the catalog tables that a DataFrame's rows depend on, also in subqueries. Return None if they depend on
     something else, too: on files, on the time, on chance."""
     plan = analyzed(found)
     plans = [plan, *items(plan.subqueriesAll())]

@@ -38,8 +38,8 @@ _UNRESOLVED = ("UnresolvedIdentifier", "UnresolvedFunctionName")
 
 @dataclass(frozen=True, slots=True)
 class NewFunction:
-    """The parts of CREATE FUNCTION … RETURN, as texts of SQL; None for `parameters` is no list of them, None for flags
-    is what the statement does not say."""
+    """The parts of CREATE FUNCTION … RETURN, as texts of SQL; None for `parameters` without a list of them, and for a
+    flag that the statement leaves out."""
 
     parameters: str | None
     returns: str
@@ -53,8 +53,8 @@ class NewFunction:
 
 @dataclass(frozen=True, slots=True)
 class NameInPlan:
-    """A name in a plan: of a scalar or table function that is called, of a relation, or of a query of WITH; `start` is
-    where it, or its call, begins in the text that was parsed, -1 where that is not known."""
+    """A name in a plan: of a called scalar or table function, of a relation, or of a query of WITH. The name, or its
+    call, begins at `start` in the parsed text; -1 if that is not known."""
 
     kind: str
     parts: tuple[str, ...]
@@ -63,7 +63,7 @@ class NameInPlan:
 
 @dataclass(frozen=True, slots=True)
 class FunctionStatement:
-    """A statement about a function of a name. `lenient` is IF EXISTS and IF NOT EXISTS, `extended` that of DESCRIBE."""
+    """A statement about a named function. `lenient` is IF EXISTS and IF NOT EXISTS, `extended` is DESCRIBE EXTENDED."""
 
     kind: Kind
     parts: tuple[str, ...]
@@ -176,7 +176,7 @@ def parameters_json(function: JavaObject) -> str | None:
 
 
 def returns_json(function: JavaObject) -> str:
-    """The JSON of the type that an SQL function returns, of a table function that of a struct."""
+    """Return the JSON of the type that an SQL function returns; for a table function that type is a struct."""
     return str(function.returnType().value().json())
 
 
@@ -197,12 +197,12 @@ def type_sql(jvm: Jvm, data_type: Any) -> str:
     method(classes.SESSION_CATALOG, "makeSQLTableFunctionBuilder", 1),
 )
 def call_builder(jvm: Jvm, session: JavaObject, function: JavaObject) -> JavaObject:
-    """What makes of arguments the call of an SQL function, a Scala function."""
+    """Return a Scala function that turns arguments into a call of an SQL function."""
     return jvm.compiled("FunctionCalls").builder(session_catalog(session), function)
 
 
 def is_session_function(session: JavaObject, parts: Sequence[str]) -> bool:
-    """Whether a name is that of a function that is built in or temporary."""
+    """Return whether a built-in or temporary function has a name."""
     if len(parts) != 1:
         return False
     catalog = session_catalog(session)

@@ -28,11 +28,11 @@ from paimon_sql.spark.jvm.hooks import Member, MemberKind, Variant, hook, hook_o
 
 _NUL = "\0"  # in no path
 _CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
-_COMPILING = threading.RLock()  # of two threads that ask for a class first, one makes it: see `_compiled`
+_COMPILING = threading.RLock()  # if two threads need a class first, only one compiles it: see `_compiled`
 
 
 class Jvm:
-    """One Spark driver's JVM; `jvm_of` gives that of a context."""
+    """The JVM of a Spark driver; `jvm_of` returns the one of a context."""
 
     @hook(
         "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and `JavaClient._give_back_connection`",
@@ -105,8 +105,8 @@ class Jvm:
         return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
 
     def fronted(self, value: Any) -> Any:
-        """A Python proxy behind an object that caches its answers to the methods in `CACHED`, and lets any error out of
-        those in `RAISING`; other values as they are."""
+        """Return a Python proxy behind an object that caches the answers of the methods in `CACHED`, and passes on any
+        error of the methods in `RAISING`. Return other values unchanged."""
         kind = type(value)  # a Java object has members of every name
         cached, raising = getattr(kind, "CACHED", ()), getattr(kind, "RAISING", ())
         if not cached and not raising:
@@ -114,12 +114,12 @@ class Jvm:
         return self.compiled("ProxyFronts").before(value, self._set_of(cached), self._set_of(raising))
 
     def weak_reference(self, value: JavaObject) -> JavaObject:
-        """A reference, whose `get` gives the object, that does not keep it alive."""
+        """Return a reference that does not keep the object alive; its `get` returns the object."""
         return self.java_class(classes.WEAK_REFERENCE)(value)
 
     # -- what this Spark has ------------------------------------------------------------------------------------------
     def probe(self, members: Iterable[Member]) -> None:
-        """Look up which members there are, those of the JVM in one crossing; `has` then knows them."""
+        """Look up which members this Spark has, all of the JVM's in one crossing; `has` then has the answers."""
         unknown = [m for m in members if m not in self._there]
         self._there.update((m, _is_in_python(m)) for m in unknown if m.kind is MemberKind.PYTHON)
         asked = [m for m in unknown if m.kind is not MemberKind.PYTHON]
@@ -134,8 +134,8 @@ class Jvm:
         return self._there[member]
 
     def variant(self, function: Callable[..., Any]) -> Variant:
-        """The variant that a function under `@hook` uses in this Spark. Raises `UnsupportedFeatureError` where there is
-        none: `install` has said so before, unless Spark was changed since."""
+        """Return the variant that a function under `@hook` uses in this Spark. Raises `UnsupportedFeatureError` if none
+        fits: `install` has already raised it then, unless Spark was changed since."""
         if function not in self._variants:
             found = hook_of(function)
             chosen = found.chosen(self.has)
@@ -146,14 +146,14 @@ class Jvm:
         return self._variants[function]
 
     def interfaces(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Those of a proxy's interfaces that this Spark has."""
+        """Return the interfaces of a proxy that this Spark has."""
         optional = classes.OPTIONAL
         return [name for name in wanted if name not in optional or self.has(method(name, optional[name]))]
 
     def fitted(self, class_name: str, name: str, *arguments: Any) -> tuple[Any, ...]:
-        """Arguments for a method of a class, or its constructor for no name, of which this Spark may have one of more
-        parameters: behind them None, false or an empty Map, as that takes them. Raises `UnsupportedFeatureError` where
-        there is none that they fit."""
+        """Return arguments for a method of a class, or for its constructor if the name is empty. If the method has more
+        parameters in this Spark, None, false or an empty Map is added for each. Raises `UnsupportedFeatureError` if
+        no method fits the arguments."""
         return (*arguments, *self._added(class_name, name, len(arguments), False))
 
     def fitted_private(self, class_name: str, *arguments: Any) -> tuple[Any, ...]:
@@ -171,7 +171,7 @@ class Jvm:
         return tuple(empty[kind] for kind in kinds)
 
     def private_value(self, owner: JavaObject, name: str) -> Any:
-        """What a private field of a Java object's class holds."""
+        """Return the value of a private field of a Java object's class."""
         return self.compiled("Members").value(owner, name)
 
     # -- collections --------------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class Jvm:
 
     @cached_property
     def opens_unicode_names(self) -> bool:
-        """Whether this JVM opens files whose names are not ASCII: in the locale C it does not."""
+        """Return whether this JVM opens files with names beyond ASCII: in the locale C it does not."""
         return str(self.java_class(classes.SYSTEM).getProperty("sun.jnu.encoding")).upper() == "UTF-8"
 
     def _make_array(self, class_name: str, items: tuple[Any, ...]) -> JavaArray:
@@ -315,8 +315,8 @@ def _keep_connections_once(client: Any) -> None:
 
 @lru_cache(_CACHED)
 def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
-    """See `Jvm.compiled`: once per gateway, as py4j knows methods by the name of their class, and would call those of
-    one class on an object of another that has its name."""
+    """See `Jvm.compiled`. A class is compiled once per gateway: py4j finds methods by the name of their class, so it
+    would call a method of one class on an object of another class with the same name."""
     nothing = gateway.new_array(JavaClass(classes.JAVA_CLASS, gateway._gateway_client), 0)
     made = _compiler(gateway, name, without).getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     return made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))

@@ -1,8 +1,8 @@
-"""What of Spark's internals the bridge uses: each use is a function that is marked with what it relies on.
+"""The hooks: functions that use internals of Spark, each marked with the members that it needs.
 
-Versions of Spark differ in these internals, and vendors carry some of a newer version's into an older one. So a hook
-says which members it needs, and where Spark's versions differ, its variants side by side, the newest first. The first
-whose members are there is chosen, once for a JVM (`Jvm.variant`). No number of a version is looked at.
+Versions of Spark differ in these internals, and vendors put some of a newer version into an older one. So a hook lists
+the members that it needs. If Spark's versions differ, it has variants, the newest first, and the first variant with all
+its members is used; `Jvm.variant` chooses it once for a JVM. The number of the version does not matter.
 
 `docs/ARCHITECTURE.md` lists the hooks; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """
@@ -18,7 +18,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class MemberKind(StrEnum):
-    """What kind of a part of Spark a member is."""
+    """The kind of a member."""
 
     CLASS = "class"
     METHOD = "method"
@@ -97,7 +97,7 @@ def python(module: str, name: str) -> Member:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to use an internal, where all it `needs` is there; `name` tells it from the others."""
+    """One way to use an internal, if Spark has all that it `needs`; `name` is unique among the variants of a hook."""
 
     name: str
     needs: tuple[Member, ...]
@@ -109,24 +109,24 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """An internal of Spark's or py4j's, what no longer works where no variant fits, and the variants, best first."""
+    """An internal of Spark's or py4j's, the features that fail if no variant fits, and the variants, best first."""
 
     internal: str
     breaks: str
     variants: tuple[Variant, ...]
 
     def chosen(self, is_there: Callable[[Member], bool]) -> Variant | None:
-        """The variant to use in a Spark, None where it has moved."""
+        """Return the variant to use in a Spark, None if the internal has moved."""
         return next((v for v in self.variants if all(map(is_there, v.needs))), None)
 
     def missing(self, is_there: Callable[[Member], bool]) -> tuple[Member, ...]:
-        """What the variant lacks that lacks least; nothing where one fits."""
+        """Return the missing members of the variant that lacks least; none if a variant fits."""
         lacking = [tuple(m for m in v.needs if not is_there(m)) for v in self.variants]
         return min(lacking, key=len)
 
     @property
     def members(self) -> frozenset[Member]:
-        """All that its variants look at."""
+        """Return the members that any variant needs."""
         return frozenset(m for v in self.variants for m in v.needs)
 
 

@@ -1,4 +1,4 @@
-"""Statements inside of parsed plans: those of a script, and the one behind WITH."""
+"""Statements inside of parsed plans: the statements of a script, and the statement after WITH."""
 
 from __future__ import annotations
 

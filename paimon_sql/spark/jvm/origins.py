@@ -32,7 +32,7 @@ def with_written_origins(jvm: Jvm, plan: JavaObject, statement: Rewriting) -> An
 
 
 def position_text(expression: JavaObject) -> str:
-    """Where an expression stands in the statement, as Spark's messages say it."""
+    """Return the position of an expression in the statement, in the form of Spark's messages."""
     found = expression.origin()
     if found.line().isEmpty() or found.startPosition().isEmpty():
         return ""

@@ -41,21 +41,21 @@ class TableReference:
 
 @dataclass(frozen=True, slots=True)
 class StatementHead:
-    """Which kind of statement a plan is, and on which table: enough to see whether it is ours. Reading the members
-    takes many crossings."""
+    """The kind and the table of a statement: enough to decide whether this package runs it. Reading all its members
+    would take many crossings."""
 
     node: JavaObject
-    name: str  # that of its node
+    name: str  # the name of its node
     kind: type[ParsedStatement]
     table: TableReference | None
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement on one table; `table` is None where it is on something else, a query for example."""
+    """A statement on one table; a statement on something else, such as a query, has None as its `table`."""
 
     node: JavaObject
-    name: str  # that of its node
+    name: str  # the name of its node
     table: TableReference | None
 
 
@@ -89,7 +89,7 @@ class Insert(Rows):
 
 @dataclass(frozen=True, slots=True)
 class FrameWrite(Rows):
-    """What a DataFrameWriter appends or overwrites; `options` are the writer's."""
+    """An append or overwrite by a DataFrameWriter; `options` are the writer's."""
 
     options: Mapping[str, str]
 
@@ -121,7 +121,7 @@ class Update(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class MergeAction:
-    """What a WHEN clause does; with `is_star` it assigns all columns."""
+    """The action of a WHEN clause; with `is_star` it assigns all columns."""
 
     kind: Literal["delete", "update", "insert"]
     condition: JavaObject | None
@@ -131,7 +131,7 @@ class MergeAction:
 
 @dataclass(frozen=True, slots=True)
 class Merge(ParsedStatement):
-    """MERGE INTO: actions for rows that match, for those of the source that do not, and for those of the target."""
+    """MERGE INTO: actions for matching rows, for the source's unmatched rows, and for the target's unmatched rows."""
 
     source: JavaObject
     condition: JavaObject
@@ -151,7 +151,7 @@ class AnalyzeTable(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeColumns(ParsedStatement):
-    """ANALYZE TABLE … FOR COLUMNS; `columns` is None for ALL COLUMNS."""
+    """ANALYZE TABLE … FOR COLUMNS; with ALL COLUMNS, `columns` has the value None."""
 
     columns: tuple[str, ...] | None
 
@@ -183,7 +183,7 @@ class TemporaryView(ParsedStatement):
     java_type(classes.INSERT),
 )
 def read_head(plan: JavaObject) -> StatementHead | None:
-    """Which of the statements that may become ours a plan is, and its table; None for others."""
+    """Return the head of a plan if this package may run such statements; None for other statements."""
     name = simple_name(plan)
     if name not in _KINDS:
         return None

@@ -25,7 +25,7 @@ _NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else dep
 
 @dataclass(frozen=True, slots=True)
 class EndedStatement:
-    """A statement of a client: `server` is `thrift` or `connect`, `id` tells it from others, `state` is Spark's."""
+    """A statement of a client: `server` is `thrift` or `connect`, `id` is unique in it, `state` is Spark's."""
 
     server: str
     id: str
@@ -46,8 +46,8 @@ class EndedStatement:
     Variant.of(_NONE),
 )
 def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, str]) -> JavaObject:
-    """HiveServer2 whose client sessions are made from a session; `stop()` ends it. Raises what Spark raises where it
-    cannot start, such as on a port that is in use."""
+    """Start HiveServer2; its client sessions are made from a session, and `stop()` ends it. If it cannot start, such as
+    on a port in use, raises Spark's error."""
     if jvm.variant(start_thrift_server).name == _NONE:
         raise UnsupportedFeatureError("This Spark comes without HiveServer2 (spark-hive-thriftserver).")
     system = jvm.java_class(classes.SYSTEM)
@@ -68,8 +68,8 @@ def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, 
     Variant.of(_NONE),
 )
 def start_connect_server(jvm: Jvm, spark: SparkSession) -> JavaObject:
-    """Spark Connect whose client sessions are made from a session; `stop_connect_server` ends it. Raises what Spark
-    raises where it cannot start."""
+    """Start Spark Connect; its client sessions are made from a session, and `stop_connect_server` ends it. If it cannot
+    start, raises Spark's error."""
     variant = jvm.variant(start_connect_server).name
     if variant == _NONE:
         raise UnsupportedFeatureError("This Spark comes without Spark Connect's server (spark-connect).")
@@ -86,12 +86,12 @@ def stop_connect_server(jvm: Jvm, service: JavaObject) -> None:
 
 
 def takes_tokens(jvm: Jvm) -> bool:
-    """Whether Spark Connect can ask its clients for a token."""
+    """Return whether Spark Connect can require a token from its clients."""
     return jvm.has(java_type(classes.PRESHARED_KEY))
 
 
 @hook(
-    "what Spark's servers know of statements",
+    "the lists of statements of Spark's servers",
     "the log and the health of `paimon-sql serve`",
     Variant.of(
         "of both servers",
@@ -102,9 +102,9 @@ def takes_tokens(jvm: Jvm) -> bool:
     Variant.of(_NONE),
 )
 def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
-    """The statements that have ended, of both servers: the latest some hundred; none where Spark does not list them.
-    The state of one that failed is how it failed, if `watch_failures` was called before it. With `fetched` not those
-    whose clients may still fetch rows."""
+    """Return the latest some hundred ended statements of both servers; none if Spark does not list them. A failed one
+    has the kind of failure as its state, if `watch_failures` was called before it. `fetched` leaves out statements
+    with rows that clients may still fetch."""
     if not _tells(jvm):
         return []
     found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc(), fetched)))
@@ -118,7 +118,7 @@ def watch_failures(jvm: Jvm) -> None:
 
 
 def open_sessions(jvm: Jvm) -> int:
-    """How many sessions clients have open."""
+    """Return the number of open client sessions."""
     return _tells(jvm) and int(jvm.compiled("ServerStatements").sessions(jvm.context._jsc.sc()))
 
 
@@ -135,7 +135,7 @@ def bound_results(jvm: Jvm) -> None:
 
 
 def running_statements(jvm: Jvm) -> int:
-    """How many statements are under way."""
+    """Return the number of running statements."""
     return _tells(jvm) and int(jvm.compiled("ServerStatements").running(jvm.context._jsc.sc()))
 
 

@@ -38,7 +38,7 @@ class SessionTable:
     *(method(classes.CATALOG_TABLE, m, 0) for m in ("provider", "tableType", "storage", "location", "schema")),
 )
 def session_table(jvm: Jvm, session: JavaObject, database: str, name: str) -> SessionTable | None:
-    """A table of Spark's session catalog, None where there is none."""
+    """Return a table of Spark's session catalog, None for a missing table."""
     catalog = session_catalog(session)
     identifier = jvm.java_class(classes.TABLE_IDENTIFIER)(name, jvm.some(database), jvm.some(SESSION_CATALOG))
     if not catalog.tableExists(identifier):
@@ -60,7 +60,7 @@ def session_table(jvm: Jvm, session: JavaObject, database: str, name: str) -> Se
     "`SessionCatalog.listTables`", "procedures that migrate databases", method(classes.SESSION_CATALOG, "listTables", 1)
 )
 def session_tables(session: JavaObject, database: str) -> list[str] | None:
-    """The names of the tables of a database of Spark's session catalog; None where there is no such database."""
+    """Return the names of the tables in a database of Spark's session catalog; None for a missing database."""
     catalog = session_catalog(session)
     if not catalog.databaseExists(database):
         return None

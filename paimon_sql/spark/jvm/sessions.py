@@ -75,7 +75,7 @@ def setting_value(settings: JavaObject, entry: JavaObject) -> bool | int | float
 
 
 def setting_text(settings: JavaObject, key: str) -> str | None:
-    """What a session says to a key that Spark does not define, None where it says nothing."""
+    """Return the session's value of a key that Spark does not define, None if the session does not set it."""
     found = settings.getConfString(key, None)
     return None if found is None else str(found)
 
@@ -162,7 +162,7 @@ def is_catalog(session: JavaObject, name: str) -> bool:
 
 
 def is_temporary_view(session: JavaObject, *parts: str) -> bool:
-    """Whether a name is that of a temporary view of the session, or of a global one with the database of these."""
+    """Return whether a temporary view of the session has a name, or a global one, named with the database for these."""
     catalog = session_catalog(session)
     match parts:
         case (name,):
@@ -214,7 +214,7 @@ def loaded_catalogs(session: JavaObject) -> JavaObject:
     method(f"{classes.STRING_UTILS}$", "filterPattern", 2),
 )
 def matching_names(jvm: Jvm, names: Iterable[str], pattern: str) -> list[str]:
-    """Those of some names that the pattern of a SHOW statement takes."""
+    """Return the names that match the pattern of a SHOW statement."""
     return list(texts(jvm.scala_object(classes.STRING_UTILS).filterPattern(jvm.seq(names), pattern)))
 
 
@@ -269,7 +269,7 @@ def inject_parser(session: JavaObject, make: Any) -> None:
     method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> None:
-    """Put an optimizer's rule behind those of a running session, once."""
+    """Add an optimizer's rule after the rules of a running session, once."""
     methods = session.experimental()
     rules = items(methods.extraOptimizations())
     if rule.ruleName() not in [r.ruleName() for r in rules]:
@@ -282,7 +282,7 @@ def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> No
     method(classes.EXPERIMENTAL, "extraStrategies", 0),
 )
 def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
-    """Put a planner's strategy before those of a running session, once; its name is its text."""
+    """Put a planner's strategy before the strategies of a running session, once; `toString` returns its name."""
     methods = session.experimental()
     strategies = items(methods.extraStrategies())
     if str(strategy.toString()) not in [str(s.toString()) for s in strategies]:
@@ -324,7 +324,7 @@ def is_listed_extended(jvm: Jvm) -> bool:
 
 @hook(
     "names of classes on the stack",
-    "DESCRIBE of a table whose files are damaged fails",
+    "DESCRIBE of a table with damaged files fails",
     java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.DescribeTableExec"),
 )
 def is_described(jvm: Jvm) -> bool:

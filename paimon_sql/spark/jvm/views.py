@@ -78,7 +78,7 @@ def rows_schema(jvm: Jvm, schema_json: str) -> JavaObject:
     method(classes.ANALYSIS_CONTEXT, "nestedViewDepth", 0),
 )
 def view_depth(jvm: Jvm) -> int:
-    """How many views deep the analyzer is that asks for a table."""
+    """Return the number of views around the name that the analyzer resolves."""
     return int(jvm.scala_object(classes.ANALYSIS_CONTEXT).get().nestedViewDepth())
 
 

@@ -1,4 +1,4 @@
-"""What Spark needs to run Python functions of ours on executors: sources, partitions, factories, jobs."""
+"""Spark's objects for Python functions that run on executors: sources, partitions, factories, jobs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | No
     constructor(classes.PYTHON_DATA_SOURCE, 1),
 )
 def python_source(jvm: Jvm) -> JavaObject:
-    """What runs functions for scans and writes; the functions come with their factories."""
+    """Return a data source that runs functions for scans and writes; the functions come with their factories."""
     return jvm.java_class(classes.PYTHON_DATA_SOURCE)(python_function(jvm, int))
 
 
@@ -58,7 +58,7 @@ def task_command(function: Any, result: StructType) -> bytearray:
     constructor(classes.PYTHON_READER_FACTORY, 3, fits=True),
 )
 def reader_factory(jvm: Jvm, function: Any, schema: StructType) -> JavaObject:
-    """Makes the readers of partitions whose rows a function gives."""
+    """Return a factory of readers of partitions; a function returns the rows."""
     make = jvm.java_class(classes.PYTHON_READER_FACTORY)
     given = python_source(jvm), task_command(function, schema), jvm.struct_type(schema)
     return make(*jvm.fitted(classes.PYTHON_READER_FACTORY, "", *given))
@@ -73,7 +73,7 @@ def writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject
 
 
 def message_bytes(message: JavaObject) -> bytes:
-    """What the task of a `writer_factory` returned."""
+    """Return the result of a task of a `writer_factory`."""
     return bytes(message.pickledMessage())
 
 
@@ -113,7 +113,7 @@ def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
 def run_tasks(
     jvm: Jvm, function: Callable[[str], str], items: Sequence[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Results in the order of `items`, a task for each; its worker has `environment` beside that of the context."""
+    """Run a task for each item, return the results in order. Workers get `environment` beside the context's own."""
     source = jvm.context.parallelize(items, len(items))
     mapped = source.map(function)
     command = mapped.func, None, mapped._prev_jrdd_deserializer, mapped._jrdd_deserializer

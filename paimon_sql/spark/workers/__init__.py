@@ -1,1 +1,1 @@
-"""What runs in Python workers on executors, and jobs that procedures hand to them."""
+"""Functions that run in Python workers on executors, and jobs that procedures send to them."""

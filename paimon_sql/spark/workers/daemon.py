@@ -29,7 +29,7 @@ def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporte
 
 
 def _version_of(path: str) -> tuple[int, int, int] | None:
-    """What tells a file from another one of its name; None where there is none."""
+    """Return the version of a file, which changes with another file of its name; None for a missing file."""
     try:
         file = os.stat(path)
     except OSError:

@@ -62,7 +62,7 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        """Sort the rows of a job by ranges, each of which a task writes; nothing is committed."""
+        """Sort the rows of a job by ranges; a task writes each range, and nothing is committed."""
         session = self.session.python_session
         columns = string_types(to_struct(job.fields))
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])

@@ -40,7 +40,7 @@ def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTa
 
 
 def foreign_tables(session: SessionBridge, database: str) -> list[str] | None:
-    """The names of the tables of a database of Spark's session catalog; None where there is no such database."""
+    """Return the names of the tables in a database of Spark's session catalog; None for a missing database."""
     return session_tables(session.session, database)
 
 
@@ -55,15 +55,13 @@ def folder_of_files(
 ) -> ForeignTable:
     """A folder as Spark reads it: columns of its files, partition columns of the folders in it.
 
-    Raises `TableNotFoundError` where there are no such files.
+    Raises `TableNotFoundError` if the folder has no such files.
     """
     spark = session.python_session
     try:
         found = spark.read.format(file_format).options(**dict(options)).load(normalize(location))
     except AnalysisException as e:
-        raise TableNotFoundError(
-            f"{location} has no {file_format} files whose columns are known: {first_line(e)}"
-        ) from e
+        raise TableNotFoundError(f"{location} has no {file_format} files with known columns: {first_line(e)}") from e
     return ForeignTable(
         format=file_format,
         location=location,

@@ -1,4 +1,4 @@
-"""What runs in Python workers on executors. Handed values (a table store, JSON), never proxies of the driver."""
+"""Functions that run in Python workers on executors. They get values (a table store, JSON), never driver proxies."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def delete_function(search: OrphanSearch) -> BatchFunction:
 
 
 def run_text(function: Callable[[str], str], text: str) -> str:
-    """What an item of a job of texts runs."""
+    """Run a job of texts for one item."""
     _use_local_dirs()
     try:
         return function(text)
@@ -135,7 +135,7 @@ def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) ->
 
 
 def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Errors of ours come without the frames that Spark would show above their message."""
+    """Run a function; errors of this package lose the frames that Spark would show above their message."""
     keep_imports()
     _use_local_dirs()
     acknowledge_input()
@@ -148,7 +148,7 @@ def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator
 
 
 def _use_local_dirs() -> None:
-    """What tasks keep for a while goes where Spark's own does, and ends with it."""
+    """Put temporary files of tasks into Spark's local folders, which Spark deletes."""
     folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
     tempfile.tempdir = next((f for f in folders if os.path.isdir(f)), tempfile.tempdir)
 
@@ -247,8 +247,9 @@ def _write_changes(
 
 
 def _own_sequence(start: int) -> int:
-    """Where the sequence numbers of this task start: where tasks have ranges of their own, metadata says which of two
-    files is younger, and a merge need not read the numbers. Tasks of more rows overlap, which costs only that."""
+    """Return the first sequence number of this task. If tasks have separate ranges, the metadata shows which of two
+    files is younger, and a merge need not read the numbers. A task with more rows than its range overlaps the next;
+    then merges must read them."""
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
 
@@ -309,7 +310,7 @@ def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _with_known_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Those of Spark's columns that the table has, with its types; the others as they are."""
+    """Return Spark's columns, with the table's types if the table has them, otherwise unchanged."""
     types = dict(zip(schema.names, schema.types, strict=True))
     arrays = [_stored(c, types.get(f.name, f.type)) for f, c in zip(batch.schema, batch.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)

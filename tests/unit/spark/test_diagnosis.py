@@ -87,7 +87,7 @@ def test_a_vendors_mixture_is_chosen_by_members() -> None:
     named = hook_of(travels_in_name).chosen(spark.has)
     told = hook_of(append_command).chosen(spark.has)
     assert asked is not None and named is not None and told is not None
-    assert (asked.name, named.name, told.name) == ("Spark is asked, too", "in the name of a table", "Spark tells it")
+    assert (asked.name, named.name, told.name) == ("Spark is asked, too", "in the name of a table", "Spark returns it")
     assert hook_of(append).chosen(spark.has) is not None, "AppendData.byPosition of any arity"
 
 

@@ -1,1 +1,1 @@
-"""What newer versions of Spark do themselves, done here for the older ones: each module is the variant of a hook."""
+"""Replacements for what newer versions of Spark do themselves: each module is a variant of a hook for older ones."""

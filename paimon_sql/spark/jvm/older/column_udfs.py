@@ -20,8 +20,8 @@ _PANDAS = Variant.of("of Pandas", python("pyspark.sql.functions", "pandas_udf"))
 
 @hook("PySpark's `arrow_udf`", "functions of `sys` of columns", _ARROW, _PANDAS)
 def column_udf(jvm: Jvm, function: Callable[..., pa.Array], takes: Sequence[DataType], result: DataType) -> Any:
-    """A function of Columns: `function` of Arrow arrays, whose values are of Spark's types `takes`. Workers unpickle it
-    by its name. Those of Pandas need it installed."""
+    """Return a function of Columns that calls `function` with Arrow arrays of Spark's types `takes`. Workers unpickle
+    `function` by its name. The variant of Pandas needs Pandas on the workers."""
     if jvm.variant(column_udf) is _ARROW:
         return F.arrow_udf(function, result, F.ArrowUDFType.SCALAR)
     types = arrow_schema(StructType([StructField(f"c{i}", t) for i, t in enumerate(takes)])).types

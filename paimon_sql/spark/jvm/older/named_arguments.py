@@ -20,7 +20,7 @@ _EXACT = Variant.of(
 
 @hook("`NamedParametersSupport`", "CALL with names of arguments in another case", _ANY, _EXACT)
 def exact_names(jvm: Jvm) -> bool:
-    """Whether names of arguments have to be those of the parameters."""
+    """Return whether arguments must spell the parameters' names exactly, in the same case."""
     return jvm.variant(exact_names) is _EXACT
 
 

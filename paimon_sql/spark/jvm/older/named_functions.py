@@ -1,7 +1,7 @@
-"""Functions of a catalog whose calls become expressions that we make.
+"""Catalog functions that turn their calls into expressions made by this package.
 
-From 4.2 on a catalog gives Spark such a function. Before, they are temporary functions of the session, and parsed calls
-of them are renamed to these.
+From 4.2 on, Spark gets such a function from its catalog. Before, it is a temporary function of the session, and parsed
+calls are renamed to the temporary function.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _NAMED = Variant.of(
 
 @hook("`V1Function`, `ExpressionInfo`", "functions of `sys` of columns", _GIVEN, _NAMED)
 def expression_function(jvm: Jvm, name: str, make: Any, database: str = "sys") -> JavaObject:
-    """What Spark's analyzer takes for a function whose calls become the expressions that `make` gives, a Scala
-    function. Where calls are renamed, this only says that there is one."""
+    """Return a function for Spark's analyzer; the Scala function `make` turns its calls into expressions. If calls are
+    renamed, the result only shows that the function exists."""
     info = jvm.java_class(classes.EXPRESSION_INFO)("org.apache.paimon", database, name)
     makes = [make] if jvm.variant(expression_function) is _GIVEN else []
     return jvm.scala_object(classes.V1_FUNCTION).apply(info, *makes)
 
 
 def renames_calls(jvm: Jvm) -> bool:
-    """Whether parsed statements have to pass `with_named_functions`."""
+    """Return whether parsed statements must pass through `with_named_functions`."""
     return jvm.variant(expression_function) is _NAMED
 
 

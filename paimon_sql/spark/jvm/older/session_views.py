@@ -47,7 +47,7 @@ Name = tuple[str, str, str]  # catalog, database, view
 
 @hook("`V1Table`, `CatalogTable`", "views of our catalogs in queries", _NOT_NEEDED, _MADE)
 def session_view(jvm: Jvm, name: Name, view: ViewDefinition) -> JavaObject:
-    """What a catalog answers for a table that is a view."""
+    """Return the table that a catalog returns to Spark for a view."""
     properties = dict(view.properties)
     comment = properties.pop("comment", None)
     made = jvm.scala_object(classes.CATALOG_TABLE)

@@ -29,7 +29,7 @@ _NAMED = Variant.of(
 
 @hook("`TableCatalog.loadTable` with options", "columns of older versions and of branches", _LOADED, _NAMED)
 def travels_in_name(jvm: Jvm) -> bool:
-    """Whether options that decide about columns have to be put into names, by `with_named_options`."""
+    """Return whether `with_named_options` must put options that decide about columns into names."""
     return jvm.variant(travels_in_name) is _NAMED
 
 

@@ -1,4 +1,4 @@
-"""What the parser of this Spark takes, tried on statements."""
+"""The syntax that the parser of this Spark accepts, tried with statements."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ GRAMMAR: tuple[Member, ...] = (
 
 
 def syntax_of(jvm: Jvm) -> Syntax:
-    """What statements become depends on it."""
+    """Return the syntax of this Spark; rewritten statements depend on it."""
     return Syntax(jvm.has(UPDATE_OPTIONS), jvm.has(UNNEST), jvm.has(CREATE_LIKE))

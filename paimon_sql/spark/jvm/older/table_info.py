@@ -1,4 +1,4 @@
-"""What a catalog is told of a new table: from 4.1 on a `TableInfo`, before its parts."""
+"""The description of a new table that Spark gives to a catalog: from 4.1 on a `TableInfo`, before 4.1 its parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NewTable:
 
 @hook("`TableInfo`", "CREATE TABLE, and AS SELECT", _WHOLE, _PARTS)
 def new_table(jvm: Jvm, told: Sequence[JavaObject]) -> NewTable:
-    """What Spark hands to `createTable` and its like behind the name of the table."""
+    """Return the new table from the arguments that Spark passes to `createTable` and its like after the name."""
     if jvm.variant(new_table) is _PARTS:
         columns, partitions, properties = told
         schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)

@@ -29,7 +29,7 @@ Kind = Literal[
     "drop table",
     "truncate",
 ]
-# by the name of a node: the kind of statement; those of the second row are about tables or views
+# by the name of a node: the kind of statement; the second mapping has statements about tables or views
 _OF_VIEWS: Mapping[str, Kind] = {
     "CreateView": "create",
     "DropView": "drop",
@@ -62,10 +62,10 @@ _PARSED = Variant.of(
 
 @dataclass(frozen=True, slots=True)
 class ViewStatement:
-    """A statement about a view of a name, or about the views of a namespace, of which no parts are the current one.
+    """A statement about a view, or about the views of a namespace; the current namespace has no parts.
 
-    `lenient` is IF EXISTS and IF NOT EXISTS, `extended` that of DESCRIBE; `pattern` that of SHOW VIEWS, or the key of
-    SHOW TBLPROPERTIES. `of_view` says that only a view can be meant.
+    `lenient` is IF EXISTS and IF NOT EXISTS, `extended` is DESCRIBE EXTENDED. `pattern` is from SHOW VIEWS, or the
+    key of SHOW TBLPROPERTIES. With `of_view`, the statement can only mean a view.
     """
 
     node: JavaObject

@@ -1,6 +1,6 @@
-"""The commands that PySpark's writers stand for, made as Spark 4.0 makes them before it runs them: later versions tell.
+"""The commands of PySpark's writers, made as Spark 4.0 makes them before it runs them; later versions return them.
 
-Writers keep what they were given in private fields.
+Writers keep their arguments in private fields.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def overwrite_partitions_command(jvm: Jvm, writer: _Writer) -> JavaObject:
 
 
 def save_command(jvm: Jvm, writer: _Writer, name: str) -> JavaObject | None:
-    """Of a `DataFrameWriter` that appends to a table that exists; None for other modes, whose rows go as they are."""
+    """Of a `DataFrameWriter` that appends to an existing table; None for other modes, which write rows as they are."""
     if str(writer._jwrite.curmode().name()) != "Append":
         return None
     relation, rows, options = _by_position(jvm, writer, name, "INSERT")
@@ -54,7 +54,7 @@ def insert_command(jvm: Jvm, writer: _Writer, name: str, *, dynamic: bool) -> Ja
 
 
 def merge_command(jvm: Jvm, writer: _Writer) -> JavaObject | None:
-    """Of a `MergeIntoWriter`; None where it has no actions, of which PySpark says what is wrong."""
+    """Of a `MergeIntoWriter`; None if it has no actions: PySpark raises the error for that."""
     java = writer._jwriter
     actions = java.matchedActions(), java.notMatchedActions(), java.notMatchedBySourceActions()
     if all(found.isEmpty() for found in actions):

@@ -81,7 +81,7 @@ def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
 
 
 def hadoop_status(jvm: Jvm, session: JavaObject, path: str) -> Any | None:
-    """What Hadoop's file system says of a folder's entries; None where there is no such folder or file."""
+    """Return the statuses of a folder's entries in Hadoop's file system; None if the path does not exist."""
     hadoop = jvm.java_class(classes.HADOOP_PATH)(path)
     storage = hadoop.getFileSystem(session.sessionState().newHadoopConf())
     return storage.listStatus(hadoop) if storage.exists(hadoop) else None

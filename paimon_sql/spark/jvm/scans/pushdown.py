@@ -1,4 +1,4 @@
-"""What Spark pushes down to scans and asks of tables, read once into frozen values."""
+"""The filters, aggregates, orders and table changes that Spark passes on, read once into frozen values."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class LiteralValue:
-    """A value as Spark's rows hold it, of a decimal its text; None also for one that is no number, text or binary."""
+    """A value as Spark's rows store it, a decimal as text; None also for other kinds than number, text and binary."""
 
     value: bool | int | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A predicate of terms, by the name that the connector interface gives it; of other expressions only the class."""
+    """A predicate of terms, by its name in the connector interface; for other expressions only the class."""
 
     name: str
     terms: tuple[Term, ...] = ()
@@ -71,7 +71,7 @@ def _term(tree: list[Any]) -> Term:
     method(f"{classes.DATA_SOURCE_STRATEGY}$", "translateFilterV2", 1),
 )
 def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
-    """A Catalyst expression as a connector expression, None where there is none."""
+    """Return a Catalyst expression as a connector expression, None if it has no counterpart."""
     option = jvm.scala_object(classes.DATA_SOURCE_STRATEGY).translateFilterV2(expression)
     tree = json.loads(jvm.compiled("Entries").term(option))
     return None if tree is None else _term(tree)
@@ -79,7 +79,7 @@ def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate function of a column, or of rows where there is none."""
+    """An aggregate function of a column, or of whole rows if `argument` is absent."""
 
     function: Literal["count", "min", "max", "sum"]
     argument: Term | None = None
@@ -95,7 +95,7 @@ _AGGREGATES: dict[str, Literal["count", "min", "max", "sum"]] = {
 
 
 def read_aggregates(jvm: Jvm, aggregation: JavaObject) -> tuple[tuple[Term, ...], tuple[AggregateCall | None, ...]]:
-    """What an aggregation groups by, and its functions; None for those that have no name here."""
+    """Return the terms that an aggregation groups by, and its functions; None for functions without a name here."""
     groups = tuple(read_terms(jvm, aggregation.groupByExpressions()))
     return groups, tuple(_aggregate(jvm, f) for f in aggregation.aggregateExpressions())
 
@@ -143,7 +143,7 @@ def read_time_travel(context: JavaObject) -> TimeTravel | None:
 
 
 class ChangeKind(StrEnum):
-    """Which of Spark's `TableChange`s a change is."""
+    """The class of a `TableChange` of Spark's."""
 
     SET_PROPERTY = "SetProperty"
     REMOVE_PROPERTY = "RemoveProperty"

@@ -1,4 +1,4 @@
-"""Spark's statistics of columns, as the texts that it stores, and those of a scan made of them."""
+"""Spark's statistics of columns, as the texts that it stores, and the statistics of a scan made from these texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark needs of a sink of streams, and PySpark's streaming writers: what they were given, and how they start."""
+"""Spark's objects for a sink of streams, and PySpark's streaming writers: their arguments and their start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sources of streams answer with, and PySpark's streaming readers."""
+"""The answers of stream sources as Spark's objects, and PySpark's streaming readers."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
     method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def install_stream_columns(jvm: Jvm, session: JavaObject) -> None:
-    """Have a running session tell streams of ours which columns a batch needs."""
+    """Make a running session pass the columns that a batch needs on to Paimon's streams."""
     jvm.compiled("StreamColumns").addTo(session.experimental())
 
 
 def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
-    """What a source reports in `query.lastProgress`."""
+    """Return the metrics of a source in `query.lastProgress`."""
     return jvm.map({name: str(value) for name, value in values.items()})
 
 
