@@ -56,12 +56,15 @@ class Token(NamedTuple):
 class Tokens(Sequence[Token]):
     """The tokens of a text, each created on access.
 
-    Their `symbols` are words in upper case, signs, and one mark each for strings, quoted names and other literals.
+    Their `symbols` are words in upper case, signs, and one mark each for strings, quoted names and other literals. A
+    `;` inside of a hint, which ends no statement, has the mark of other literals.
     """
 
     def __init__(self, text: str, found: Sequence[Any]):
         self._text, self._found = text, found
         self.symbols = [_MARKS[t.token_type] if t.token_type in _MARKS else t.text.upper() for t in found]
+        if HINT in self.symbols and ";" in self.symbols:
+            self._mark_semicolons_of_hints()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -82,6 +85,17 @@ class Tokens(Sequence[Token]):
 
     def _token(self, found: Any) -> Token:
         return Token(self._text, found.start, found.end, found.text)
+
+    def _mark_semicolons_of_hints(self) -> None:
+        """Marks each `;` between a `/*+` and the next `*/`, or the end of the text."""
+        is_inside = False
+        for index, symbol in enumerate(self.symbols):
+            if symbol == HINT:
+                is_inside = True
+            elif symbol == "/" and is_inside and self.symbols[index - 1] == "*":
+                is_inside = self.start(index) != self.end(index - 1)
+            elif symbol == ";" and is_inside:
+                self.symbols[index] = _OTHER
 
     def text(self, index: int) -> str:
         """The text of a token."""

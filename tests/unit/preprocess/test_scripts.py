@@ -17,6 +17,28 @@ def test_splits_at_semicolons_that_are_no_part_of_a_token():
     assert second == "SELECT /*+ BROADCAST(`x;y`) */ 1"
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT /*+ REPARTITION(3); COALESCE(1) */ 1",
+        "SELECT /*+ a; */ 1",
+        "SELECT /*+ OPTIONS('a' = 'x;y', \"b;\" = `;`); */ 1",
+        "INSERT INTO t /*+ OPTIONS('a' = ';') */ SELECT 1 * /*+ a /* b; */ c; */ 2 / 1",
+        "SELECT /*+ a * / ; */ 1",
+        "BEGIN SELECT /*+ a; END; */ 1; SELECT /*+ b; */ 2; END",
+        "CREATE TABLE t (a INT) WITH ('a' = 'x;y', \"b\" = \"c;d\", 'e' = 'f\\';g', 'h' = r'\\;')",
+    ],
+)
+def test_no_statement_ends_inside_of_a_hint_or_an_option(statement):
+    assert texts(f"{statement}; SELECT /*+ x */ 2 * 3; SELECT 4") == [statement, "SELECT /*+ x */ 2 * 3", "SELECT 4"]
+    assert is_terminated(f"{statement};") and not is_terminated(statement)
+
+
+def test_what_follows_an_open_hint_is_one_statement():
+    assert texts("SELECT 1; SELECT /*+ a; SELECT 2;") == ["SELECT 1", "SELECT /*+ a; SELECT 2;"]
+    assert not is_terminated("SELECT /*+ a;")
+
+
 def test_drops_empty_and_comment_only_pieces():
     assert texts("; ;-- nothing\n;/* here */; SELECT 1 ;; -- the end") == ["SELECT 1"]
     assert texts("") == texts("  \n ") == texts("-- only a comment") == []
