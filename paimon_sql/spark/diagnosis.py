@@ -112,7 +112,7 @@ def diagnose(jvm: Jvm) -> Diagnosis:
 
 @lru_cache(1)
 def check_spark(jvm: Jvm) -> None:
-    """Raises `UnsupportedFeatureError` where a hook has moved; warns of a version that has not been tried."""
+    """Raise `UnsupportedFeatureError` if a hook has moved; warn about an untested version."""
     found = diagnose(jvm)
     if found.moved:
         names = "; ".join(f"{m.name} needs {', '.join(m.missing)}" for m in found.moved)

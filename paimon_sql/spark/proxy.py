@@ -1,8 +1,8 @@
 """Proxy: the base of every Python object that stands for a Java interface.
 
 A dynamic proxy receives every method of its interfaces, default ones included: a subclass defines them all.
-Errors cross as Java exceptions: an error of ours becomes the exception that Spark's users expect, an exception that
-came out of the JVM goes back as it was.
+Errors cross as Java exceptions: an error of this package becomes the exception that Spark's users expect, and an
+exception from the JVM goes back unchanged.
 """
 
 from __future__ import annotations

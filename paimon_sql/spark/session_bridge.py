@@ -132,7 +132,7 @@ class SessionBridge:
         return str if self.is_case_sensitive() else str.lower
 
     def time_zone(self) -> tzinfo:
-        """The session's zone; the machine's where the session sets none."""
+        """Return the session's time zone; the machine's zone if the session sets none."""
         return time_zone(str(self._conf.sessionLocalTimeZone()))
 
     def in_zone(self, table: Table) -> Table:

@@ -1,4 +1,4 @@
-"""Connections of the REST server that say what they want in time: half a header holds nothing for long."""
+"""Connections of the REST server with a time limit: a client that sends half a header does not keep one for long."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _list_all(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
 
 
 def _list_details(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
-    """A page of names as one of their descriptions. What is dropped meanwhile, or cannot be read, is left out."""
+    """Return a page of names as a page of descriptions. Leaves out what was dropped meanwhile or cannot be read."""
     kept, key = kind.of(catalog), f"{kind.name}Details"
     found = page(call, key, kept.names(call.names[0]), kind.pattern)
     details = []
@@ -82,7 +82,8 @@ def _list_details(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node
 
 
 def _create(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> None:
-    """With `replace`, of a client of ours, in place of one that is there; with `create`, too, of one that is not."""
+    """Create a definition. Clients of this package may send `replace`, which replaces an existing one, and with it
+    `create`, which also creates a missing one."""
     kept, identifier = kind.of(catalog), kind.identifier(call)
     try:
         definition = kind.definition(call)

@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 @contextmanager
 def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) -> Iterator[None]:
     """Serve the catalog of some options while the block runs. Raises `InvalidOptionError` for a catalog that is itself
-    at a REST server, `UnsupportedFeatureError` where a package is missing, `StorageError` where it cannot listen."""
+    at a REST server, `UnsupportedFeatureError` if a package is missing, `StorageError` if it cannot listen."""
     for package in ("starlette", "uvicorn"):
         import_optional(package, "paimon-sql serve --rest", "rest-server")
     if options.get("metastore", "").strip().lower() == "rest":

@@ -23,9 +23,9 @@ _BACKLOG = 128
 def serving(
     app: RestApp, host: str, port: int, certificate: Path | None = None, key: Path | None = None
 ) -> Iterator[int]:
-    """Serve a catalog while the block runs; the port, which 0 leaves to the system.
+    """Serve a catalog while the block runs; yields the port. With 0 the system chooses the port.
 
-    Raises `StorageError` where it cannot listen."""
+    Raises `StorageError` if it cannot listen."""
     try:
         config = uvicorn.Config(
             app,

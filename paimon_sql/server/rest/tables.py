@@ -104,8 +104,8 @@ def alter_table(catalog: SupportsDatabases, call: Call) -> None:
 
 
 def replace_table(catalog: SupportsDatabases, call: Call) -> None:
-    """Another definition, of the same partitioning. The rows stay, and the client replaces them by its next commit.
-    With `schemaId`, it is refused where that is not the number of the next version."""
+    """Replace a table's definition; the partitioning must stay the same. The rows stay until the client replaces them
+    by its next commit. Raises `CommitConflictError` if `schemaId` is given and is not the number of the next schema."""
     staged = catalog.stage_replace(call.identifier, _new_schema(call.body))
     if staged.is_separate:
         staged.discard()

@@ -48,8 +48,8 @@ _AHEAD = 24 * 60 * 60  # seconds that the clock of a client may be ahead
 
 
 def commit(catalog: SupportsDatabases, call: Call) -> Node:
-    """Publish the next snapshot of a table, if it still is the next: `success` says whether it was published. A request
-    that comes again, as its answer was lost, is answered as the first one."""
+    """Publish the next snapshot of a table, if it still is the next: `success` in the answer shows whether it was
+    published. If a client repeats a request because the answer was lost, it gets the same answer again."""
     table = catalog.load_table(call.identifier)
     given = member(call.body, "tableId", str | None, None)
     if given is not None and given != table_id(table):

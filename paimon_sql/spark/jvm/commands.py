@@ -171,12 +171,12 @@ def evolving(jvm: Jvm, write: _Rows) -> _Rows:
 
 @hook(
     "`TreeNode.makeCopy`, names of the members of plans",
-    "INSERT, and EXPLAIN of statements of ours",
+    "INSERT, and EXPLAIN of Paimon's statements",
     method(classes.TREE_NODE, "makeCopy", 1),
 )
 def _with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
-    """A copy of a logical plan, some of its constructor's arguments, by name, replaced. Raises
-    `UnsupportedFeatureError` where it has none of a name."""
+    """Return a copy of a logical plan with some of its constructor's arguments replaced, by name. Raises
+    `UnsupportedFeatureError` if it has no argument of a name."""
     known = [str(plan.productElementName(i)) for i in range(plan.productArity())]
     if unknown := elements.keys() - set(known):
         raise UnsupportedFeatureError(

@@ -73,7 +73,7 @@ _ONE_PLACE = Variant.of("one place", constructor(classes.PARSE_EXCEPTION, 4), co
 _TWO_PLACES = Variant.of("its start and its end", constructor(classes.PARSE_EXCEPTION, 7))
 
 
-@hook("`ParseException`", "every syntax error of ours", _ONE_PLACE, _TWO_PLACES)
+@hook("`ParseException`", "every syntax error of this package", _ONE_PLACE, _TWO_PLACES)
 def places(jvm: Jvm, origin: JavaObject) -> tuple[JavaObject, ...]:
     """A place in a statement as a ParseException takes it."""
     return (origin, origin) if jvm.variant(places) is _TWO_PLACES else (origin,)
@@ -127,7 +127,7 @@ def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
 
 @hook(
     "the private field `ErrorClassesJsonReader.errorInfoMap`, `ErrorInfo`",
-    "`getMessage` of errors of ours",
+    "`getMessage` of Paimon's errors",
     java_field(classes.ERROR_READER, "errorInfoMap"),
     constructor(classes.ERROR_INFO, 3, fits=True),
 )

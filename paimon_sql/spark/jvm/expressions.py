@@ -61,7 +61,7 @@ def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
     *(method(classes.CAST, m, 2) for m in ("canANSIStoreAssign", "canAnsiCast", "canCast")),
 )
 def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> bool:
-    """Whether a value can be stored as another type only by CAST; not where it cannot be cast either."""
+    """Return whether a value can be stored as another type only by CAST; False if CAST cannot convert it, either."""
     casts, types = jvm.java_class(classes.CAST), (jvm.data_type(source), jvm.data_type(target))
     if casts.canANSIStoreAssign(*types):
         return False

@@ -50,7 +50,7 @@ def reader_options(reader: Reader) -> dict[str, str]:
     method(classes.READER, "assertNoSpecifiedSchema", 1),
 )
 def refuse_schema(reader: Reader) -> None:
-    """Raises as Spark does where a reader was given columns."""
+    """Raise Spark's error if a reader was given columns."""
     reader._jreader.assertNoSpecifiedSchema("load")
 
 
@@ -180,7 +180,7 @@ def overwrite_partitions_command(jvm: Jvm, writer: WriterV2) -> JavaObject:
 
 @hook("`MergeIntoWriter.mergeCommand`", "`df.mergeInto(…)` fails", _TELLS_MERGE, _MADE_MERGE)
 def merge_command(jvm: Jvm, writer: Any) -> JavaObject | None:
-    """None where the writer says what is wrong."""
+    """Return the command; None if the writer itself raises the error."""
     if jvm.variant(merge_command) is _TELLS_MERGE:
         return writer._jwriter.mergeCommand()
     return writer_commands.merge_command(jvm, writer)

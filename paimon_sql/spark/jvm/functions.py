@@ -1,7 +1,7 @@
-"""Functions as Spark's parser and analyzer know them: statements about them, SQL functions, and calls in plans.
+"""Functions in Spark's parser and analyzer: statements about them, SQL functions, and calls in plans.
 
 Spark keeps an SQL function as properties in a JSON text (`SQLFunction`): its parts below `sqlFunction.`, the settings
-of its definition below `sqlConfig.`, and where it was defined below `catalogAndNamespace.`.
+of its definition below `sqlConfig.`, and the current namespace at its definition below `catalogAndNamespace.`.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def put_temporary_function(session: JavaObject, name: str, builder: Any, *, is_t
 
 
 def parsed_query(jvm: Jvm, text: str) -> JavaObject | None:
-    """A query as a plan, None where Spark cannot parse it."""
+    """Return a query as a plan, None if Spark cannot parse it."""
     try:
         return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
     except (Py4JError, CapturedException):

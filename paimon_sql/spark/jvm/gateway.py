@@ -36,7 +36,7 @@ class Jvm:
 
     @hook(
         "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and `JavaClient._give_back_connection`",
-        "everything: Spark cannot call Python, or a Java exception of ours reaches Spark as text",
+        "everything: Spark cannot call Python, or a Java exception of this package reaches Spark as text",
         python("pyspark.java_gateway", "ensure_callback_server_started"),
         python("py4j.java_gateway", "GatewayClient._give_back_connection"),
     )

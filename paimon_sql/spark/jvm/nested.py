@@ -14,7 +14,7 @@ from paimon_sql.spark.jvm.hooks import hook, java_type, method
 
 @hook(
     "`CompoundPlanStatement`, `SingleStatement.parsedPlan`",
-    "statements of ours in SQL scripts",
+    "Paimon's statements in SQL scripts",
     java_type(f"{classes.PLANS_PACKAGE}.CompoundPlanStatement"),
     method(f"{classes.PLANS_PACKAGE}.SingleStatement", "parsedPlan", 0),
 )

@@ -1,6 +1,6 @@
-"""Positions in a statement: those that Spark found in the text it parsed, as positions in the statement as written.
+"""Positions in a statement: from positions in the text that Spark parsed to positions in the text that the user wrote.
 
-What Spark's parser, its analyzer and its tasks say is found where the user wrote it, and shown in the user's words.
+Errors of Spark's parser, analyzer and tasks then show the user's own text, and positions in it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def parse_exception_at(
     return _parse_exception(jvm, written, position, condition, jvm.scala_map(parameters), [])
 
 
-@hook("`Origin`", "every syntax error of ours", constructor(classes.ORIGIN, 0, fits=True))
+@hook("`Origin`", "every syntax error of this package", constructor(classes.ORIGIN, 0, fits=True))
 def origin(jvm: Jvm, *position: int) -> JavaObject:
     """A position in a statement by line and column, or none."""
     given = [jvm.some(number) for number in position]

@@ -25,8 +25,8 @@ _UNRESOLVED = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table that a plan names: `parts` as written, or `catalog`, `parts` below it, where Spark has loaded it.
-    `renamed` says that its options travel in its name, see `older/state_options.py`."""
+    """A table that a plan names: `parts` as written, or `catalog` and `parts` below it if Spark has loaded it.
+    With `renamed`, its options travel in its name, see `older/state_options.py`."""
 
     node: JavaObject
     parts: tuple[str, ...]
@@ -68,7 +68,7 @@ class Explain(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class Rows(ParsedStatement):
-    """A write of the rows of a query; `evolves` where it may change the schema of its table."""
+    """A write of the rows of a query; with `evolves` it may change the schema of its table."""
 
     query: JavaObject
     by_name: bool

@@ -49,7 +49,7 @@ def java_version(jvm: Jvm) -> str:
 # -- settings ---------------------------------------------------------------------------------------------------------
 @hook(
     "`SessionState.conf`",
-    "every setting of ours",
+    "every setting of Paimon's",
     method(classes.SESSION_STATE, "conf", 0),
 )
 def settings_of(session: JavaObject) -> JavaObject:
@@ -198,7 +198,7 @@ def session_catalog_plugin(jvm: Jvm, session: JavaObject) -> JavaObject:
 
 @hook(
     "the private field `CatalogManager.catalogs`",
-    "every catalog of ours: Spark loads catalogs by class, and has none",
+    "every Paimon catalog: Spark loads catalogs by a Java class, and there is none",
     Variant.of("of the default manager", field(classes.DEFAULT_CATALOG_MANAGER, "catalogs")),
     Variant.of("of the manager itself", field(classes.CATALOG_MANAGER, "catalogs")),
 )
@@ -245,7 +245,7 @@ def with_variables(jvm: Jvm, text: str) -> str:
 
 @hook(
     "the private field `SessionState.sqlParser`",
-    "statements of ours in a session that runs already",
+    "Paimon's statements in a session that runs already",
     field(classes.SESSION_STATE, "sqlParser"),
 )
 def replace_parser(session: JavaObject, parser: Any) -> None:
@@ -255,7 +255,7 @@ def replace_parser(session: JavaObject, parser: Any) -> None:
 
 @hook(
     "`SparkSession.extensions` of a running session",
-    "statements of ours in sessions made from this one",
+    "Paimon's statements in sessions made from this one",
     method(classes.SESSION, "extensions", 0),
 )
 def inject_parser(session: JavaObject, make: Any) -> None:
@@ -291,7 +291,7 @@ def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
 
 @hook(
     "`SharedState.cacheManager`",
-    "cached tables are as they were before a DELETE, UPDATE, MERGE INTO or CALL of ours",
+    "cached tables are as they were before a DELETE, UPDATE, MERGE INTO or CALL on a Paimon table",
     method(classes.SHARED_STATE, "cacheManager", 0),
     method(classes.CACHE_MANAGER, "isEmpty", 0),
 )

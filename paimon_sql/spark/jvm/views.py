@@ -15,9 +15,9 @@ from paimon_sql.spark.jvm.hooks import hook, method
 
 @dataclass(frozen=True, slots=True)
 class ViewDefinition:
-    """A view as Spark runs it: the JSON of its columns, its properties (the comment among them), the query, and what
-    there was where it was written: catalog, namespace, settings. `query_columns` are the names that the query gives its
-    columns, none where they follow the query; `schema_mode` says what becomes of the view where these change."""
+    """A view as Spark runs it: the JSON of its columns, its properties with the comment, and the query with the current
+    catalog, namespace and settings at its definition. `query_columns` are the query's own names for its columns; they
+    are empty if the columns follow the query. `schema_mode` decides what happens to the view if these change."""
 
     schema_json: str
     properties: Mapping[str, str]

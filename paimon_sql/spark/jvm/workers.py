@@ -23,7 +23,7 @@ from paimon_sql.spark.jvm.hooks import constructor, hook, method, python
 
 @hook(
     "`SimplePythonFunction`, PySpark's `_prepare_for_python_RDD`",
-    "every task of ours",
+    "every task of this package",
     constructor(classes.PYTHON_FUNCTION, 7),
     python("pyspark.core.rdd", "_prepare_for_python_RDD"),
 )
@@ -129,7 +129,7 @@ def run_tasks(
     python("pyspark.util", "PythonEvalType.SQL_MAP_ARROW_ITER_UDF"),
 )
 def map_batches(frame: DataFrame, function: Any, schema: StructType | str) -> DataFrame:
-    """As `frame.mapInArrow(function, schema)`, which wants pandas, that neither it nor its workers use."""
+    """As `frame.mapInArrow(function, schema)`, but without pandas, which PySpark requires but does not use here."""
     mapped = UserDefinedFunction(
         function, returnType=schema, name="map_batches", evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
     )

@@ -16,7 +16,7 @@ from paimon_sql.spark.workers.worker import keep_imports
 
 
 def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
-    """`read` of an archive on Python's path, left out where the file is the one that it has read before."""
+    """Return a form of `read` that skips an archive on Python's path if its file is the one it last read."""
     known: dict[tuple[str, str], tuple[int, int, int] | None] = {}
 
     def read_if_changed(importer: zipimporter) -> None:

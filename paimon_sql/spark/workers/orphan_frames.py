@@ -21,7 +21,7 @@ _FOUND, _NEEDED = "path string, size long", "chain long, name string, weight lon
 
 @dataclass(frozen=True, slots=True)
 class FoundFrame:
-    """Orphans as a DataFrame that is computed, and is not again: where a worker with rows of it is lost, it fails."""
+    """Orphans as a DataFrame that is computed once: if a worker with rows of it is lost, it fails."""
 
     search: OrphanSearch
     files: DataFrame

@@ -1,7 +1,7 @@
 """Parameters of statements, `:name` and `?`.
 
-From 4.1 on Spark's parser puts their values into a statement. Before, its analyzer does so, behind our parser: then a
-statement of ours with parameters stays as it is parsed until a rule of the analyzer has their values.
+From 4.1 on, Spark's parser puts their values into a statement. Before, the analyzer does so, after the parser of this
+package. Then one of its statements with parameters stays parsed until a rule of the analyzer has the values.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _command(jvm: Jvm, identifier: JavaObject, statement: ViewStatement, mode: s
     ),
 )
 def _check_count(jvm: Jvm, identifier: JavaObject, command: JavaObject) -> None:
-    """Raises where a statement lists other columns than the query has."""
+    """Raise Spark's error if a statement lists more or fewer columns than the query has."""
     listed, query = command.userSpecifiedColumns(), command.plan()
     count, has = listed.size(), query.output().size()
     if count in (0, has):

@@ -144,7 +144,7 @@ def stream_reader_options(jvm: Jvm, reader: Reader) -> dict[str, str]:
 def read_stream(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
     """A stream of a table, with options and without the rest of what the reader was given.
 
-    Raises as Spark does where the reader was given columns.
+    Raises Spark's error if the reader was given columns.
     """
     reader._jreader.assertNoSpecifiedSchema("load")
     session = reader._spark
