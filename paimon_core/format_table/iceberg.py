@@ -141,7 +141,12 @@ def _decode(storage: FileIO, path: str, node: Mapping[str, Any]) -> IcebergTable
 
 def _current_snapshot(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
     number = node.get("refs", {}).get(MAIN, {}).get("snapshot-id", node.get("current-snapshot-id"))
-    return None if number in (None, -1) else next(s for s in node["snapshots"] if s["snapshot-id"] == number)
+    if number in (None, -1):
+        return None
+    found: Mapping[str, Any] | None = next((s for s in node["snapshots"] if s["snapshot-id"] == number), None)
+    if found is None:
+        raise ValueError(f"its current snapshot {number} is not among its snapshots")
+    return found
 
 
 def _partition_keys(path: str, spec: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> tuple[str, ...]:

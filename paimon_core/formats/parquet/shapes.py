@@ -215,17 +215,24 @@ def _schema_bytes(footer: bytes) -> bytes:
 
 def _shape(file: Fields) -> Shape:
     elements = iter(schema_elements(file))
-    root = next(elements)
+    root = _next(elements)
     columns = tuple(_element(elements, 0) for _ in range(root[_CHILDREN][1]))
     if next(elements, None) is not None:
         raise ValueError("its schema has more columns than it announces")
     return Shape(columns, tuple(_path_bytes(path) for column in columns for path in _leaves(column, ())))
 
 
+def _next(elements: Iterator[Fields]) -> Fields:
+    element = next(elements, None)
+    if element is None:
+        raise ValueError("its schema has fewer columns than it announces")
+    return element
+
+
 def _element(elements: Iterator[Fields], depth: int) -> Element:
     if depth > _DEEPEST:
         raise ValueError("its schema is nested too deeply")
-    element = next(elements)
+    element = _next(elements)
     number = {key: element[key][1] for key in (_TYPE, _LENGTH, _REPETITION, _ID, _CHILDREN) if key in element}
     children = tuple(_element(elements, depth + 1) for _ in range(number.get(_CHILDREN, 0)))
     return Element(

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.formats.parquet import shapes
-from paimon_core.formats.parquet.footer import file_end, read_footer
+from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.shapes import FileLook, Shapes, look
 from paimon_core.formats.parquet.thrift import decode, encode
 
@@ -130,3 +130,20 @@ def test_every_annotation_has_a_name(tmp_path: Path) -> None:
     pq.write_table(pa.schema(list(types.items())).empty_table(), path, store_schema=False)
     assert [c.annotation for c in look_at(path).shape.columns] == list(types)
     assert shapes.REQUIRED == 0
+
+
+def test_a_schema_with_fewer_columns_than_it_announces(tmp_path: Path) -> None:
+    """Each number of children is announced larger, in the root and in a group below it."""
+    path = tmp_path / "f.parquet"
+    pq.write_table(WIDE.select(["s", "m", "r"]), path)
+    with pa.OSFile(str(path)) as source:
+        file, start = read_footer(source)
+    whole = path.read_bytes()
+    for element in schema_elements(file):
+        if 5 in element:
+            kind, number = element[5]
+            element[5] = (kind, number + 1)
+            path.write_bytes(whole[:start] + file_end(file))
+            with pytest.raises(ValueError, match="fewer columns than it announces"):
+                look_at(path)
+            element[5] = (kind, number)
