@@ -48,7 +48,7 @@ def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
 
 
 def _action(store: TableStore, name: str) -> Action:
-    found = _ACTIONS.get(name.strip().lower())
+    found = _ACTIONS.get(name := _spelled(name))
     if found is None:
         why = "needs a metastore, and the catalog of this table has none" if name in _METASTORE else "is not supported"
         raise UnsupportedFeatureError(
@@ -63,7 +63,7 @@ def check_report(table: str, declared: Mapping[str, str], options: TableOptions,
     """Raises `InvalidOptionError` if partitions must be reported, but no address is set. Raises `NotAllowedError` if
     the address comes from the table's schema, `declared`, and the catalog does not allow it: others may have written
     the schema."""
-    if _REPORT not in [name.strip().lower() for name in options[PARTITION_MARK_DONE_ACTION]]:
+    if _REPORT not in [_spelled(name) for name in options[PARTITION_MARK_DONE_ACTION]]:
         return
     key, url = PARTITION_MARK_DONE_URL.key, options[PARTITION_MARK_DONE_URL]
     if urlsplit(url).scheme not in ("http", "https"):
@@ -74,6 +74,11 @@ def check_report(table: str, declared: Mapping[str, str], options: TableOptions,
             f"'{MARK_DONE_URLS}' must list that address or a prefix of it. Set it, or 'spark.paimon.{key}' for this "
             "session."
         )
+
+
+def _spelled(name: str) -> str:
+    """An action's name in lower case with hyphens; Java takes it in any case, and with underscores too."""
+    return name.lower().replace("_", "-")
 
 
 def _write_success_file(store: TableStore, folder: str) -> None:

@@ -44,6 +44,7 @@ from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, Data
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.option_rules import check_option_rules
+from paimon_core.store.ddl.partition_options import check_partition_options
 from paimon_core.store.features import check_definable
 from paimon_core.time_zones import parsed_moment
 
@@ -125,6 +126,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     _check_expiry(schema, options)
     _check_row_tracking(schema, options)
     check_option_rules(schema, options)
+    check_partition_options(schema, options, previous)
     indexed_columns(options, schema)  # raises for a column that cannot have the index
     check_blobs(schema, options)
     check_formats(schema.fields, options)

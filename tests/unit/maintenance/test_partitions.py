@@ -124,8 +124,9 @@ def test_commits_expire_partitions_where_asked(tmp_path: Path) -> None:
     assert len(live_files(store, latest_snapshot(store))) == 1
 
 
-def test_done_partitions_have_a_file(tmp_path: Path) -> None:
-    store = new_store(tmp_path, partition="p")
+@pytest.mark.parametrize("action", ["success-file", "SUCCESS_FILE", " Success-File "])
+def test_done_partitions_have_a_file(tmp_path: Path, action: str) -> None:
+    store = new_store(tmp_path, partition="p", **{"partition.mark-done-action": action})
     Table(store).commit([message(store, data_file(store, 1, 1), p=7)], info())
     path = Path(store.root, "p=7", "_SUCCESS")
     assert not path.exists()

@@ -194,3 +194,55 @@ def test_formats_that_are_named_can_be_written(name: str) -> None:
     assert len(named) > 1
     for other in named:
         assert made({"file.format": other}).options == {"file.format": other}
+
+
+DATED = (*FIELDS, DataField(id=5, name="day", type=parse_type("STRING")))
+FORMATTER, PATTERN, DONE = (
+    f"partition.{name}" for name in ("timestamp-formatter", "timestamp-pattern", "mark-done-action")
+)
+UNUSABLE = [
+    *(
+        (FORMATTER, text)
+        for text in ("nope", "yyyy-MM-dd'T", "yyyy}", "{yyyy}", "yyyy#", "yyyy]", "ddd", "MMMMMM", "pp")
+    ),
+    *((PATTERN, text) for text in ("nope", "$nope", "$DAY", "$day $hour", "$", "2024-13-01")),
+    *((DONE, text) for text in ("nope", "success-file,nope", "done partition")),
+]
+USABLE = [
+    *((FORMATTER, text) for text in ("yyyyMMdd", "yyyy-MM-dd HH:mm[:ss]", "d MMM uuuu", "yyyy''MM", "'day 'D", "ppH")),
+    *((PATTERN, text) for text in ("$day", "$day 00:00:00", "2024-01-01", "")),
+    *((DONE, text) for text in ("success-file", "done-partition, mark-event", "HTTP-REPORT", "http_report", "custom")),
+]
+
+
+def dated(options: dict[str, str]) -> TableSchema:
+    return new_table_schema(DATED, ("day",), options)
+
+
+@pytest.mark.parametrize(("key", "text"), UNUSABLE)
+def test_options_of_partitions_that_nothing_could_use_are_refused(key: str, text: str) -> None:
+    with pytest.raises(InvalidOptionError, match=re.escape(f"'{key}' cannot be {text!r}")):
+        dated({key: text})
+    with pytest.raises(InvalidOptionError, match=re.escape(f"'{key}' cannot be {text!r}")):
+        changed(dated({}), {key: text})
+
+
+@pytest.mark.parametrize(("key", "text"), USABLE)
+def test_options_of_partitions_that_java_can_use_are_taken(key: str, text: str) -> None:
+    assert dated({key: text}).options == {key: text}
+    assert changed(dated({}), {key: text}).options == {key: text}
+
+
+def test_a_pattern_is_read_by_its_formatter() -> None:
+    both = {PATTERN: "20240101", FORMATTER: "yyyyMMdd"}
+    assert dated(both).options == both
+    with pytest.raises(InvalidOptionError, match=PATTERN):
+        changed(dated(both), {FORMATTER: "yyyy-MM-dd"})
+
+
+@pytest.mark.parametrize(("key", "text"), UNUSABLE)
+def test_options_of_partitions_that_another_engine_wrote_stay(key: str, text: str) -> None:
+    old = replace(dated({}), options={key: text})
+    assert apply_changes(old, [SetOption("write-only", "true")], 0, has_snapshots=True).options[key] == text
+    with pytest.raises(InvalidOptionError):
+        apply_changes(old, [SetOption(key, f"{text}?nope]")], 0, has_snapshots=True)
