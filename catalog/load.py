@@ -14,7 +14,7 @@ from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.hive.settings import hive_options
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.privileges.catalog import guarded
-from paimon_sql.catalog.rest.settings import read_settings
+from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
@@ -40,10 +40,16 @@ def _hive(options: Mapping[str, str]) -> SupportsDatabases:
 
 
 def _rest(options: Mapping[str, str]) -> SupportsDatabases:
-    import_optional("urllib3", "A catalog with 'metastore' = 'rest'", "rest")
+    settings = _rest_settings(options)
     from paimon_sql.catalog.rest.catalog import open_catalog as open_rest  # noqa: PLC0415  an extra
 
-    return open_rest(options, read_settings(options), NamedForIceberg)
+    return open_rest(options, settings, NamedForIceberg)
+
+
+def _rest_settings(options: Mapping[str, str]) -> RestSettings:
+    import_optional("urllib3", "A catalog with 'metastore' = 'rest'", "rest")
+    Allowed.of(options)  # raises for what it cannot be
+    return read_settings(options)
 
 
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
@@ -74,6 +80,16 @@ def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
     """As `load_catalog`, whether or not the warehouse has users."""
     return METASTORES[_metastore(options)](options)
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    """Raise what `open_catalog` would raise for options that cannot be right, without asking a server, a database or a
+    storage: `InvalidOptionError`, `UnsupportedFeatureError`."""
+    metastore = _metastore(options)
+    if metastore == "rest":
+        _rest_settings(options)  # its server is asked as soon as it is opened
+    else:
+        METASTORES[metastore](options)
 
 
 def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> SupportsDatabases:

@@ -50,7 +50,7 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.jdbc import rows
-from paimon_sql.catalog.jdbc.database import Database, RowExists
+from paimon_sql.catalog.jdbc.database import Database, RowExists, check_driver
 from paimon_sql.catalog.jdbc.definitions import JdbcDefinitions, JdbcViews
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
@@ -402,9 +402,11 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
 def open_catalog(
     io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
 ) -> JdbcCatalog:
-    """The catalog of some options; nothing is asked of the database yet. Raises `InvalidOptionError`."""
+    """The catalog of some options; nothing is asked of the database yet. Raises `InvalidOptionError`,
+    `UnsupportedFeatureError`."""
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     settings = read_settings(options, locks=is_shared or not io.atomic_create)
+    check_driver(settings)
     return JdbcCatalog(io, warehouse, settings, dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg)
 
 

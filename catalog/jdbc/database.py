@@ -49,12 +49,17 @@ class RowExists(PaimonError):
     """A row of this key is there."""
 
 
+def check_driver(settings: JdbcSettings) -> None:
+    """Raises `UnsupportedFeatureError` if the package for a kind of database is not installed."""
+    import_optional(_DRIVERS[settings.kind][1], f"A catalog in {settings.address}", _DRIVERS[settings.kind][2])
+
+
 class Database:
     """One database, for the threads of one process."""
 
     def __init__(self, settings: JdbcSettings) -> None:
         self.settings = settings
-        import_optional(_DRIVERS[settings.kind][1], f"A catalog in {settings.address}", _DRIVERS[settings.kind][2])
+        check_driver(settings)
 
     def read(self, act: Callable[[Connection], _T]) -> _T:
         """What statements answer that are each for itself. They may run more than once.

@@ -73,6 +73,7 @@ OTHERS = {
     "CREATE FUNCTION {ine} n(x INT) RETURNS INT RETURN nope(x)": "ROUTINE_NOT_FOUND",
     "CREATE FUNCTION {ine} n(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return ( $$": None,
     "CREATE CATALOG {ine} n WITH ('type' = 'hudi')": "PAIMON_UNSUPPORTED_FEATURE",
+    "CREATE CATALOG {ine} n WITH ('metastore' = 'nope')": "PAIMON_INVALID_OPTION",
     "ALTER TABLE t CREATE TAG {ine} x AS OF VERSION 99": "PAIMON_NOT_FOUND",
     "ALTER TABLE nowhere.t CREATE TAG {ine} x": None,
     "ALTER TABLE nowhere.t DELETE TAG {ie} x": None,

@@ -499,12 +499,15 @@ def test_catalogs_are_created_and_dropped(spark: Any, tmp_path: Path) -> None:
     for statement, message in {
         create: "There is a catalog 'other' already",
         "CREATE CATALOG x WITH ('type' = 'hive')": "cannot be of type 'hive'",
+        "CREATE CATALOG x WITH ('metastore' = 'nope')": "'metastore' cannot be 'nope'",
+        "CREATE CATALOG IF NOT EXISTS x WITH ('type' = 'paimon')": "needs the option 'warehouse'",
         "DROP CATALOG other": "is the current one",
         "DROP CATALOG nope": "no Paimon catalog 'nope'",
         "CREATE CATALOG x": "needs WITH",
     }.items():
         with pytest.raises(AnalysisException, match=message):
             spark.sql(statement)
+    assert "x" not in {row[0] for row in spark.sql("SHOW CATALOGS").collect()}
     spark.sql("USE paimon.default")
     spark.sql("DROP CATALOG IF EXISTS nope")
     spark.sql("DROP CATALOG other")

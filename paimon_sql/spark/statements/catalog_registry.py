@@ -20,7 +20,7 @@ from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog, SupportsDatabases
-from paimon_sql.catalog.load import for_user, open_catalog
+from paimon_sql.catalog.load import check_options, for_user, open_catalog
 from paimon_sql.preprocess import CatalogStatement
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -130,6 +130,9 @@ class CatalogRegistry:
         if statement.options is not None:
             self._check_new(statement, exists)
             given = {f"{prefix}.{k}": v for k, v in statement.options.items() if k != "type"}
+            if not exists:
+                before = self.bridge.settings(f"{prefix}.")
+                check_options(before | {k: v for k, v in statement.options.items() if k != "type"})
             for key, value in {} if exists else ({prefix: CATALOG_CLASSES[0]} | given).items():
                 conf.setConfString(key, value)
             return

@@ -1,0 +1,83 @@
+"""Options of a catalog that could not be opened are refused before anything is asked for."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_sql.catalog.load import METASTORES, check_options
+
+PLACE = {"warehouse": "/tmp/warehouse"}
+HIVE = {"metastore": "hive", "uri": "thrift://nowhere.invalid:9083"}
+REST = {"metastore": "rest", "uri": "http://nowhere.invalid:1"}
+JDBC = {"metastore": "jdbc", "uri": "jdbc:postgresql://nowhere.invalid/db", **PLACE}
+GOOD: list[dict[str, str]] = [
+    PLACE,
+    {"metastore": " FileSystem ", **PLACE},
+    {"metastore": "jdbc", **PLACE},
+    JDBC,
+    {**HIVE, **PLACE},
+    REST,
+    {**REST, "token": "t", "warehouse": "a name"},
+    {"warehouse": "memory://bucket/warehouse"},
+]
+BAD: list[tuple[dict[str, str], str]] = [
+    ({"metastore": "nope"}, "'metastore' cannot be 'nope'"),
+    ({"metastore": "nope", **PLACE}, "'metastore' cannot be 'nope'"),
+    ({"metastore": ""}, "'metastore' cannot be ''"),
+    ({}, "needs the option 'warehouse'"),
+    ({"warehouse": ""}, "needs the option 'warehouse'"),
+    ({"warehouse": "s3:/bucket"}, "is not a URI"),
+    ({"warehouse": "memory://"}, "names no bucket"),
+    ({"warehouse": "nope://bucket/warehouse"}, "nope://"),
+    ({**PLACE, "allowed-mark-done-urls": "nope"}, "allowed-mark-done-urls"),
+    ({"metastore": "jdbc"}, "needs the option 'warehouse'"),
+    ({"metastore": "jdbc", "warehouse": "memory://bucket"}, "needs the option 'uri'"),
+    ({**JDBC, "uri": "postgresql://host/db"}, "'uri' cannot be"),
+    ({**JDBC, "client-pool-size": "many"}, "client-pool-size"),
+    ({**JDBC, "jdbc.sslmode": "perhaps"}, "jdbc.sslmode"),
+    ({"metastore": "hive", **PLACE}, "needs the option 'uri'"),
+    (HIVE, "needs the option 'warehouse'"),
+    ({**HIVE, **PLACE, "uri": "http://host"}, "'uri' cannot be"),
+    ({**HIVE, **PLACE, "lock.enabled": "perhaps"}, "lock.enabled"),
+    ({"metastore": "rest"}, "needs the option 'uri'"),
+    ({**REST, "uri": "nowhere"}, "'uri' cannot be"),
+    ({**REST, "token.provider": "nope"}, "token.provider"),
+    ({**REST, "rest.read-timeout": "soon"}, "rest.read-timeout"),
+    ({**REST, "allowed-mark-done-urls": "nope"}, "allowed-mark-done-urls"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> None:
+        raise AssertionError("something was asked for")
+
+    monkeypatch.delenv("HIVE_CONF_DIR", raising=False)
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.mark.parametrize("options", GOOD)
+def test_what_may_be_right_is_taken_without_asking(options: dict[str, str], tmp_path: Path) -> None:
+    if options.get("warehouse") == PLACE["warehouse"]:
+        options = {**options, "warehouse": f"{tmp_path}/new"}
+    check_options(options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("options", "said"), BAD)
+def test_what_cannot_be_opened_is_refused(options: dict[str, str], said: str) -> None:
+    with pytest.raises((InvalidOptionError, UnsupportedFeatureError), match=said):
+        check_options(options)
+
+
+@pytest.mark.parametrize("metastore", METASTORES)
+def test_each_kind_needs_some_option(metastore: str) -> None:
+    with pytest.raises(PaimonError):
+        check_options({"metastore": metastore})
