@@ -25,10 +25,8 @@ from paimon_sql.spark.workers.executor import SparkExecutor
 _ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
 
 
-class SparkProcedure(Proxy):
-    """`CALL sys.name(…)`."""
-
-    RAISING = frozenset(("call",))
+class _NamedProcedure(Proxy):
+    """What Spark asks a procedure for before and after it is bound."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, name: str, procedure: Procedure) -> None:
         super().__init__(jvm)
@@ -40,8 +38,25 @@ class SparkProcedure(Proxy):
     def description(self) -> str:
         return self.procedure.summary
 
+
+class SparkProcedure(_NamedProcedure):
+    """`CALL sys.name(…)`, not bound yet.
+
+    Binding makes another object: Spark takes an object of both interfaces for bound at once. It would then count the
+    arguments before it adds the parameters that are not given, if an argument takes more than one pass to resolve.
+    """
+
     def bind(self, input_type: Any) -> Any:
-        return self
+        return SparkBoundProcedure(self.jvm, self.session, self.catalog, self.catalog_name, self.procedure)
+
+    class Java:
+        implements = [classes.UNBOUND_PROCEDURE]
+
+
+class SparkBoundProcedure(_NamedProcedure):
+    """`CALL sys.name(…)`, its arguments in the order of its parameters."""
+
+    RAISING = frozenset(("call",))
 
     def isDeterministic(self) -> bool:
         return False
@@ -99,7 +114,7 @@ class SparkProcedure(Proxy):
         return dict(zip(keys, items, strict=True))
 
     class Java:
-        implements = [classes.UNBOUND_PROCEDURE, classes.BOUND_PROCEDURE]
+        implements = [classes.BOUND_PROCEDURE]
 
 
 class UnknownProcedure(Proxy):
