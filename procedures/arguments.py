@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta, tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from paimon_core import time_zones
 from paimon_core.errors import InvalidOptionError
@@ -15,13 +15,18 @@ from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import value_of_text
 
+_T = TypeVar("_T")
 
-def partition_specs(text: str, fields: Sequence[DataField], default_name: str, zone: tzinfo | None) -> Predicate:
+
+def partition_specs(
+    text: str, fields: Sequence[DataField], default_name: str, zone: tzinfo | None, *, case_sensitive: bool = False
+) -> Predicate:
     """Parse `dt=2024-01-01,hh=10;dt=2024-01-02` to a predicate on the partition columns; `default_name` is NULL.
 
     Moments are in `zone`, as in SQL (None: this process's). Raises `InvalidOptionError`.
     """
-    condition = partial(_condition, by_name={f.name: f for f in fields}, default_name=default_name, zone=zone)
+    find = partial(column_named, columns={f.name: f for f in fields}, case_sensitive=case_sensitive)
+    condition = partial(_condition, find=find, fields=fields, default_name=default_name, zone=zone)
     specs = [spec for spec in text.split(";") if spec.strip()]
     if not specs:
         raise InvalidOptionError("partitions is empty: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
@@ -78,23 +83,36 @@ def time_to_live(argument: str, text: str | None) -> timedelta | None:
         raise InvalidOptionError(f"{argument} cannot be {text!r}: use a duration such as '1 d' or '12 h'.") from e
 
 
-def _condition(part: str, by_name: dict[str, DataField], default_name: str, zone: tzinfo | None) -> Predicate:
+def column_named(name: str, columns: Mapping[str, _T], *, case_sensitive: bool) -> _T | None:
+    """The column that SQL means by a name: the one called so, or the only one with that name in another case."""
+    if name in columns or case_sensitive:
+        return columns.get(name)
+    alike = [key for key in columns if key.lower() == name.lower()]
+    return columns[alike[0]] if len(alike) == 1 else None
+
+
+def _condition(
+    part: str,
+    find: Callable[[str], DataField | None],
+    fields: Sequence[DataField],
+    default_name: str,
+    zone: tzinfo | None,
+) -> Predicate:
     name, equals, value = (piece.strip() for piece in part.partition("="))
-    if not equals or name not in by_name:
-        known = ", ".join(by_name) or "none: the table is not partitioned"
+    field = find(name)
+    if not equals or field is None:
+        known = ", ".join(f.name for f in fields) or "none: the table is not partitioned"
         raise InvalidOptionError(
             f"partitions has {part.strip()!r}: write column=value; the partition columns are {known}."
         )
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]
     if value == default_name:
-        return IsNull(name)
+        return IsNull(field.name)
     try:
-        return Compare(name, "=", partition_value(by_name[name], value, zone))
+        return Compare(field.name, "=", partition_value(field, value, zone))
     except ValueError as e:
-        raise InvalidOptionError(
-            f"partitions has {name}={value}: the value is not a valid {by_name[name].type.sql()}."
-        ) from e
+        raise InvalidOptionError(f"partitions has {name}={value}: the value is not a valid {field.type.sql()}.") from e
 
 
 def partition_value(field: DataField, text: str, zone: tzinfo | None) -> Any:

@@ -38,7 +38,7 @@ def compact_chain_table(
         )
     target.check_writable()
     fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
-    wanted = partition_specs(partition, fields, default, context.zone)
+    wanted = partition_specs(partition, fields, default, context.zone, case_sensitive=context.case_sensitive)
     exists = has_full_partition(target.store, wanted)
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:

@@ -39,7 +39,8 @@ def chosen_partitions(
         raise InvalidOptionError("partitions and where cannot be used together: leave one of them out.")
     if partitions is not None:
         default_name = table.store.options[PARTITION_DEFAULT_NAME]
-        return PartitionFilter(fields, predicate=partition_specs(partitions, fields, default_name, context.zone))
+        wanted = partition_specs(partitions, fields, default_name, context.zone, case_sensitive=context.case_sensitive)
+        return PartitionFilter(fields, predicate=wanted)
     if where is None:
         return PartitionFilter(fields)
     if not fields:

@@ -12,7 +12,7 @@ from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from paimon_core.spec.value_texts import folder_text
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import partition_specs, partition_value
+from paimon_sql.procedures.arguments import column_named, partition_specs, partition_value
 from paimon_sql.procedures.registry import ProcedureContext, procedure
 
 
@@ -27,7 +27,11 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
     keys = target.schema.partition_keys
     if not keys:
         raise InvalidOptionError(f"Table {target.name} is not partitioned: there are no partitions to mark.")
-    specs = [_folders(target, _spec(text, keys), context.zone) for text in partitions.split(";") if text.strip()]
+    specs = [
+        _folders(target, _spec(text, keys, case_sensitive=context.case_sensitive), context.zone)
+        for text in partitions.split(";")
+        if text.strip()
+    ]
     if not specs:
         raise InvalidOptionError(
             f"partitions is empty: name partitions of {target.name} by the columns {', '.join(keys)}."
@@ -45,7 +49,7 @@ def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Se
     target = context.load_table(table)
     target.check_writable()
     fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
-    dropped = partition_specs(partitions, fields, default, context.zone)
+    dropped = partition_specs(partitions, fields, default, context.zone, case_sensitive=context.case_sensitive)
     target.truncate(CommitInfo(user=target.new_commit_user()), dropped)
     return [(True,)]
 
@@ -63,10 +67,11 @@ def _folders(table: Table, spec: dict[str, str], zone: tzinfo | None) -> dict[st
     return spelled
 
 
-def _spec(text: str, keys: tuple[str, ...]) -> dict[str, str]:
+def _spec(text: str, keys: tuple[str, ...], *, case_sensitive: bool) -> dict[str, str]:
+    known = {key: key for key in keys}
     pairs = (part.partition("=") for part in text.split(","))
-    found = {k.strip(): v.strip().strip("'\"") for k, _, v in pairs}
-    if set(found) - set(keys):
+    found = {column_named(k.strip(), known, case_sensitive=case_sensitive): v.strip().strip("'\"") for k, _, v in pairs}
+    if None in found:
         raise InvalidOptionError(
             f"partitions has {text.strip()!r}: write column=value; the partition columns are {', '.join(keys)}."
         )

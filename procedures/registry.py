@@ -72,6 +72,7 @@ class ProcedureContext:
     """The surroundings of a procedure; `zone` is the zone of wall clock times, None: this process's zone.
 
     `name` is the catalog's name in the session, `other_catalog` finds another Paimon catalog by its name.
+    `case_sensitive` says whether `id` and `ID` are two columns.
     """
 
     catalog: SupportsDatabases
@@ -80,6 +81,7 @@ class ProcedureContext:
     zone: tzinfo | None = None
     name: str = "paimon"
     other_catalog: Callable[[str], SupportsDatabases | None] = lambda name: None
+    case_sensitive: bool = False
 
     def load_table(self, name: str) -> Table:
         """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""

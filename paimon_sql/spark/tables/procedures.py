@@ -83,6 +83,7 @@ class SparkBoundProcedure(_NamedProcedure):
             zone,
             self.catalog_name,
             self._other_catalog,
+            session.is_case_sensitive(),
         )
         try:
             rows = self.procedure.call(context, given)

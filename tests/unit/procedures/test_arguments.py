@@ -113,10 +113,17 @@ def test_values_that_are_none_are_named(data_type: DataType, text: str) -> None:
     assert str(caught.value) == f"partitions has p={text}: the value is not a valid {data_type.sql()}."
 
 
-@pytest.mark.parametrize("text", ["x=1", "dt", "=1", "dt=2024-01-01,", "dt=2024-01-01,hh", "DT=2024-01-01"])
+@pytest.mark.parametrize("text", ["x=1", "dt", "=1", "dt=2024-01-01,", "dt=2024-01-01,hh", "D=2024-01-01"])
 def test_what_names_no_partition_column(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="write column=value; the partition columns are dt, hh"):
         partition_specs(text, FIELDS, "none", UTC)
+
+
+def test_columns_in_another_case() -> None:
+    assert partition_specs("HH=1", FIELDS, "none", UTC) == Or((And((Compare("hh", "=", 1),)),))
+    assert partition_specs("Hh=none", FIELDS, "none", UTC) == Or((And((IsNull("hh"),)),))
+    with pytest.raises(InvalidOptionError, match="the partition columns are dt, hh"):
+        partition_specs("HH=1", FIELDS, "none", UTC, case_sensitive=True)
 
 
 @pytest.mark.parametrize("text", ["", " ", ";", " ; ; "])

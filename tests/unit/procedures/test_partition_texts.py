@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BOOLEAN, DATE, DOUBLE, INT, STRING, DecimalType, Kind, TimeType
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -146,3 +148,34 @@ def test_all_times_of_a_table_are_of_one_clock(warehouse: str, machine: str) -> 
         }
         times = [table.system_table(t, zone).column(column)[0].as_py() for t, column in shown.items()]
         assert all(abs(t.replace(tzinfo=zone) - now) < timedelta(minutes=10) for t in times), (name, times)
+
+
+@pytest.mark.parametrize("given", ["Ts=1", "ts=1", "TS=1", "tS = 1;TS=1"])
+def test_columns_of_partitions_are_found_in_any_case(warehouse: str, given: str) -> None:
+    table = _partitioned(warehouse, Ts=(INT, pa.int32(), [1, 2]))
+    call = _call(warehouse, "UTC")
+    call("mark_partition_done", table="t", partitions=given)
+    assert [p.parent.name for p in Path(table.store.root).glob("*/_SUCCESS")] == ["Ts=1"]
+    call("drop_partition", table="t", partitions=given)
+    assert _shown(table, "UTC") == ["Ts=2"]
+
+
+@pytest.mark.parametrize("procedure", ["mark_partition_done", "drop_partition"])
+def test_columns_in_another_case_are_not_guessed(warehouse: str, procedure: str) -> None:
+    table = _partitioned(warehouse, Ts=(INT, pa.int32(), [1]), tS=(INT, pa.int32(), [2]))
+    for given in ("TS=1", "ts=1,tS=2", "nope=1"):
+        with pytest.raises(InvalidOptionError, match="Ts, tS"):
+            _call(warehouse, "UTC")(procedure, table="t", partitions=given)
+    exact = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Tasks(), UTC, case_sensitive=True)
+    with pytest.raises(InvalidOptionError, match="Ts, tS"):
+        PROCEDURES[procedure].call(exact, {"table": "t", "partitions": "ts=1"})
+    PROCEDURES[procedure].call(exact, {"table": "t", "partitions": "Ts=1,tS=2"})
+    assert _shown(table, "UTC") == ([] if procedure == "drop_partition" else ["Ts=1/tS=2"])
+
+
+def test_a_session_that_tells_cases_apart_takes_names_exactly(warehouse: str) -> None:
+    _partitioned(warehouse, Ts=(INT, pa.int32(), [1]))
+    exact = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", Tasks(), UTC, case_sensitive=True)
+    for procedure in ("mark_partition_done", "drop_partition"):
+        with pytest.raises(InvalidOptionError, match="columns are Ts"):
+            PROCEDURES[procedure].call(exact, {"table": "t", "partitions": "ts=1"})
