@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import getpass
 import logging
 import os
@@ -33,6 +34,8 @@ KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
 _CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
 _ENDS = "-XX:+ExitOnOutOfMemoryError"  # without it, a driver that is out of memory stays, but cannot serve
 _GRACE = 30  # seconds after the end of the statements' time, when the process ends in any case
+_STDERR = 2  # the file descriptor: Python closes its own file while it shuts down
+_LAST = 5.0  # seconds more, after which it ends without Python, of which no thread may run any more
 
 
 def run_server(words: Sequence[str]) -> int:
@@ -80,10 +83,15 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
 
 
 def _end_after(seconds: float) -> None:
-    """End this process, and its JVM, in any case: a JVM that answers nothing would hold both for ever."""
+    """End this process, and its JVM, in any case: a JVM that answers nothing would hold both for ever.
+
+    A thread of Python does it, or shortly afterwards one of C: Python runs no thread while it shuts down, or while
+    another keeps its lock.
+    """
     timer = threading.Timer(seconds, _end)
     timer.daemon = True
     timer.start()
+    faulthandler.dump_traceback_later(seconds + _LAST, exit=True, file=_STDERR)
 
 
 def _end() -> None:
