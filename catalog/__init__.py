@@ -1,3 +1,3 @@
-"""Where tables are: catalogs, and tables by their paths. `base` says what a catalog is, `load` makes one of options,
-`schema_files` is what catalogs share whose tables are their schema files. May import paimon_core.
+"""Catalogs, and tables by their paths. `base` defines the protocol of a catalog, and `load` opens one from options.
+`schema_files` is shared by the catalogs that define a table by its schema files. May import paimon_core.
 """

@@ -1,4 +1,4 @@
-"""What a catalog is: tables by name. `Catalog` is what each one can, the other protocols what only some can."""
+"""Tables by name. `Catalog` has the methods of every catalog; the other protocols add what only some catalogs can."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SYSTEM_DATABASE = "sys"
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """A table under a schema that nobody sees before `publish`, which raises where another process was first.
+    """A table under a schema that readers see after `publish`, which raises if another process was first.
 
-    One that `is_separate` has a folder of its own at first: `finish` replaces the old table by it, with the rows that
-    it has then, `discard` deletes it.
+    If `is_separate`, the table first has a folder of its own: `finish` replaces the old table by it, with the rows that
+    it has then, and `discard` deletes it.
     """
 
     table: Table
@@ -35,7 +35,7 @@ class StagedTable:
     discard: Callable[[], None] = lambda: None
 
     def seen_by(self, act: Callable[[Callable[[], None]], None]) -> StagedTable:
-        """The same, with the step that lets others see it, `publish` or `finish`, handed to `act`, which takes it."""
+        """The same table, but `act` receives the step that makes it visible (`publish` or `finish`) and takes it."""
         if self.is_separate:
             return replace(self, finish=partial(act, self.finish))
         return replace(self, publish=partial(act, self.publish))
@@ -43,30 +43,30 @@ class StagedTable:
 
 class Catalog(Protocol):
     """Tables by name. Every method raises `InvalidNameError` for a name that is refused, `TableNotFoundError` and
-    `DatabaseNotFoundError` for what does not exist, `StorageError` where storage fails."""
+    `DatabaseNotFoundError` for what does not exist, `StorageError` if storage fails."""
 
     @property
     def options(self) -> Mapping[str, str]:
         """The catalog's options; may hold secrets."""
 
     def identifier(self, name: str) -> Identifier:
-        """The table that a full name means, as `str` of an identifier gives it."""
+        """Parse the full name of a table, as `str` of an identifier writes it."""
 
     def table_exists(self, identifier: Identifier) -> bool:
-        """Whether there is such a table, in its branch."""
+        """Return whether the table exists, in its branch."""
 
     def load_table(self, identifier: Identifier) -> Table:
-        """The table as it is now; for a system table the one that it shows."""
+        """Return the table as it is now; for a system table, the table that it shows."""
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        """Raises `TableExistsError`, also where another process creates it meanwhile."""
+        """Raises `TableExistsError`, also if another process creates the table meanwhile."""
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         """A table that is created with its first rows. Raises as `create_table`."""
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """A table under another schema, whose rows are replaced by the next commit. Its snapshots are kept, unless the
-        partitioning changes: older ones could not be read, so the staged table is a separate one."""
+        """A table under another schema; the next commit replaces its rows. The table keeps its snapshots, unless the
+        partitioning changes: older snapshots would be unreadable then, so the staged table is a separate one."""
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """Delete a table and its files."""
@@ -75,18 +75,18 @@ class Catalog(Protocol):
         """Apply changes as one new schema version. See `apply_changes`. Raises `CommitConflictError`."""
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        """A table under the schema that `alter_table` would give it, which is published with rows of its columns."""
+        """A table under the schema that `alter_table` would give it; published with rows that have its columns."""
 
 
 @runtime_checkable
 class SupportsDatabases(Catalog, Protocol):
-    """A catalog whose tables are in databases."""
+    """A catalog that keeps its tables in databases."""
 
     def list_databases(self) -> list[str]:
         """The names of all databases, sorted."""
 
     def database_exists(self, name: str) -> bool:
-        """Whether there is such a database."""
+        """Return whether the database exists."""
 
     def database_properties(self, name: str) -> dict[str, str]:
         """The properties of a database."""
@@ -97,13 +97,13 @@ class SupportsDatabases(Catalog, Protocol):
         """Raises `DatabaseExistsError`."""
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        """Raises `DatabaseNotEmptyError` where it has tables, views or functions, unless `cascade`."""
+        """Raises `DatabaseNotEmptyError` if the database has tables, views or functions, unless `cascade`."""
 
     def list_tables(self, database: str) -> list[str]:
         """The names of all tables of a database, sorted."""
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
-        """Raises `TableExistsError` where the target exists."""
+        """Raises `TableExistsError` if the target exists."""
 
 
 @runtime_checkable
@@ -111,7 +111,7 @@ class SupportsDatabaseProperties(SupportsDatabases, Protocol):
     """A catalog that keeps properties of databases."""
 
     def alter_database(self, name: str, properties: Mapping[str, str], removed: Sequence[str] = ()) -> None:
-        """Set and remove properties. Raises `InvalidOptionError` for those that cannot be kept."""
+        """Set and remove properties. Raises `InvalidOptionError` for properties that cannot be kept."""
 
 
 @runtime_checkable
@@ -128,17 +128,17 @@ class SupportsRegistration(SupportsDatabases, Protocol):
 
 @runtime_checkable
 class SupportsLocations(SupportsDatabases, Protocol):
-    """A catalog whose tables may be elsewhere than in their databases: at their option `path`, as external tables."""
+    """A catalog with tables outside their databases' folders: at their option `path`, as external tables."""
 
     def check_location(self, location: str) -> None:
-        """Raises `InvalidOptionError`, `UnsupportedFeatureError` for a location that no table can have."""
+        """Raises `InvalidOptionError` or `UnsupportedFeatureError` for a location that no table can have."""
 
 
 @runtime_checkable
 class SupportsViews(SupportsDatabases, Protocol):
-    """A catalog that keeps views. A name in a database is that of a table or of a view: `create_table` and
-    `rename_table` raise `TableExistsError` where a view has it, and to `table_exists` and `load_table` a view is no
-    table. `drop_database` drops views where it drops tables. Identifiers of views have no branch and no system table.
+    """A catalog that keeps views. A table and a view in one database cannot have the same name: `create_table` and
+    `rename_table` raise `TableExistsError` for the name of a view. `table_exists` and `load_table` do not find views.
+    `drop_database` drops views if it drops tables. Identifiers of views have no branch and no system table.
 
     Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
     """
@@ -147,29 +147,29 @@ class SupportsViews(SupportsDatabases, Protocol):
         """The names of all views of a database, sorted."""
 
     def view_exists(self, identifier: Identifier) -> bool:
-        """Whether there is such a view; False where there is no such database."""
+        """Return whether the view exists; False if the database does not exist."""
 
     def load_view(self, identifier: Identifier) -> View:
         """Raises `ViewNotFoundError`, `CorruptFileError` for a definition that cannot be read."""
 
     def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        """Raises `ViewExistsError` where there is a view, or a table, of that name."""
+        """Raises `ViewExistsError` if a view or table has the name."""
 
     def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
-        """Give a view another definition, in one step; with `create` also one that does not exist. Raises
-        `ViewNotFoundError`, and `ViewExistsError` where there is a table of that name."""
+        """Give a view another definition, in one step; with `create` also a view that does not exist. Raises
+        `ViewNotFoundError`, and `ViewExistsError` if a table has the name."""
 
     def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """Raises `ViewNotFoundError`, also for a table."""
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
-        """Raises `ViewNotFoundError`, and `ViewExistsError` where there is a view, or a table, of the new name."""
+        """Raises `ViewNotFoundError`, and `ViewExistsError` if a view or table has the new name."""
 
 
 @runtime_checkable
 class SupportsFunctions(SupportsDatabases, Protocol):
-    """A catalog that keeps functions. Names of functions are their own: a table may have the same. `drop_database`
-    drops functions where it drops tables. Identifiers of functions have no branch and no system table.
+    """A catalog that keeps functions. A function and a table may have the same name. `drop_database` drops functions
+    if it drops tables. Identifiers of functions have no branch and no system table.
 
     Every method raises `InvalidNameError`, `DatabaseNotFoundError`, `StorageError`.
     """
@@ -178,16 +178,16 @@ class SupportsFunctions(SupportsDatabases, Protocol):
         """The names of all functions of a database, sorted."""
 
     def function_exists(self, identifier: Identifier) -> bool:
-        """Whether there is such a function; False where there is no such database."""
+        """Return whether the function exists; False if the database does not exist."""
 
     def load_function(self, identifier: Identifier) -> Function:
         """Raises `FunctionNotFoundError`, `CorruptFileError` for a definition that cannot be read."""
 
     def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
-        """Raises `FunctionExistsError`, also where another process creates it meanwhile."""
+        """Raises `FunctionExistsError`, also if another process creates the function meanwhile."""
 
     def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
-        """Give a function another definition, with `create` also one that does not exist. Raises
+        """Give a function another definition; with `create` also a function that does not exist. Raises
         `FunctionNotFoundError`."""
 
     def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
@@ -219,7 +219,7 @@ def check_is_function_name(identifier: Identifier) -> Identifier:
 def _check_is_definition(kind: str, identifier: Identifier) -> Identifier:
     if identifier.branch is not None or identifier.system_table is not None:
         raise InvalidNameError(
-            f"{identifier} is no name of a {kind}: {kind}s have no branches and no system tables. Remove '$'."
+            f"{identifier} is not a valid {kind} name: {kind}s have no branches and no system tables. Remove '$'."
         )
     check_name("database", identifier.database)
     check_name(kind, identifier.table)
@@ -229,7 +229,7 @@ def _check_is_definition(kind: str, identifier: Identifier) -> Identifier:
 def check_is_empty(
     database: str, tables: Sequence[str], views: Sequence[str] = (), functions: Sequence[str] = ()
 ) -> None:
-    """Raises `DatabaseNotEmptyError` for a database that is dropped without CASCADE although something is in it."""
+    """Raises `DatabaseNotEmptyError` if a database to drop without CASCADE has tables, views or functions."""
     if tables or views or functions:
         raise not_empty(database, tables, views, functions)
 
@@ -237,7 +237,7 @@ def check_is_empty(
 def not_empty(
     database: str, tables: Sequence[str], views: Sequence[str] = (), functions: Sequence[str] = ()
 ) -> DatabaseNotEmptyError:
-    """The error for a database that is dropped without CASCADE although something is in it."""
+    """The error for a database that has tables, views or functions and is dropped without CASCADE."""
     parts = (("tables", tables), ("views", views), ("functions", functions))
     counted = " and ".join(f"{len(found)} {kind}" for kind, found in parts if found)
     first = [*tables, *views, *functions][0]
@@ -247,7 +247,7 @@ def not_empty(
 
 
 def with_databases(catalog: Catalog) -> SupportsDatabases:
-    """A catalog, where its tables are in databases. Raises `UnsupportedFeatureError` for another."""
+    """Return the catalog if it has databases. Raises `UnsupportedFeatureError` for any other."""
     if isinstance(catalog, SupportsDatabases):
         return catalog
     raise UnsupportedFeatureError("Tables named by their paths are in no database: name one, as `/folder/table`.")

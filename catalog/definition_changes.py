@@ -1,6 +1,6 @@
 """Changes of views and functions as the JSON of Paimon's REST API has them: `{"action": "setOption", "key", "value"}` …
 
-Functions raise `UnsupportedFeatureError` for a change that is not known, `TypeError` for what is none.
+Functions raise `UnsupportedFeatureError` for an unknown change, and `TypeError` for JSON that describes no change.
 
 Source: `ViewChange` and `FunctionChange` of Paimon.
 """

@@ -28,15 +28,15 @@ _RENAMED_FROM = "renamed-from"
 
 @dataclass(frozen=True)
 class DefinitionFiles:
-    """The definitions of one kind, in the folder `$kinds` of databases, whose folders `database_dir` knows. No method
-    looks whether there is such a database."""
+    """The definitions of one kind, in the folder `$kinds` of each database. `database_dir` returns the folder of a
+    database. No method checks that the database exists."""
 
     io: FileIO
     database_dir: Callable[[str], str]
     kind: str
 
     def names(self, database: str) -> list[str]:
-        """The names of all definitions, sorted; files of other names are nobody's."""
+        """The names of all definitions, sorted, without files that have other names."""
         found = [f.name for f in self.io.list(self._folder(database)) if not f.is_dir]
         names = [n.removesuffix(_SUFFIX) for n in found if n.endswith(_SUFFIX)]
         return sorted(n for n in names if n and is_file_name(n) and "$" not in n)
@@ -50,7 +50,7 @@ class DefinitionFiles:
         return self.io.read_bytes(self.path(name), _MOST)
 
     def create(self, name: Identifier, data: bytes) -> bool:
-        """Whether the definition was created; False where there is one, also where another process creates it
+        """Return whether the definition was created; False if it exists, also if another process creates it
         meanwhile."""
         try:
             return self.io.create_exclusive(self.path(name), data)
@@ -64,11 +64,11 @@ class DefinitionFiles:
         self.io.replace_file(self.path(name), data)
 
     def delete(self, name: Identifier) -> None:
-        """Delete a definition; fine where there is none."""
+        """Delete a definition; does nothing if it is missing."""
         self.io.delete(self.path(name))
 
     def path(self, name: Identifier) -> str:
-        """Where a definition is. Raises `InvalidNameError`."""
+        """Return the file of a definition. Raises `InvalidNameError`."""
         return f"{self._folder(name.database)}/{check_name(self.kind, name.table)}{_SUFFIX}"
 
     def _folder(self, database: str) -> str:

@@ -99,7 +99,7 @@ class FileSystemCatalog(NamedTables, KeepsViews, KeepsFunctions):
         self._check_database(database)
         folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
         names = [f.name for f in folders if self._may_be_table(f.path)]
-        replacing = between(names)  # who loads one of these finds the new table
+        replacing = between(names)  # loading one of these completes the replacement
         return sorted(replacing.get(n, n) for n in names)
 
     # -- tables -------------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""The definition of a function as Paimon's catalogs keep it, one JSON object in UTF-8, that of Java's `Function`.
+"""The definition of a function as Paimon's catalogs keep it: one JSON object in UTF-8, written by Java's `Function`.
 
     {"inputParams": [field], "returnParams": [field], "deterministic", "definitions": {engine: definition},
      "comment", "options": {text: text}}
 
-A field is a column's (`spec.types`), its default value SQL. A definition says by its `type` what it is: `sql`, `lambda`
-(code in a language) or `file` (a class in files). What an engine needs more stands among the options, by names of its.
+A field is a column (`spec.types`); its default value is SQL. The `type` of a definition is `sql`, `lambda` (code in a
+language) or `file` (a class in files). An engine stores everything else that it needs among the options.
 
 Source: `Function`, `FunctionDefinition` and `CreateFunctionRequest` of Paimon.
 """
@@ -53,8 +53,8 @@ Definition = SqlDefinition | LambdaDefinition | FileDefinition
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """A named function: what it takes and gives, and what it is for each engine. None for `parameters` or `results`
-    means that nobody has said."""
+    """A named function: its parameters, its results, and its definition for each engine. `parameters` or `results` is
+    None if the definition does not declare them."""
 
     parameters: tuple[DataField, ...] | None
     results: tuple[DataField, ...] | None
@@ -158,5 +158,5 @@ def _fields(node: Any, key: str) -> tuple[DataField, ...] | None:
 def _texts(node: Any) -> dict[str, str]:
     found = member(node, "options", dict | None, None) or {}
     if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError("'options' has values that are no texts")
+        raise TypeError("'options' has values that are not texts")
     return dict(found)

@@ -1,9 +1,10 @@
 """Register a table's Iceberg metadata in external Iceberg catalogs, as the options of the table or its catalog require.
 
-Catalogs do not import this module, as it imports parts of theirs: whoever opens a catalog hands it `NamedForIceberg`.
+Catalogs do not import this module, as it imports parts of theirs. The code that opens a catalog passes it
+`NamedForIceberg`.
 
-A table's schema is a file that others may write. So an address that it has counts only where its catalog has it, too,
-or allows it; what a session says counts as it is.
+A table's schema is a file that other writers may change. So an address in it counts only if the catalog has the same
+address or allows it. An address from a session always counts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from paimon_core.store.table_store import TableStore
 
 
 class _Opened(Protocol):
-    """The catalogs that one table is to be named in."""
+    """The Iceberg catalogs that register one table."""
 
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None: ...
 

@@ -1,11 +1,11 @@
 """Locks of tables that a metastore keeps, each for as long as its holder shows signs of life.
 
-What is the same whatever the metastore: threads of a process queue before they ask it, the thread that has a lock may
-take it again, a timer renews it, and `check` asks once more before a write that nothing else guards. A metastore gives
-what its holder knows it by, the token; another's is never renewed nor released.
+The rules that hold for every metastore: threads of a process queue before one of them calls the metastore. The thread
+that has a lock may take it again. A timer renews the lock, and `check` renews it once more before a write that nothing
+else guards. The metastore returns a token for each lock; a lock is never renewed or released by another lock's token.
 
 A holder marks its lock for the other processes of its machine (`paimon_core.io.holders`). They free the lock of a
-holder that is proven dead; the locks of all others have to expire.
+holder that is proven dead; all other locks must expire.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FIRST_WAIT = 0.01  # seconds, as all times here
 
 
 class LeasedLock(ABC):
-    """The lock of one table; a `CatalogLock`. The methods that ask the metastore are those of subclasses."""
+    """The lock of one table; a `CatalogLock`. Subclasses implement the methods that call the metastore."""
 
     def __init__(self, name: str, *, patience: float, max_sleep: float, expiry: float) -> None:
         self.name = name
         self._patience, self._max_sleep, self._expiry = patience, max_sleep, expiry
         self._queue = threading.RLock()
         self._depth = 0
-        self._row = threading.Lock()  # of two threads that change the lock: the holder, and its sign of life
+        self._row = threading.Lock()  # the thread that holds the lock and the timer that renews it both change it
         self._token: str | None = None  # None: not held, or lost
         self._alive: threading.Timer | None = None
         self._mark: Mark | None = None  # of the lock that is held, or waited for
@@ -46,18 +46,18 @@ class LeasedLock(ABC):
     # -- what the metastore does --------------------------------------------------------------------------------------
     @abstractmethod
     def take(self) -> str | None:
-        """The token of the lock, which is now ours; None where another holds it."""
+        """Try to acquire the lock and return its token; None if another holder has it."""
 
     @abstractmethod
     def renew(self, token: str) -> str | None:
-        """The token of the lock, which is held for its whole time again; None where it was lost."""
+        """Renew the lock for its whole time and return its token; None if the lock was lost."""
 
     @abstractmethod
     def release(self, token: str) -> bool:
-        """Give the lock back; False where it was lost."""
+        """Release the lock; False if it was lost."""
 
     def give_up(self) -> None:  # noqa: B027  not all wait in a queue of the metastore
-        """Wait no longer for a lock that `take` did not get."""
+        """Stop waiting for a lock that `take` did not acquire."""
 
     # -- a catalog's lock ---------------------------------------------------------------------------------------------
     def __enter__(self) -> LeasedLock:
@@ -84,12 +84,12 @@ class LeasedLock(ABC):
 
     @property
     def is_held(self) -> bool:
-        """Whether this process took the lock, and has not given it back."""
+        """Whether this process acquired the lock and has not released it."""
         return self._depth > 0
 
     def check(self) -> None:
-        """Raises `StorageRefusedError` where the lock was lost, `StorageError` where the metastore does not say;
-        else it is held for its whole time again."""
+        """Renew the lock for its whole time. Raises `StorageRefusedError` if the lock was lost, and `StorageError` if
+        the metastore does not answer."""
         if not self._renew():
             raise StorageRefusedError(
                 f"The lock {self.name} was lost: this process stood still for over {self._expiry:g} s, "
@@ -130,7 +130,7 @@ class LeasedLock(ABC):
             )
 
     def _set_mark(self, name: str) -> None:
-        """Mark the lock as ours under a name that no other holder's has."""
+        """Mark the lock as ours, under a name that no other holder's mark has."""
         if self._mark is None:
             self._mark = Mark(name)
         else:
@@ -157,8 +157,8 @@ class LeasedLock(ABC):
 
     def _busy(self, holder: str) -> CommitConflictError:
         return CommitConflictError(
-            f"The lock {self.name} was not to be had within {self._patience:g} s "
-            f"('lock-acquire-timeout'): {holder} holds it. Nothing was changed; run the statement again later."
+            f"Could not acquire the lock {self.name} within {self._patience:g} s ('lock-acquire-timeout'): "
+            f"{holder} holds it. Nothing was changed; run the statement again later."
         )
 
 
@@ -166,7 +166,7 @@ _L = TypeVar("_L", bound=LeasedLock)
 
 
 class LeasedLocks(ABC, Generic[_L]):
-    """The locks of a catalog's tables: one object for each lock of this process, for as long as somebody uses it."""
+    """The locks of a catalog's tables: one shared object for each lock of this process, for as long as it is used."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, _L] = WeakValueDictionary()
@@ -174,7 +174,7 @@ class LeasedLocks(ABC, Generic[_L]):
 
     @abstractmethod
     def lock(self, table: Identifier) -> _L:
-        """The lock of a table, the same one for all threads. Raises `InvalidNameError` for a name that cannot be
+        """The lock of a table, the same object for all threads. Raises `InvalidNameError` for a name that cannot be
         locked."""
 
     @contextmanager
@@ -194,5 +194,5 @@ class LeasedLocks(ABC, Generic[_L]):
 
 
 def in_order(tables: Iterable[Identifier]) -> list[Identifier]:
-    """Tables in the order in which everyone locks them, so that no two wait for each other."""
+    """Sort tables into the order in which all processes lock them, so that no two wait for each other."""
     return sorted({t.base for t in tables}, key=str)

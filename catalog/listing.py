@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tuple[str, str | None, T | Exception]]:
-    """The database and the name of each table of a catalog, and what `read` makes of it, or raises.
+    """Yield the database and name of each table of a catalog, with the result of `read` or the error that it raised.
 
-    A database whose tables cannot be listed comes with no table's name. What is dropped meanwhile is left out, and so
-    is everything in a catalog without databases.
+    A database that cannot be listed comes with its error and without a table's name. What is dropped meanwhile is left
+    out. A catalog without databases yields nothing.
     """
     if not isinstance(catalog, SupportsDatabases):
         return
@@ -48,8 +48,8 @@ def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tu
 
 
 def tables_of(catalog: SupportsDatabases, database: str, *, formats: bool) -> list[Identifier]:
-    """The tables of a database, sorted: its format tables, or those with snapshots. A table that
-    cannot be loaded is among both, so that its error is raised where it is used.
+    """Return the tables of a database, sorted: its format tables, or its tables with snapshots. A table that
+    cannot be loaded is in both lists, so that a later use of the table raises its error.
 
     Raises `DatabaseNotFoundError`.
     """
@@ -67,8 +67,8 @@ def _is(catalog: Catalog, identifier: Identifier, formats: bool) -> bool:
 
 
 def of_each(items: Iterable[K], act: Callable[[K], T], what: str) -> tuple[list[T], list[Exception]]:
-    """The results of `act` for each table or database, and its errors for others, which are logged; `what` is the verb
-    of the log, as in "could not be compacted"."""
+    """Call `act` for each table or database; return the results and the errors, which are logged. `what` is the verb of
+    the log, as in "could not be compacted"."""
     done: list[T] = []
     errors: list[Exception] = []
     for item in items:
@@ -81,7 +81,7 @@ def of_each(items: Iterable[K], act: Callable[[K], T], what: str) -> tuple[list[
 
 
 def of_some(items: Collection[K], act: Callable[[K], T], what: str) -> list[T]:
-    """As `of_each`. Raises the first error where it fails for all of them."""
+    """Do the same as `of_each`, but raise the first error if `act` fails for all of them."""
     if len(items) == 1:
         return [act(item) for item in items]
     done, errors = of_each(items, act, what)

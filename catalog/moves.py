@@ -1,10 +1,10 @@
 """Moving the folder of a table that is renamed: the catalog and the folder change at two places, and a process may die
 between any two steps.
 
-A catalog writes down what is moved where before it begins. Whoever needs the table meanwhile and holds its locks ends
-what was begun, by what is in the two folders. On a local disk a move is one step: the folder is here or there.
-Elsewhere every file is copied before the first is deleted, and writers that do not know yet may add files to either
-folder. What cannot be told is left as it is, with an error.
+A catalog notes both folders before a move begins. If another process needs the table and holds its locks, that process
+ends the move; the files in the two folders show how far it got. On a local disk a move is one step, so only one of the
+folders exists. On other storages every file is copied before the first one is deleted, and writers with an older name
+may add files to either folder. If the folders do not show what happened, they stay as they are and an error is raised.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from paimon_core.store.schemas import schema_ids
 
 
 def ends_forward(io: FileIO, source: str, target: str) -> bool:
-    """End the move of a table's folder that somebody began; whether it is the one at `target` then.
+    """End the move of a table's folder that another process began; return whether the table is at `target` then.
 
-    Raises `StorageError`, also where the folders do not tell what has happened: then nothing is deleted.
+    Raises `StorageError`, also if the folders do not show what happened: then nothing is deleted.
     """
     if not schema_ids(io, target):
         _delete_copies(io, source, target)
@@ -41,7 +41,7 @@ def ends_forward(io: FileIO, source: str, target: str) -> bool:
 
 
 def _delete_copies(io: FileIO, source: str, target: str) -> None:
-    """Delete the files at `target` that `source` has, too, and the folder where it is empty then."""
+    """Delete the files at `target` that `source` has, too; delete the folder if it is empty then."""
     known, found = set(_names(io, source)), set(_names(io, target))
     if found <= known:
         io.delete_dir(target)

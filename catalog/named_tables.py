@@ -1,4 +1,4 @@
-"""Tables by name, for all catalogs that define a table by its schema files: what is the same wherever names are kept.
+"""Tables by name, for all catalogs that define a table by its schema files: the code that is the same for all names.
 
 A catalog keeps names in folders, rows of a database, or entries of a metastore. A subclass of `NamedTables` finds the
 table of a name, gives a name to a new table, and makes a change so that the names follow it. `SchemaFiles` does the
@@ -34,8 +34,8 @@ class NamedTables(ABC):
 
     @abstractmethod
     def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
-        """A table that `publish` creates, and gives its name. Raises for a name or definition that is refused, but does
-        not look whether the name is taken: `publish` does, and raises `TableExistsError`."""
+        """A table that `publish` creates and names. Raises for a name or definition that is refused, but does not
+        check that the name is free: `publish` does, and raises `TableExistsError`."""
 
     @abstractmethod
     def _check_free(self, table: Table) -> None:
@@ -43,10 +43,10 @@ class NamedTables(ABC):
 
     @abstractmethod
     def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
-        """What changes a table, whose folder is `path` if that is known."""
+        """Return the `SchemaFiles` that change a table; `path` is its folder, if the caller has it."""
 
     def _change(self, identifier: Identifier, change: Callable[[], None]) -> None:
-        """Change the definition of a table, and what the catalog keeps of it."""
+        """Change the definition of a table, and the catalog's copy of it."""
         change()
 
     def _check_replaced(self, old: Table, schema: TableSchema) -> None:  # noqa: B027  most replace any table
@@ -81,7 +81,7 @@ class NamedTables(ABC):
         return staged.seen_by(partial(self._change, identifier))
 
     def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered. Raises `InvalidNameError` for a system table."""
+        """Return the table, or branch, to alter. Raises `InvalidNameError` for a system table."""
         if identifier.system_table is not None:
             check_is_table(identifier)
         return self.load_table(identifier)

@@ -16,8 +16,8 @@ class OutcomeUnknown(StorageError):
 
 
 def settle(change: Callable[[], _T], is_done: Callable[[], bool]) -> _T | None:
-    """Make a change once and return its answer. If the answer is lost, `is_done` looks whether the change was made:
-    then the answer is None. Raises `OutcomeUnknown` if the change was not made."""
+    """Make a change once and return its answer. If the answer is lost, `is_done` checks whether the change was made;
+    if so, return None. Raises `OutcomeUnknown` if the change was not made."""
     try:
         return change()
     except OutcomeUnknown:

@@ -1,4 +1,4 @@
-"""Tables by their paths, in a catalog or in none."""
+"""Tables by their paths, inside or outside of a catalog."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 def path_identifier(location: str) -> PathIdentifier:
     """The table at `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
     if not _LOCATION.match(location):
-        raise InvalidNameError(f"{location!r} is no path of a table: write /folder/table, or scheme://bucket/table.")
+        raise InvalidNameError(f"{location!r} is not a table's path: write /folder/table, or scheme://bucket/table.")
     check_location(location)
     folder, _, name = normalize(location).rpartition("/")
     parts = Identifier.of("folder", name)
@@ -34,7 +34,7 @@ def path_identifier(location: str) -> PathIdentifier:
 
 
 class _CacheOfOptions:
-    """What was read with some options of a storage: with others, whoever asks may not be allowed to read it."""
+    """A cache for one set of storage options. Other options start a new cache: their user may have fewer rights."""
 
     def __init__(self) -> None:
         self._held: tuple[dict[str, str], MetadataCache] = {}, MetadataCache()
@@ -52,7 +52,7 @@ class _CacheOfOptions:
 class PathCatalog(NamedTables):
     """A catalog of the tables of any storage, which a `PathIdentifier` names. It has no databases.
 
-    `settings` gives the options of storages, as a catalog takes them; each call asks for them.
+    `settings` returns the options of storages, as a catalog takes them; each call reads them again.
     """
 
     settings: Callable[[], Mapping[str, str]]
@@ -99,7 +99,7 @@ class PathCatalog(NamedTables):
 
     def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
         if not isinstance(identifier, PathIdentifier):
-            raise InvalidNameError(f"{identifier} is no path of a table.")
+            raise InvalidNameError(f"{identifier} is not a table's path: write /folder/table.")
         options, root = self.settings(), str(identifier.base)
         io = load_file_io(root, options)
         for location in dict.fromkeys((root, without_links(root))):
@@ -109,8 +109,8 @@ class PathCatalog(NamedTables):
 
 
 def _check_no_users(io: FileIO, path: str) -> None:
-    """Raises `NoPrivilegeError` for a table in a warehouse with users, and for the tables of these: by a path nobody
-    says who he is."""
+    """Raises `NoPrivilegeError` for the table of a warehouse with users, and for the tables that keep the users: access
+    by a path has no user name, so privileges cannot be checked."""
     folder, _, name = path.rpartition("/")
     warehouse = folder.rpartition("/")[0] if folder.endswith(".db") else folder if name.endswith(".sys") else ""
     if warehouse and Accounts(io, warehouse).enabled():

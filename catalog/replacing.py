@@ -1,11 +1,11 @@
-"""A table takes the place of another: two renames, and what ends them where a process died between the two.
+"""A table takes the place of another: two renames, and the code that ends them if a process died between the two.
 
     t, t_replacing_1a2b3c4d                      the new table is written beside the old one
     t_replaced_1a2b3c4d, t_replacing_1a2b3c4d    between the renames: nothing is called t
     t_replaced_1a2b3c4d, t                       the old table is deleted
 
-These names say which of the three it is. So who looks for `t` between the renames does the second one, which makes the
-statement whole; its process then finds that done.
+These names show which of the three it is. So a process that looks for `t` between the renames does the second rename
+and completes the statement. The process that began it then finds the rename done.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _TAKEN = (AlreadyExistsError, FileExistsError)
 
 
 def new_suffix() -> str:
-    """What the name of a new table beside the old one has behind that."""
+    """Return the suffix of the replacement table's name."""
     return f"_replacing_{uuid.uuid4().hex[:8]}"
 
 
 def take_place(io: FileIO, path: str, beside: str) -> str:
-    """Make the table at `beside` the one at `path`; where the old one is then. Of the two there is always one, whatever
-    fails. Raises `StorageError`."""
+    """Move the table at `beside` to `path`; return the new folder of the old table. One of the two tables always
+    exists, whatever fails. Raises `StorageError`."""
     aside = _aside(beside)
     io.rename_dir(path, aside)
     try:
@@ -44,12 +44,12 @@ def take_place(io: FileIO, path: str, beside: str) -> str:
 
 
 def complete(io: FileIO, path: str) -> bool:
-    """Do the second rename of a table that nobody finds where the first one was done; whether there was one."""
+    """Do the second rename for a missing table if the first one was done; return whether it was."""
     folder, _, name = path.rpartition("/")
     try:
         found = between([f.name for f in io.list(folder) if f.is_dir])
     except (StorageError, FileNotFoundError):
-        return False  # who may only look into the table's own folder replaces none beside it
+        return False  # a user without the right to list the parent folder does not complete a replacement
     beside = next((f"{folder}/{b}" for b, base in found.items() if base == name), None)
     if beside is None or not schema_ids(io, beside):
         return False
@@ -59,7 +59,7 @@ def complete(io: FileIO, path: str) -> bool:
 
 
 def between(names: Collection[str]) -> dict[str, str]:
-    """The folders that are to take the place of a table, and its name, where nothing is called so."""
+    """The folders that will take the place of a missing table, each with the name of that table."""
     known = set(names)
     pending = {n: match[1] for n in sorted(known) if (match := _BESIDE.fullmatch(n)) is not None}
     return {n: base for n, base in pending.items() if _aside(n) in known and base not in known}

@@ -1,4 +1,4 @@
-"""Tables that are defined by their schema files: the part of a catalog that filesystem, JDBC and Hive ones share.
+"""Tables that are defined by their schema files: the code that filesystem, JDBC and Hive catalogs share.
 
 A catalog knows where its tables are; `SchemaFiles` creates, loads, alters and replaces the table at a path. A table
 exists when its folder has a schema file; the file of a version is published once, so one of several writers wins.
@@ -66,10 +66,10 @@ OpenIceberg = Callable[..., IcebergCatalogs]
 class SchemaFiles:
     """Creates, loads, alters and replaces tables by the paths of their folders.
 
-    `defaults` are options of every new table that does not set them, `publishing` makes what publishes schemas and
-    snapshots: a catalog with locks gives another than the storage's. `accept` raises for a definition that the catalog
-    cannot keep, before it is written. `own_paths` is whether a table may have the option `path`, `watcher` is told
-    of what happens to tables, `iceberg_catalogs` of their Iceberg metadata.
+    `defaults` are options of every new table that does not set them. `publishing` makes the publisher of schemas and
+    snapshots: a catalog with locks has another publisher than the storage. `accept` raises for a definition that the
+    catalog cannot keep, before it is written. `own_paths` is whether a table may have the option `path`. `watcher` is
+    notified of changes to tables, `iceberg_catalogs` of their Iceberg metadata.
     """
 
     io: FileIO
@@ -83,12 +83,12 @@ class SchemaFiles:
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, repr=False, compare=False)
 
     def exists(self, identifier: Identifier, path: str) -> bool:
-        """Whether there is a table at a path, and the branch that the identifier names."""
+        """Return whether the table at a path exists, with the branch that the identifier names."""
         there = bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
         return there or (identifier.branch is None and complete(self.io, path))
 
     def load(self, identifier: Identifier, path: str) -> Table | None:
-        """The table at a path, on its branch; None where there is none. Raises `BranchNotFoundError`."""
+        """Return the table at a path, on its branch; None if it does not exist. Raises `BranchNotFoundError`."""
         schema = latest_schema(self.io, path)
         if schema is None and complete(self.io, path):
             schema = latest_schema(self.io, path)
@@ -155,7 +155,7 @@ class SchemaFiles:
             self.drop(aside)
         except StorageError as error:
             _LOG.warning(
-                "Table %s is replaced; the old one, %s, has to be deleted by hand: %s", identifier, aside, error
+                "Table %s was replaced, but the old table %s remains: %s. Delete its folder.", identifier, aside, error
             )
 
     def clear_remains(self, identifier: Identifier, path: str) -> None:
@@ -270,11 +270,11 @@ class SchemaFiles:
         return Table(told, self.publishing)
 
     def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
-        """The table of a definition that is no schema file."""
+        """The table of a definition that comes from the catalog instead of a schema file."""
         return self._table(identifier, path, schema)
 
     def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
-        """Raises `NotAllowedError` for a definition of what the catalog refuses whenever it is used."""
+        """Raises `NotAllowedError` if the options of a table need what the catalog does not allow."""
         if options.values.get(PARTITION_MARK_DONE_URL.key):
             check_report(str(identifier), options.values, options, self.allowed)
 
@@ -285,7 +285,8 @@ def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def unfollowed(table: Table) -> Table:
-    """A table that has no name of its own yet, of which readers of Iceberg are not told; `keep_up` does so then."""
+    """A copy of a table that has no name of its own yet: its commits do not write Iceberg metadata. `keep_up` writes it
+    once the table has its name."""
     return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
 
 

@@ -1,4 +1,4 @@
-"""The tables of the database `sys`: what there is in the whole catalog."""
+"""The tables of the database `sys`, which describe the whole catalog."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class CatalogSystemTable:
-    """Its columns, and its rows: tuples of values in their order."""
+    """The columns of a system table, and its rows: tuples of values in the order of the columns."""
 
     schema: pa.Schema
     rows: Callable[[Catalog], Iterator[Row]]
 
 
 def read_catalog_system_table(catalog: Catalog, name: str) -> pa.Table:
-    """The rows of `sys.name`. Raises `TableNotFoundError` naming those that exist."""
+    """The rows of `sys.name`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
     table = catalog_system_table(name)
     columns = list(zip(*table.rows(catalog), strict=True)) or [()] * len(table.schema)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
@@ -42,7 +42,7 @@ def read_catalog_system_table(catalog: Catalog, name: str) -> pa.Table:
 
 
 def catalog_system_table(name: str) -> CatalogSystemTable:
-    """A table of `sys`. Raises `TableNotFoundError` naming those that exist."""
+    """A table of `sys`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
     found = CATALOG_SYSTEM_TABLES.get(name.lower())
     if found is None:
         known = ", ".join(f"{SYSTEM_DATABASE}.{n}" for n in CATALOG_SYSTEM_TABLES)
@@ -98,14 +98,14 @@ def _all_partitions(catalog: Catalog) -> Iterator[Row]:
 def _rows(
     catalog: Catalog, read: Callable[[Identifier], list[Row]], unreadable: Callable[[Exception], Row]
 ) -> Iterator[Row]:
-    """The rows of each table after its names; for one that cannot be read the row that says why."""
+    """The rows of each table after its names; for an unreadable table, one row with the error."""
     for database, name, found in each_table(catalog, read):
         rows = [unreadable(found)] if isinstance(found, Exception) else found
         yield from ((database, name, *row) for row in rows)
 
 
 def _unreadable(error: Exception) -> str:
-    """What stands in a table's first column of text where it cannot be read: Paimon has no column for it."""
+    """Return the text for the first text column of an unreadable table: Paimon has no column for errors."""
     return f"unreadable: {error}"
 
 

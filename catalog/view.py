@@ -1,10 +1,10 @@
-"""The definition of a view as Paimon's catalogs keep it, one JSON object in UTF-8, that of Java's `ViewSchema`.
+"""The definition of a view as Paimon's catalogs keep it: one JSON object in UTF-8, written by Java's `ViewSchema`.
 
     {"fields": [{"id", "name", "type" (`spec.types`), "description"}], "query": SQL, "dialects": {engine: SQL},
      "comment", "options": {text: text}}
 
-Java keeps nothing of where a view was defined, and resolves its names where it is used. What we know more stands among
-the options, which every engine keeps, below `paimon-sql.view.`: `catalog` (none: the one that the view is in),
+Java does not record where a view was defined, and resolves its names where it is used. This package stores more among
+the options, which every engine keeps, below `paimon-sql.view.`: `catalog` (absent: the view's own catalog),
 `namespace` (a JSON array) and what an engine needs to run its query as it was written (`ENGINE.…`).
 """
 
@@ -24,19 +24,19 @@ _OURS = "paimon-sql.view."
 _CATALOG, _NAMESPACE = "catalog", "namespace"
 _ADVICE = "restore it from a backup, or drop the view and create it anew"
 _ANEW = "upgrade paimon-sql if a later version wrote it, or drop the view and create it anew"
-# what Spark knows of its own views, among their `settings`: what becomes of one where its tables change, and as JSON
-# the settings of its definition and the names of its query's columns
+# Spark's keys in the `settings` of its own views: the effect of changes to the view's tables, and as JSON the settings
+# of the definition and the column names of the query
 SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-configs", "spark.query-columns"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A named query: its columns, and its SQL as engines spell it.
+    """A named query: its columns, and its SQL in the dialects of engines.
 
-    Names in the query are those of `catalog` (None: the one that the view is in) and `namespace` (None: not known, so
-    those of the view's database). `settings` are what engines need to run the query as it was written, by names of
-    theirs (`spark.schema-mode`). `options` are the user's.
+    Names in the query belong to `catalog` (None: the view's own catalog) and `namespace` (None: unknown, so the view's
+    database). `settings` are what engines need to run the query as it was written, under names that start with the
+    engine (`spark.schema-mode`). `options` are the user's.
     """
 
     fields: tuple[DataField, ...]
@@ -49,7 +49,7 @@ class View:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def query_of(self, dialect: str) -> str:
-        """The query in the SQL of an engine; as it was first written where there is none of that."""
+        """The query in the dialect of an engine; the first-written query if the view does not have that dialect."""
         return self.dialects.get(dialect, self.query)
 
 
@@ -113,7 +113,7 @@ def view_of(path: str, node: dict[str, Any]) -> View:
 def _texts(node: dict[str, Any], key: str) -> dict[str, str]:
     found = member(node, key, dict | None, None) or _NOTHING
     if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError(f"{key!r} has values that are no texts")
+        raise TypeError(f"{key!r} has values that are not texts")
     return dict(found)
 
 
@@ -123,7 +123,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     try:
         names = json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise TypeError(f"{_OURS}{_NAMESPACE} is no JSON ({e})") from e
+        raise TypeError(f"{_OURS}{_NAMESPACE} is not valid JSON ({e})") from e
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        raise TypeError(f"{_OURS}{_NAMESPACE} is no array of names")
+        raise TypeError(f"{_OURS}{_NAMESPACE} is not an array of names")
     return tuple(names)

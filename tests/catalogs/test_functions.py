@@ -126,7 +126,7 @@ def test_databases_with_functions(catalog: SupportsFunctions, place: Place) -> N
 def test_names_are_names_or_refused(catalog: SupportsFunctions, place: Place) -> None:
     for name in (replace(F, branch="b"), replace(F, system_table="files")):
         for call in (catalog.load_function, catalog.drop_function, catalog.function_exists):
-            with pytest.raises(InvalidNameError, match="no name of a function"):
+            with pytest.raises(InvalidNameError, match="is not a valid function name"):
                 call(name)
     plain = list[str]()
     for name in some(sorted(set(HOSTILE_NAMES)), place.kind, share=4):

@@ -171,9 +171,9 @@ def test_views_have_no_branches(catalog: SupportsViews) -> None:
     catalog.create_view(V, VIEW)
     for name in (replace(V, branch="b"), replace(V, system_table="files")):
         for call in (catalog.load_view, catalog.drop_view, catalog.view_exists, lambda n: catalog.create_view(n, VIEW)):
-            with pytest.raises(InvalidNameError, match="no name of a view"):
+            with pytest.raises(InvalidNameError, match="is not a valid view name"):
                 call(name)
-        with pytest.raises(InvalidNameError, match="no name of a view"):
+        with pytest.raises(InvalidNameError, match="is not a valid view name"):
             catalog.rename_view(V, name)
     assert catalog.list_views("db") == ["v"]
 

@@ -65,7 +65,7 @@ def held(path: str, renewals: int = 0) -> Iterator[subprocess.Popen[str]]:
 
 
 def refused(path: str) -> None:
-    with pytest.raises(CommitConflictError, match="was not to be had"), locks(path, 1).lock(T):
+    with pytest.raises(CommitConflictError, match="Could not acquire the lock"), locks(path, 1).lock(T):
         pass
 
 
