@@ -80,6 +80,24 @@ def test_system_tables_by_a_text(spark: Any) -> None:
         assert spark.sql(f"SELECT snapshot_id FROM IDENTIFIER({name})").collect()[0][0] == 1
 
 
+def test_system_tables_by_a_value(spark: Any) -> None:
+    spark.sql("CREATE TABLE s (id INT)")
+    spark.sql("INSERT INTO s VALUES (1)")
+    for name in ("s$snapshots", "default.s$snapshots", "paimon.`default`.`s$snapshots`"):
+        assert spark.sql("SELECT snapshot_id FROM IDENTIFIER(:n)", {"n": name}).collect() == [(1,)]
+        spark.sql(f"DECLARE OR REPLACE VARIABLE named STRING DEFAULT '{name}'")
+        assert spark.sql("SELECT snapshot_id FROM IDENTIFIER(named)").collect() == [(1,)]
+    joined = "SELECT s.id FROM IDENTIFIER(?) AS f JOIN IDENTIFIER(?) AS s"
+    assert spark.sql(joined, ["s$files", "s"]).collect() == [(1,)]
+    assert spark.sql("DESCRIBE IDENTIFIER(:d || :n)", {"d": "s$", "n": "tags"}).first()[0] == "tag_name"
+    assert spark.sql("SELECT id FROM IDENTIFIER(:n) VERSION AS OF 1", {"n": "s"}).collect() == [(1,)]
+    script = "BEGIN DECLARE x STRING DEFAULT 's$snapshots'; SELECT snapshot_id FROM IDENTIFIER(x); END"
+    spark.conf.set("spark.sql.scripting.enabled", "true")  # as it is from 4.1 on
+    assert spark.sql(script).collect() == [(1,)]
+    spark.sql("INSERT INTO IDENTIFIER(:t) SELECT snapshot_id + 1 FROM IDENTIFIER(:n)", {"t": "s", "n": "s$snapshots"})
+    assert spark.sql("TABLE IDENTIFIER(:n)", {"n": "s"}).count() == 2
+
+
 def test_texts_of_other_writers_are_constants(spark: Any, warehouse: str) -> None:
     """Whoever can write a schema must not run functions in the sessions that read it."""
     spark.sql("CREATE TABLE made (id INT, a ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<x: INT, y: STRING>)")

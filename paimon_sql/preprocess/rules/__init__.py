@@ -19,7 +19,7 @@ from paimon_sql.preprocess.rules.materialized_tables import MATERIALIZED
 from paimon_sql.preprocess.rules.properties import ALTER_PROPERTIES, DATABASE_PROPERTIES
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.session import CONFIGURATION, SHOW_CREATE_VIEW, USE_CATALOG
-from paimon_sql.preprocess.rules.system_tables import SYSTEM_TABLES, TABLES_OF_PATHS
+from paimon_sql.preprocess.rules.system_tables import NAMES_BY_EXPRESSIONS, SYSTEM_TABLES, TABLES_OF_PATHS
 from paimon_sql.preprocess.rules.table_functions import TABLE_FUNCTIONS
 from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
 from paimon_sql.preprocess.rules.unnest import UNNEST
@@ -42,6 +42,7 @@ EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CONSTRUCTORS,
     INSERTED_CONSTRUCTORS,
     SYSTEM_TABLES,
+    NAMES_BY_EXPRESSIONS,
     TABLES_OF_PATHS,
     TABLE_FUNCTIONS,
     UNNEST,

@@ -9,13 +9,19 @@ import re
 
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
-from paimon_sql.preprocess.lexing import QUOTED_NAME, Tokens
+from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING, Tokens
 from paimon_sql.preprocess.quoting import IS_PATH, PATHS, with_quoted_system_tables
 from paimon_sql.preprocess.rules.rule import Rule
 
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "DESCRIBE", "DESC", "EXTENDED"}
 )
+_DESCRIBES = frozenset({"DESCRIBE", "DESC", "EXTENDED"})
+_BEFORE_SOURCES = frozenset({"FROM", "JOIN", "USING"}) | _DESCRIBES
+# in Spark's SQL: a bare name with a `$` inside, which an even number of backquotes follows, and the same in backquotes;
+# without a backslash, which a setting of Spark gives two meanings
+_IN_BACKQUOTES = "`$1`"
+_SPARKS_NAME = f"'([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '{_IN_BACKQUOTES}'"
 _NAME = re.compile(r"\w+(?:\$\w+)+")
 
 
@@ -36,6 +42,8 @@ def _named_by_texts(cursor: Cursor) -> list[Edit]:
     """Quotes the same names in the strings of `IDENTIFIER('t$files')`, which Spark parses as a name."""
     tokens, edits = cursor.tokens, []
     for index in tokens.indexes("IDENTIFIER"):
+        if _is_computed_source(tokens, index):
+            continue  # `names_by_expressions` quotes what all of the expression gives
         for inside in range(index + 2, tokens.closings.get(index + 1, 0)):
             first, end = tokens.span(inside)
             written = tokens[inside].source[first:end]
@@ -59,6 +67,36 @@ def _touches_variable(tokens: Tokens, index: int) -> bool:
     return index > 0 and tokens.text(index - 1) == "}" and tokens[index - 1].end + 1 == tokens[index].start
 
 
+def names_by_expressions(cursor: Cursor) -> list[Edit]:
+    """Quotes the same names in what an expression gives, as in `FROM IDENTIFIER(:name)`, when Spark has its value."""
+    tokens = cursor.tokens
+    return [
+        edit
+        for index in tokens.indexes("IDENTIFIER")
+        if _is_computed_source(tokens, index)
+        and tokens.text(tokens.closings[index + 1] - 2) != _IN_BACKQUOTES  # as it is in what has been rewritten
+        for edit in (
+            Edit.before(tokens[index + 2], "regexp_replace("),
+            Edit.after(tokens[tokens.closings[index + 1] - 1], f", {_SPARKS_NAME})"),
+        )
+    ]
+
+
+def _is_computed_source(tokens: Tokens, index: int) -> bool:
+    """Whether IDENTIFIER(…) at an index has more than a text in it and stands where rows are read or a table is
+    described. A table that a statement changes, or whose version is asked for, must be a value when Spark parses it."""
+    symbols, end = tokens.symbols, tokens.closings.get(index + 1, 0)
+    if end < index + 3 or set(symbols[index + 2 : end]) == {STRING}:
+        return False
+    before = symbols[max(index - 2, 0) : index]
+    if before[-1:] == ["TABLE"]:
+        is_source = before == ["TABLE"] or before[0] in _DESCRIBES
+    else:
+        is_source = before[-1:] != [] and before[-1] in _BEFORE_SOURCES and before[0] != "DELETE"
+    return is_source and symbols[end + 1 : end + 2] not in (["("], ["VERSION"], ["TIMESTAMP"], ["FOR"])
+
+
+NAMES_BY_EXPRESSIONS = Rule(names_by_expressions, words=("identifier",), pattern=re.compile(r"\bidentifier\s*\("))
 SYSTEM_TABLES = Rule(system_tables, words=("$",), pattern=re.compile(r"\w\$\w"))
 
 

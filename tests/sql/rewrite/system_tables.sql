@@ -48,7 +48,27 @@ SELECT * FROM IDENTIFIER('`t$snapshots`')
 ---
 SELECT a FROM IDENTIFIER("c.`d`.t$branch_b$files" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
 =>
-SELECT a FROM IDENTIFIER("c.`d`.`t$branch_b$files`" || '') JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
+SELECT a FROM IDENTIFIER(regexp_replace("c.`d`.t$branch_b$files" || '', '([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '`$1`')) JOIN IDENTIFIER('`t$tags`') x WHERE b = 'y$z'
+---
+INSERT INTO IDENTIFIER(:t) SELECT IDENTIFIER(:c) FROM IDENTIFIER(:s) JOIN IDENTIFIER(x || upper('$y')) VERSION AS OF 1 JOIN IDENTIFIER(?)(1)
+=>
+INSERT INTO IDENTIFIER(:t) SELECT IDENTIFIER(:c) FROM IDENTIFIER(regexp_replace(:s, '([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '`$1`')) JOIN IDENTIFIER(x || upper('$y')) VERSION AS OF 1 JOIN IDENTIFIER(?)(1)
+---
+DESCRIBE TABLE EXTENDED IDENTIFIER(x || 't$files')
+=>
+DESCRIBE TABLE EXTENDED IDENTIFIER(regexp_replace(x || 't$files', '([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '`$1`'))
+---
+MERGE INTO IDENTIFIER(:t) USING IDENTIFIER(?) ON true WHEN MATCHED THEN DELETE
+=>
+MERGE INTO IDENTIFIER(:t) USING IDENTIFIER(regexp_replace(?, '([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '`$1`')) ON true WHEN MATCHED THEN DELETE
+---
+WITH w AS (TABLE IDENTIFIER(:a)) DELETE FROM IDENTIFIER(:t) WHERE a IN (SELECT a FROM w)
+=>
+WITH w AS (TABLE IDENTIFIER(:a)) DELETE FROM IDENTIFIER(:t) WHERE a IN (SELECT a FROM w)
+---
+TABLE IDENTIFIER(:a)
+=>
+TABLE IDENTIFIER(regexp_replace(:a, '([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '`$1`'))
 ---
 SELECT * FROM paimon.`/data/db.db/t` AS a JOIN `Paimon` . `s3://b/t$files` AS b USING (k)
 =>
