@@ -91,6 +91,19 @@ while slow.is_alive():
     slow.join(1)
 told("after it", lambda: rows(spark.table("sink")))
 told("path", lambda: rows(spark.sql(f"SELECT * FROM paimon.`{lake}/default.db/sink`")))
+told("path by name", lambda: rows(spark.table(f"paimon.`{lake}/default.db/sink`")))
+spark.sql("CREATE DATABASE shop")
+spark.sql("USE shop")
+def place(session):
+    return session.range(1).select(F.current_catalog(), F.current_database())
+def cloned():
+    clone = spark.cloneSession()
+    try:
+        return rows(place(clone))
+    finally:
+        clone.client.release_session()
+        clone.client.close()
+told("clone", cloned if hasattr(spark, "cloneSession") else lambda: rows(place(spark)))  # not in 4.0
 spark.stop()
 """
 EXPECTED = """
@@ -127,6 +140,8 @@ another tag [] True
 interrupted UnknownException OPERATION_CANCELED
 after it [(4, 'n')]
 path [(4, 'n')]
+path by name [(4, 'n')]
+clone [('paimon', 'shop')]
 """
 
 
