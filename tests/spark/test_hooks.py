@@ -6,7 +6,7 @@ import importlib
 import os
 import pkgutil
 import threading
-import time
+import weakref
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.workers.executor import SparkExecutor
 from paimon_sql.spark.write import write as written
 from tests.support.long_session import held
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -112,28 +113,33 @@ def test_threads_of_the_jvm_share_connections(spark: Any) -> None:
         one.start()
         one.join()
     assert seen == list(range(2 * idle))
-    assert threading.active_count() <= before + 1
+    wait_until(lambda: threading.active_count() <= before + 1, threading.enumerate)
     together = threading.Barrier(2 * idle)
     all_at_once = [thread(_Task(jvm, together.wait)) for _ in range(2 * idle)]
     for one in all_at_once:
         one.start()
     for one in all_at_once:
         one.join()
-    until = time.monotonic() + 30
-    while threading.active_count() > before + idle and time.monotonic() < until:
-        time.sleep(0.01)  # a thread ends once it sees that its connection was closed
-    assert threading.active_count() <= before + idle
+    # a thread ends once it sees that its connection was closed
+    wait_until(lambda: threading.active_count() <= before + idle, threading.enumerate)
 
 
 def test_a_thread_that_ends_leaves_no_connection(spark: Any) -> None:
     spark.sql("CREATE TABLE t AS SELECT 1 AS k")
-    kept = spark.sparkContext._gateway._gateway_client.deque
-    before = len(kept)
+    client = spark.sparkContext._gateway._gateway_client
+    used: list[weakref.ref[Any]] = []
+
+    def work() -> None:
+        spark.table("t").collect()
+        used.append(weakref.ref(client.get_thread_connection()))
+        assert used[-1]() in client.deque
+
     for _ in range(2):
-        thread = threading.Thread(target=lambda: spark.table("t").collect())
+        thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert len(kept) <= before  # fewer where a connection of an earlier test was closed meanwhile
+    assert len(used) == 2
+    wait_until(lambda: not any(one() in client.deque for one in used), lambda: (used, client.deque))
 
 
 def test_sessions_are_released(spark: Any) -> None:

@@ -15,15 +15,16 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.sql_servers import free_port
+from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, wait_until
 
-_STARTS = 90  # seconds
+_ATTEMPTS = 3
+_TAKEN = "Could not create ServerSocket"  # in the log of a metastore
 _JARS = os.environ.get("PAIMON_SQL_HIVE_JARS")
 _OF_LATER_VERSIONS = {
     "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
@@ -115,7 +116,10 @@ class HiveServer:
             **self.settings,
         }
         flags = [part for k, v in given.items() for part in ("--hiveconf", f"{k}={v}")]
+        if self._answers():
+            raise RuntimeError(f"No metastore: another process listens on port {self.port}")
         log = (self.folder / "log").open("ab")
+        written = len(self._log())
         self.process = subprocess.Popen(
             [
                 *(self.java, *_QUICK, *self.java_options, "-Dderby.system.durability=test"),
@@ -128,12 +132,21 @@ class HiveServer:
             env={k: v for k, v in os.environ.items() if k not in ("HIVE_CONF_DIR", "HADOOP_CONF_DIR")},
         )
         log.close()
-        deadline = time.monotonic() + _STARTS
-        while not self._answers():
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                self.stop()
-                raise RuntimeError(f"No metastore: {(self.folder / 'log').read_text(errors='replace')[-2000:]}")
-            time.sleep(0.1)
+        try:
+            wait_until(lambda: self._answers() or self._failed(written), self._log)
+            if self._failed(written):
+                raise RuntimeError(f"No metastore: {self._log()[-2000:]}")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
+    def _failed(self, written: int) -> bool:
+        """Whether it has ended, or has not got its port; the log had some characters before it was started."""
+        assert self.process is not None
+        return self.process.poll() is not None or _TAKEN in self._log()[written:]
 
     def _answers(self) -> bool:
         try:
@@ -155,7 +168,7 @@ class HiveServer:
         """At once, as a machine stops that breaks down."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
             self.process = None
 
     def _close(self) -> None:
@@ -226,8 +239,20 @@ def start_hive(prepare: Callable[[HiveServer], None] = lambda _: None) -> HiveSe
         else:
             server.settings.update(_OF_LATER_VERSIONS)
         prepare(server)
-        server.start()
+        _start(server)
     except BaseException:
         server.remove()
         raise
     return server
+
+
+def _start(server: HiveServer) -> None:
+    """Start a metastore on some port; on another one if the port was taken meanwhile, or if it did not come up."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            server.start()
+            return
+        except (RuntimeError, AssertionError):
+            if attempt == _ATTEMPTS:
+                raise
+        server.port = free_port()
