@@ -62,6 +62,8 @@ def listens(host: str, port: int) -> bool:
 
 
 class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # connections that wait to be accepted: beyond those, probes wait seconds for another try
+
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self._waiting = Waiting()
         super().__init__(address, handler)

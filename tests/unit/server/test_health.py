@@ -7,9 +7,12 @@ import socket
 import threading
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
+from paimon_sql.server import health
 from paimon_sql.server.health import InTime, listens, start_health
 
 
@@ -60,3 +63,9 @@ def test_serving_and_stopping() -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_probe_connects_while_a_crowd_waits_to_be_accepted() -> None:
+    with health._Server(("127.0.0.1", 0), BaseHTTPRequestHandler) as server, ExitStack() as crowd:  # accepts none
+        for _ in range(100):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", server.server_port), timeout=5))
