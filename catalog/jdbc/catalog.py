@@ -1,10 +1,11 @@
-"""The catalog whose names are rows: a table is there when it has one, and is defined by the schema files in its folder.
+"""A catalog that keeps names in the rows of a database. A table exists when it has a row; the schema files in its
+folder define it.
 
-Folders are where a filesystem catalog has them, `WAREHOUSE/NAME.db/TABLE`. Every change of a name holds the lock of the
-table. What a crash leaves between rows and files is found by whoever comes next:
+Folders are the same as in a filesystem catalog, `WAREHOUSE/NAME.db/TABLE`. Every change of a name holds the lock of the
+table. If a crash leaves rows and files that do not match, the next process that uses the table mends them:
 
-- CREATE: the row is inserted, the schema written, the transaction committed. A schema without a row is in nobody's
-  way; a folder that has snapshots and no row is another matter, and is refused: `register_table` takes it.
+- CREATE: the row is inserted, the schema written, the transaction committed. A schema without a row does not stop a
+  later CREATE. A folder that has snapshots but no row is refused: `register_table` takes it.
 - DROP: files first, versions before schemas, the row last. A row without a schema is dropped again.
 - RENAME: a note beside the row says where the folder is moved to (`rows.RENAMED_TO`; no folder was there before), the
   folder is moved, and in one transaction the rows get the new name and the note goes. See `moves`.
@@ -228,8 +229,8 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
 
     # -- folders that lost their rows ---------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
-        """Bring the rows of a table in line with its folder: insert those of a folder that has lost them, and write its
-        properties anew. Raises `TableNotFoundError` where there is no table in the folder."""
+        """Bring the rows of a table in line with its folder: insert missing rows, and write the properties anew. Raises
+        `TableNotFoundError` if the folder has no table."""
         check_is_table(identifier)
         path = self._path(identifier)
         self._end_rename(identifier)
@@ -241,7 +242,7 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
             self._write(partial(self._insert, identifier, schema, True))
 
     def unregistered_tables(self, database: str) -> list[str]:
-        """The tables whose folders are in that of a database, and which have no row."""
+        """The tables that have a folder in the database's folder, but no row."""
         folders = [f for f in self.io.list(self._database_dir(database)) if f.is_dir]
         known = set(self._read(rows.tables, database))
         return sorted(f.name for f in folders if f.name not in known and schema_ids(self.io, f.path))
@@ -263,7 +264,7 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
         return self._files
 
     def _create(self, table: Table) -> None:
-        """Make a prepared table: its row, and while nobody else can insert that, its schema."""
+        """Make a prepared table: insert its row, and write its schema while no other process can insert the row."""
         identifier, schema = table.identifier, table.schema
         self._end_rename(identifier)
         with self._locks.held(identifier):
@@ -278,14 +279,14 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
     def _insert_and_publish(self, table: Table, connection: Connection, key: str) -> None:
         self._insert(table.identifier, table.schema, False, connection, key)
         self._files.clear_remains(table.identifier, table.store.root)
-        # the row is what others wait for, so nobody else writes there
+        # other processes wait for the row, so none of them writes there
         if not publish_schema(table, UnsafePublisher(self.io)):
             raise self._exists(table.identifier)
 
     def _insert(
         self, identifier: Identifier, schema: TableSchema, may_exist: bool, connection: Connection, key: str
     ) -> None:
-        """The rows of a table. Raises where there is one that may not exist, or a view of the name."""
+        """Insert the rows of a table. Raises if a row exists and must not, or if a view has the name."""
         if rows.definition(connection, key, rows.VIEWS_KEPT, identifier) is not None:
             raise self._exists(identifier)
         if not (may_exist and rows.has_table(connection, key, identifier)):
@@ -302,7 +303,7 @@ class JdbcCatalog(NamedTables, KeepsViews, KeepsFunctions):
                 self._write_surely(rows.set_table_properties, identifier.base, properties_of(schema))
 
     def _end_rename(self, identifier: Identifier) -> bool:
-        """End a rename that somebody began and that this table is part of; whether there was one."""
+        """End a rename of this table that another process began; return whether there was one."""
         found = self._read(rows.noted_rename, identifier.base)
         if found is None:
             return False
@@ -411,7 +412,7 @@ def open_catalog(
 
 
 def properties_of(schema: TableSchema) -> dict[str, str]:
-    """What the database has of a table's definition, for people and tools that look there."""
+    """Return the database's copy of a table's definition, for people and tools that read the database."""
     keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
     return {**schema.options, **{k: ",".join(columns) for k, columns in keys.items() if columns}}
 

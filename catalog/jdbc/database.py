@@ -62,21 +62,21 @@ class Database:
         check_driver(settings)
 
     def read(self, act: Callable[[Connection], _T]) -> _T:
-        """What statements answer that are each for itself. They may run more than once.
+        """Return the result of statements that each commit on their own. They may run more than once.
 
         Raises `RowExists`, `StorageError`, `StorageRefusedError`.
         """
         return self._patiently(lambda connection: act(connection))
 
     def write(self, act: Callable[[Connection], _T]) -> _T:
-        """What statements answer that are one transaction. They may run more than once, but take effect only once.
+        """Return the result of statements in one transaction. They may run more than once, but take effect only once.
 
         Raises `RowExists`, `StorageError`, `StorageRefusedError`, `OutcomeUnknown`; otherwise nothing has changed.
         """
         return self._patiently(lambda connection: self._transaction(connection, act))
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the idle connections."""
         self._engine.dispose()
 
     # -- attempts -----------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Database:
 
 
 def _cause(error: Exception) -> BaseException:
-    """What a driver raised, without what is around it."""
+    """Return the driver's own error, without the SQLAlchemy error around it."""
     return (error.orig if isinstance(error, DBAPIError) else None) or error
 
 
@@ -240,7 +240,7 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _arguments(settings: JdbcSettings) -> dict[str, Any]:
-    """What the driver is given beside user, password and address."""
+    """Return the arguments for the driver beside user, password and address."""
     if settings.kind == "sqlite":
         return {"timeout": settings.seconds("busy_timeout", unit=0.001) or _PATIENCE, "check_same_thread": False}
     is_mysql = settings.kind == "mysql"
@@ -269,8 +269,8 @@ def _arguments(settings: JdbcSettings) -> dict[str, Any]:
 
 
 def _time_zone() -> str:
-    """This machine's, as PostgreSQL spells an offset: Java's driver tells it the zone of its machine, and the times of
-    locks are without one."""
+    """Return this machine's time zone, as PostgreSQL spells an offset. Java's driver sends the zone of its machine,
+    too, and the times of locks are stored without a zone."""
     offset = datetime.now().astimezone().utcoffset()
     minutes = round(offset.total_seconds() / 60) if offset is not None else 0
     hours = f"{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"

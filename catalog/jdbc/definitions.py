@@ -145,7 +145,7 @@ class JdbcDefinitions(Generic[T]):
 
 @dataclass(frozen=True)
 class JdbcViews(JdbcDefinitions[View]):
-    """Views, whose names are also those of tables. `end_rename` ends the rename of a table that a name is part of."""
+    """Views; a view and a table cannot share a name. `end_rename` ends the pending rename of a table name."""
 
     locks: JdbcLocks
     end_rename: Callable[[Identifier], object]

@@ -1,6 +1,6 @@
-"""What an error of a database means, by its code: SQLSTATE of PostgreSQL, numbers of MySQL and SQLite, never by words.
+"""The meaning of a database's errors, by their codes: SQLSTATE of PostgreSQL, numbers of MySQL and SQLite.
 
-SQLite has one number for several things; for "no such table" its message, which is never translated, tells.
+Words count only once: SQLite has one number for several errors, and its "no such table" message is never translated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 
 class Failure(enum.Enum):
-    """What became of a statement."""
+    """The outcome of a statement that failed."""
 
     TAKEN = "a row of this key exists"
     NO_TABLE = "a table of the catalog is not there yet"
@@ -66,7 +66,7 @@ _SQLITE = {
 
 
 def failure_of(error: Exception) -> Failure:
-    """What an error of SQLAlchemy's, of a driver's or of the network means."""
+    """Classify an error of SQLAlchemy, of a driver or of the network."""
     if isinstance(error, DBAPIError):
         known = failure_of(error.orig) if isinstance(error.orig, Exception) else Failure.OTHER
         return Failure.GONE if known is Failure.OTHER and error.connection_invalidated else known
@@ -80,12 +80,12 @@ def failure_of(error: Exception) -> Failure:
     state = getattr(error, "sqlstate", None)
     if isinstance(state, str):  # psycopg
         return _STATES.get(state) or _CLASSES.get(state[:2], Failure.OTHER)
-    # what both raise where there is no answer of a server
+    # both drivers raise these if the server does not answer
     return Failure.GONE if type(error).__name__ in ("InterfaceError", "OperationalError") else Failure.OTHER
 
 
 def words_of(error: Exception) -> str:
-    """What the database or its driver says."""
+    """Return the error message of the database or its driver."""
     orig = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
     first = orig.args[0] if orig.args else None
     if isinstance(first, int) and len(orig.args) > 1:

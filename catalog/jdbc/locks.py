@@ -1,12 +1,12 @@
 """Locks of tables: rows of `paimon_distributed_locks`, which Java's writers take, too.
 
-Who inserts the row of a table has its lock. It is free again when the row is deleted, or is older than its
-`expire_time_seconds` by the clock of the database. Better than Java's in three ways: the holder's sign of life renews
-`acquired_at` for as long as its process runs; the time that it wrote there last says whose the row is, so nobody
-deletes another's; and `check` asks the database once more before a write that nothing else guards.
+The writer that inserts the row of a table has its lock. The lock is free again when the row is deleted, or is older
+than its `expire_time_seconds` by the clock of the database. Java's locks lack three things: the holder renews
+`acquired_at` for as long as its process runs; the time in the row identifies its holder, so a process deletes only its
+own row; and `check` reads the database once more before a write that nothing else guards.
 
-Another holder's time is always a later one: it gets a lock that was lost only after it has expired, or after its holder
-is proven dead. The row's key and time name the mark of its holder on this machine; Java's holders have none.
+Another holder always writes a later time: it acquires a lost lock only after the lock has expired, or after its holder
+is proven dead. The row's key and time name the mark of its holder on this machine; Java's holders have no mark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paimon_sql.catalog.jdbc.database import Database, RowExists
 from paimon_sql.catalog.leases import LeasedLock, LeasedLocks
 
 _LOG = logging.getLogger(__name__)
-# now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits tell two holders apart
+# now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits distinguish two holders
 _NOW = {
     "sqlite": "strftime('%Y-%m-%d %H:%M:%f', 'now') || substr(abs(random()) || '000', 1, 3)",
     "postgresql": "CAST(clock_timestamp() AS timestamp)",

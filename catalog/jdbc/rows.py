@@ -1,4 +1,4 @@
-"""What the rows say: functions of a connection, each one statement or a few of one transaction. No text is run."""
+"""Reads and writes of the catalog's rows: each function is one statement, or a few in a transaction. Texts are data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, FUNCTIONS, TABLE_PROPERTIES, TABLES, VIEWS
 
 EXISTS = "exists"  # the property of every database that was created
-RENAMED_TO = "paimon-sql.renamed-to"  # of a table whose folder is being moved; other engines do not look at it
+RENAMED_TO = "paimon-sql.renamed-to"  # of a table while its folder is moved; other engines ignore it
 
 
 # -- databases
@@ -97,13 +97,13 @@ def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, 
 
 
 def insert_table(connection: Connection, key: str, table: Identifier) -> None:
-    """Raises where there is a row."""
+    """Insert the row of a table. Raises if it exists."""
     values = {"catalog_key": key, "database_name": table.database, "table_name": table.table}
     connection.execute(insert(TABLES).values(**values))
 
 
 def rename_table(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
-    """The row and the properties of a table under another name. Raises where there is a row of that name."""
+    """Give the row and the properties of a table another name. Raises if a row has the name."""
     new = {"database_name": target.database, "table_name": target.table}
     connection.execute(
         delete(TABLE_PROPERTIES).where(
@@ -186,13 +186,13 @@ def definitions(connection: Connection, key: str, kept: Kept, database: str) -> 
 
 
 def definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> str | None:
-    """The JSON of a view or function, None where there is none."""
+    """The JSON of a view or function; None if it does not exist."""
     found = connection.execute(select(kept.names, kept.table.c[kept.text]).where(_named(kept, key, name)))
     return next((text for found_name, text in found if found_name == name.table), None)
 
 
 def insert_definition(connection: Connection, key: str, kept: Kept, name: Identifier, text: str) -> None:
-    """Raises where there is a row."""
+    """Insert the row of a view or function. Raises if it exists."""
     values = {"catalog_key": key, "database_name": name.database, kept.name: name.table, kept.text: text}
     connection.execute(insert(kept.table).values(**values))
 
@@ -202,13 +202,13 @@ def set_definition(connection: Connection, key: str, kept: Kept, name: Identifie
 
 
 def rename_definition(connection: Connection, key: str, kept: Kept, source: Identifier, target: Identifier) -> None:
-    """Raises where there is a row of that name."""
+    """Give the row of a view or function another name. Raises if a row has the name."""
     new = {"database_name": target.database, kept.name: target.table}
     connection.execute(update(kept.table).where(_named(kept, key, source)).values(**new))
 
 
 def delete_definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> bool:
-    """Whether there was a row."""
+    """Delete the row of a view or function; return whether it existed."""
     return connection.execute(delete(kept.table).where(_named(kept, key, name))).rowcount > 0
 
 

@@ -40,7 +40,7 @@ _NEEDLESS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcSettings:
-    """Where the database is, who asks, and how locks are kept. Times in milliseconds."""
+    """The address of the database, the user, and the options of locks. Times in milliseconds."""
 
     kind: str  # sqlite, postgresql or mysql
     host: str = ""
@@ -75,8 +75,8 @@ class JdbcSettings:
         return next((self.parameters[n] for n in names if n in self.parameters), None)
 
     def seconds(self, *names: str, unit: float) -> float | None:
-        """A time among the parameters, which counts in `unit` seconds; None where there is none, or it is 0: no limit.
-        Raises `InvalidOptionError`."""
+        """Return a time among the parameters, given in units of `unit` seconds. None means no limit: the parameter is
+        missing or 0. Raises `InvalidOptionError`."""
         given = self.parameter(*names)
         if given is None:
             return None
@@ -116,7 +116,7 @@ def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
 
 
 def tls_arguments(settings: JdbcSettings) -> dict[str, Any]:
-    """How a connection to MySQL is encrypted, as its driver is told. Raises `InvalidOptionError`."""
+    """Return the arguments of MySQL's driver that encrypt a connection. Raises `InvalidOptionError`."""
     mode = tls_mode(settings)
     if mode in (None, "allow", "prefer", "preferred"):
         return {}  # as the server likes it; nothing is verified
@@ -131,7 +131,7 @@ def tls_arguments(settings: JdbcSettings) -> dict[str, Any]:
 
 
 def tls_mode(settings: JdbcSettings) -> str | None:
-    """What is asked of a connection's encryption, None for nothing. Raises `InvalidOptionError`."""
+    """Return the required mode of encryption; None if the options have none. Raises `InvalidOptionError`."""
     given = settings.parameter("sslmode", "sslMode")
     if given is None:
         asked = settings.parameter("ssl", "useSSL", "requireSSL")

@@ -91,7 +91,7 @@ def create_tables(connection: Connection, lock_length: int) -> None:
 
 
 def _locks(lock_length: int, is_mysql: bool) -> Table:
-    """Their times are as precise as the database keeps them, so that they tell two holders apart."""
+    """Its times have the highest precision of the database, so that they distinguish two holders."""
     time, now = (MYSQL_TIMESTAMP(fsp=6), "CURRENT_TIMESTAMP(6)") if is_mysql else (TIMESTAMP(), "CURRENT_TIMESTAMP")
     return Table(
         "paimon_distributed_locks",

@@ -1,8 +1,8 @@
 """The users of a warehouse and their privileges, in two Paimon tables that Java shares: `user.sys`, `privilege.sys`.
 
-A password is kept as its SHA-256, without salt, as Java keeps it: whoever can read the warehouse can try passwords.
-Java has the names of tables of which it deletes grants begin with that of what is dropped or revoked: `db.t` would
-take `db.t2` with it. Here it is the object, and what is in it.
+A password is kept as its SHA-256 without salt, as in Java: anyone with read access to the warehouse can try passwords.
+If an object is dropped or a grant is revoked, Java deletes the grants of all objects with names that start with the
+object's name: `db.t` also takes `db.t2`. This package deletes the grants of the object and of what is in it.
 
 Source: `FileBasedPrivilegeManager` of Paimon 2.0.
 """
@@ -56,7 +56,7 @@ class _Here:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who uses a catalog, by the catalog's options `user` and `password`."""
+    """The user of a catalog, from the catalog's options `user` and `password`."""
 
     user: str
     sha256: bytes = field(repr=False)
@@ -76,7 +76,7 @@ class Accounts:
     _read: dict[str, tuple[int | None, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
 
     def enabled(self) -> bool:
-        """Whether the warehouse has users: both tables are there, of which that of privileges is made last."""
+        """Return whether the warehouse has users: both tables exist. The table of privileges is made last."""
         return all(self.io.exists(f"{self.warehouse}/{name}") for name in (_GRANTS, _USERS))
 
     def initialize(self, root_password: str) -> None:
@@ -86,8 +86,8 @@ class Accounts:
         users = [(ROOT, _sha256(root_password)), (ANONYMOUS, _sha256(ANONYMOUS))]
         if not publish_schema(self._table(_USERS, _schema(_USERS))) and self._rows(_USERS):
             raise AlreadyExistsError(
-                f"Somebody else is giving the warehouse {self.warehouse} its users, or was interrupted: delete "
-                f"{self.warehouse}/{_USERS} where that was so, then try again."
+                f"Another process is giving the warehouse {self.warehouse} its users, or was interrupted. If it was "
+                f"interrupted, delete {self.warehouse}/{_USERS}, then try again."
             )
         self._write(_USERS, users)
         publish_schema(self._table(_GRANTS, _schema(_GRANTS)))
@@ -143,7 +143,7 @@ class Accounts:
         return count
 
     def renamed(self, old: str, new: str) -> None:
-        """Give an object's privileges to its new name, in one commit: who makes another of the old name grants anew."""
+        """Move an object's privileges to its new name, in one commit. A later object of the old name has no grants."""
         rows = [row for row in self._rows(_GRANTS) if row[2] == old]
         moved = [(name, kind, new, privilege) for name, kind, _, privilege in rows]
         self._write(_GRANTS, [*rows, *moved], [ROW_DELETE] * len(rows) + [ROW_INSERT] * len(rows))
@@ -169,7 +169,7 @@ class Accounts:
 
     def _check_changeable(self, user: str) -> None:
         if user == ROOT:
-            raise InvalidOptionError(f"Cannot change privilege for user {ROOT}, who has all.")
+            raise InvalidOptionError(f"Cannot change privileges of user {ROOT}: it always has all of them.")
         self._check_exists(user)
 
     # -- the tables ---------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Accounts:
         return Table(TableStore.of(self.io, path, found, self.cache))
 
     def _rows(self, name: str) -> list[Row]:
-        """All rows, read again where there is another snapshot."""
+        """All rows, read again if the latest snapshot has changed."""
         table = self._table(name)
         snapshot = table.latest_snapshot()
         number, columns = (None if snapshot is None else snapshot.id), [f for f, _ in _FIELDS[name]]

@@ -1,7 +1,7 @@
-"""A catalog whose warehouse has users: each call is checked against the privileges of the catalog's own user.
+"""A catalog for a warehouse with users: it checks each call against the privileges of its own user.
 
-It checks, then asks the catalog within, and has all that this one can but functions: `guarded` picks the class. Tables
-carry the user's `Rights`; whoever may not change one gets a storage for it that only reads.
+It checks, then calls the catalog within, and supports the same except functions: `guarded` picks the class. Tables
+carry the user's `Rights`. The storage of a table is read-only for a user who may not change the table.
 
 Source: `PrivilegedCatalog`, `PrivilegedFileStoreTable` of Paimon 2.0. Views, registration and replacing, which Java
 does not check, go by the privileges of tables here.
@@ -44,7 +44,7 @@ _USER, _PASSWORD = "user", "password"
 
 @dataclass(frozen=True)
 class PrivilegedCatalog:
-    """What all catalogs can."""
+    """The methods of every catalog, each with a check of the user's privileges."""
 
     inner: SupportsDatabases
     accounts: Accounts
@@ -165,7 +165,7 @@ class PrivilegedCatalog:
         self.grants.check(Privilege.CREATE_TABLE, identifier.database, "database")
 
     def _check_rename(self, source: Identifier, target: Identifier) -> None:
-        """Another database may give its users more than that of the table does."""
+        """Check a rename. Another database may give its users more rights, so it also needs the right to create."""
         self._check(Privilege.ALTER_TABLE, source)
         if source.database != target.database:
             self._check_create(target)

@@ -1,4 +1,4 @@
-"""Which privileges there are, on what they are granted, and what follows from them. Pure.
+"""The privileges, the objects that they are granted on, and what follows from them. Pure.
 
 A privilege on the catalog holds for all databases and tables, one on a database for its tables. An object is named as
 grants name it: the catalog is the empty text, then `database` and `database.table`.
@@ -16,12 +16,12 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.rights import GrantedRights, no_privilege
 from paimon_core.spec.identifier import Identifier
 
-ROOT, ANONYMOUS = "root", "anonymous"  # who may do anything; who gives no user and password
+ROOT, ANONYMOUS = "root", "anonymous"  # the user with all privileges; the user if the options name none
 WHOLE_CATALOG = ""
 
 
 class Scope(enum.IntEnum):
-    """What an object is; a privilege on a narrow one can be granted on wider ones."""
+    """The kind of an object; a privilege on a narrow kind can be granted on wider ones."""
 
     CATALOG = 0
     DATABASE = 1
@@ -29,7 +29,7 @@ class Scope(enum.IntEnum):
 
 
 class Privilege(enum.Enum):
-    """What it is granted on at the narrowest."""
+    """A privilege, with the narrowest kind of object that it is granted on."""
 
     SELECT = ("SELECT", Scope.TABLE)
     INSERT = ("INSERT", Scope.TABLE)
@@ -82,13 +82,13 @@ class Grants:
             raise no_privilege(self.user, [privilege.name], kind, name)
 
     def rights(self, table: Identifier) -> GrantedRights:
-        """What the user may do with a table, or a branch of it."""
+        """Return the user's rights on a table, or on a branch of it."""
         name = object_name(table)
         return GrantedRights(self.user, self.allows(Privilege.SELECT, name), self.allows(Privilege.INSERT, name))
 
 
 def object_name(table: Identifier) -> str:
-    """A table, or a view, as grants name it: branches and system tables go by the privileges of their tables."""
+    """The name of a table or view in grants: branches and system tables have the privileges of their tables."""
     return f"{table.database}.{table.table}"
 
 
