@@ -1,6 +1,6 @@
-"""Who asks: the headers that each request carries, by a bearer token or a signature of DLF.
+"""The headers that authenticate each request, by a bearer token or a signature of DLF.
 
-A key that expires is read again when less than an hour of it is left, by whoever needs it next.
+The next request reads an expiring key again once less than an hour of it is left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRIES, _PAUSE = 5, 0.2  # a token file may be half written
 
 
 def signer_of(settings: RestSettings) -> Signer:
-    """What gives a request its headers."""
+    """Return the function that makes the headers of a request."""
     if settings.dlf is not None:
         return DlfSigner(settings.dlf, settings.host)
     if settings.token is not None:
@@ -48,7 +48,7 @@ class DlfSigner:
             self._key = DlfKey(settings.key_id, settings.key_secret, settings.security_token)
 
     def __call__(self, request: Request) -> dict[str, str]:
-        """Raises `StorageError` where there is no key."""
+        """Sign a request. Raises `StorageError` if there is no key."""
         now = datetime.now(UTC)
         if self._settings.algorithm == "openapi":
             return signed_openapi(request, self._fresh(), self._host, now)
@@ -128,4 +128,4 @@ def _decoded(data: bytes, where: str) -> DlfKey:
     try:
         return decode_key(json.loads(data))
     except (ValueError, TypeError, RecursionError):
-        raise StorageError(f"The key of DLF in {where} is no JSON of a key.") from None
+        raise StorageError(f"The key of DLF in {where} is not valid: it must be JSON with an access key.") from None

@@ -88,7 +88,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
     """A catalog with databases, tables, views and functions at a server."""
 
     settings: RestSettings
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # with those of the server
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # with the server's options
     client: RestClient = field(repr=False, compare=False, kw_only=True)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
@@ -166,7 +166,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
             if identifier.branch is None:
                 raise
         main = self._table(identifier.base, self._server.find(identifier.base))
-        return replace(main, store=open_branch(main.store, identifier.branch))  # raises where there is no such branch
+        return replace(main, store=open_branch(main.store, identifier.branch))  # raises if the branch does not exist
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
         check_is_table(identifier)
@@ -195,7 +195,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
         return StagedTable(self._at(identifier, path, made, None), publish)
 
     def _created_at_once(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """Where a table is, or what opens its files, is known when it is there: it is dropped where its rows fail."""
+        """Create a table before its rows: only the server can choose its place. Drop it if writing the rows fails."""
         self._create(identifier, schema)
         return StagedTable(self.load_table(identifier), lambda: None, discard=lambda: self.drop_table(identifier, True))
 
@@ -301,7 +301,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
         return StagedTable(replace(table, store=table.store.under(made, table.store.branch)), publish)
 
     def _altered(self, identifier: Identifier) -> Table:
-        """The table, or branch, that is to be altered."""
+        """Return the table, or branch, to alter. Raises `InvalidNameError` for a system table."""
         if identifier.system_table is not None:
             check_is_table(identifier)
         return self.load_table(identifier)
@@ -418,7 +418,7 @@ class RestCatalog(KeepsViews, KeepsFunctions):
 def open_catalog(
     options: Mapping[str, str], settings: RestSettings, open_iceberg: OpenIceberg | None = None
 ) -> RestCatalog:
-    """The catalog of some options and those of its server, which is asked for them. Raises `StorageError`."""
+    """Open the catalog, with its own options and the options that its server returns. Raises `StorageError`."""
     client = RestClient(settings)
     asked = {"warehouse": settings.warehouse} if settings.warehouse else {}
     try:

@@ -84,7 +84,7 @@ class RestClient:
         self._call("DELETE", path, None, parameters, safe=False)
 
     def pages(self, path: str, key: str, parameters: Mapping[str, str] = _NOTHING) -> Iterator[Node]:
-        """The pages of a list, whose entries are below `key`. Raises `StorageError` where they have no end."""
+        """The pages of a list, with entries below `key`. Raises `StorageError` if the pages do not end."""
         seen: set[str] = set()
         given = dict(parameters)
         for _ in range(_MOST_PAGES):
@@ -107,12 +107,12 @@ class RestClient:
         return sorted(found)
 
     def read(self, node: Node, path: str, decode: Callable[[Node], _T]) -> _T:
-        """What a decoder makes of an answer. Raises `StorageError` where that is not what the API says."""
+        """Decode an answer. Raises `StorageError` if the answer does not follow the API."""
         try:
             return decode(node)
         except (TypeError, ValueError, UnreadableFileError) as error:
             raise StorageError(
-                f"The catalog {self.settings.uri} answers {path} with what is no answer to it: {_shown(str(error))}."
+                f"The catalog {self.settings.uri} returned an invalid answer to {path}: {_shown(str(error))}."
             ) from error
 
     def _call(
@@ -171,7 +171,7 @@ class RestClient:
             try:
                 return decode_json_object(request.path, answer.data)
             except UnreadableFileError as error:
-                raise self._lost(request, f"what is no JSON ({error.cause})", safe=safe) from error
+                raise self._lost(request, f"an answer that is not JSON ({error.cause})", safe=safe) from error
         said = _said(answer.data)
         what = f"The catalog {self.settings.uri} refuses {request.method} {request.path}: {answer.status}"
         message = f"{what}, {said['message']}" if said["message"] else f"{what}{_ADVICE.get(answer.status, '')}."
@@ -222,7 +222,7 @@ def _was_not_sent(error: HTTPError) -> bool:
 
 
 def _said(data: bytes) -> dict[str, str]:
-    """What an error's JSON says; nothing where it is none, as that of a proxy."""
+    """Return the texts of an error's JSON; empty texts if it is not JSON, such as the error of a proxy."""
     try:
         node = json.loads(data)
     except (ValueError, RecursionError):

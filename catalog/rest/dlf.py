@@ -40,7 +40,7 @@ class DlfKey:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is signed of a request: `path` is escaped, parameters are not."""
+    """The parts of a request that are signed. `path` is escaped, parameters are not."""
 
     method: str
     path: str

@@ -1,7 +1,7 @@
-"""What a server's answers mean as errors of this library.
+"""The errors of this library that a server's answers mean.
 
-A server that refuses names a status and the kind of thing it is about; ours also names the class of its error, so that
-a client raises the same one with the same words. An answer that is lost leaves open what has happened.
+A server that refuses a request names a status and the kind of object. A server of this project also names the class of
+its error, so that the client raises the same error. After a lost answer, the request may have taken effect.
 
 Source: `ErrorResponse` of the API; `DefaultErrorHandler` of Paimon.
 """
@@ -56,7 +56,7 @@ class Refused(StorageRefusedError):
         self.status, self.resource, self.said, self.kind = status, resource, said, kind
 
     def as_error(self) -> PaimonError:
-        """The error of this library that says the same; this one itself where there is none."""
+        """Return the same error as a class of this library; this error itself if no class fits."""
         named = _KINDS.get(self.kind)
         if named is not None:
             return named(self.said)

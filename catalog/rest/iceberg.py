@@ -56,7 +56,7 @@ _ATTEMPTS = 10
 
 @dataclass(frozen=True)
 class IcebergTableAtServer:
-    """Where a table is to be, as the options say; `given` are those of Iceberg's client."""
+    """The place of a table at a server, from its options; `given` are the options of Iceberg's client."""
 
     given: Mapping[str, str] = field(repr=False)
     settings: RestSettings
@@ -100,7 +100,7 @@ class IcebergTableAtServer:
                 return
             here = read_metadata(store.io, metadata)
             if here is None:
-                return  # it was replaced: whoever did so names that
+                return  # another writer replaced it and registers the new metadata
             wanted = {**here.node, "properties": _properties(store)}
             if found is not None:
                 _check_is_of(store, self.name, found)
@@ -131,7 +131,7 @@ class _Server:
         return f"{self._namespace}/tables/{quote(self.name.table, safe='')}"
 
     def load(self) -> Node | None:
-        """The metadata of the table, None where there is none."""
+        """The metadata of the table; None if the server does not have the table."""
         try:
             found = self.client.get(self._table, {"snapshots": "all"})
         except Refused as error:
@@ -142,7 +142,7 @@ class _Server:
         return there
 
     def register(self, metadata: str) -> bool:
-        """False where there is a table of that name by now."""
+        """Register the table; False if the server has a table of that name by now."""
         body = {"name": self.name.table, "metadata-location": uri(metadata)}
         path = f"{self._namespace}/register"
         for is_first in (True, False):
@@ -195,7 +195,7 @@ def _changed(server: _Server, there: Node, here: Node) -> bool | None:
     try:
         update = update_of(there, here)
     except (KeyError, TypeError, StopIteration, ValueError, AttributeError, RecursionError) as error:
-        raise StorageError(f"What the server has is no metadata of a table ({error!r}).") from error
+        raise StorageError(f"The server returned invalid table metadata ({error!r}).") from error
     if update is not None:
         if not update.updates:
             return True
@@ -223,7 +223,7 @@ def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *
             if server.register(path):
                 return True
     except OutcomeUnknown:
-        return False  # the server may have it, and a look tells that
+        return False  # the server may have it; the next look shows whether it does
     except PaimonError:
         store.io.delete_below(folder, path)
         raise
@@ -232,7 +232,7 @@ def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *
 
 
 def _properties(store: TableStore) -> dict[str, str]:
-    """How many versions of its own metadata a server is to keep, as Java's connector says it, too."""
+    """Return the options that limit the metadata files that a server keeps; Java's connector sends them, too."""
     return {
         "write.metadata.delete-after-commit.enabled": str(store.options[ICEBERG_DELETE_AFTER_COMMIT]).lower(),
         "write.metadata.previous-versions-max": str(store.options[ICEBERG_PREVIOUS_VERSIONS]),
@@ -248,7 +248,7 @@ def _unregistered(error: Refused) -> PaimonError:
 
 
 def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
-    """Raises `UnsupportedFeatureError` for a table at the server that is none of this one's."""
+    """Raises `UnsupportedFeatureError` if the table at the server is not this table."""
     if _path(there.get("location")) == store.root:
         return
     snapshots = there.get("snapshots")
@@ -294,7 +294,7 @@ def _with_token(client: RestClient, given: Mapping[str, str]) -> RestClient:
 
 
 def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTableAtServer:
-    """Where the options of a table, or of its catalog, want it; nothing is asked of the server yet.
+    """Return the place at a server that the options of a table, or of its catalog, name. Sends no request yet.
 
     Raises `InvalidOptionError`, `InvalidNameError`, `NotAllowedError`, `UnsupportedFeatureError`.
     """

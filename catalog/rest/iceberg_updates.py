@@ -1,7 +1,8 @@
-"""What a server of Iceberg's REST API is to change so that a table there is as metadata that was written says.
+"""Updates that bring a table at a server of Iceberg's REST API in line with metadata that was written.
 
-Both have the same ids of columns and snapshots. Schemas have the numbers that Java's connector gives them there, as
-both engines may take turns: equal ones once, from 1 on; 0 is the one without columns that Java creates tables with.
+Both have the same ids of columns and snapshots. Schemas have the numbers that Java's connector gives them at the
+server, as both engines may take turns: each distinct schema once, from 1 on. 0 is the schema without columns that Java
+creates tables with.
 Pure functions of JSON. Source: Iceberg's specification, "Table Metadata", and its REST API, "commitTable";
 `IcebergRestMetadataCommitter` of Paimon.
 """
@@ -21,7 +22,7 @@ _NESTED = ("element", "key", "value")
 
 
 def registered(here: Mapping[str, Any]) -> Node:
-    """Metadata as a server is to have it from the beginning."""
+    """Return metadata in the form in which a server first registers it."""
     known: list[tuple[int, Any]] = [(0, None)]
     added = [{"type": "struct", "schema-id": 0, "fields": []}]
     numbers = _numbered(known, here, added)
@@ -35,15 +36,15 @@ def registered(here: Mapping[str, Any]) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class TableUpdate:
-    """A request to commit: what has to be true of the table there, and what becomes of it."""
+    """A request to commit: conditions on the table at the server, and changes to it."""
 
     requirements: tuple[Node, ...]
     updates: tuple[Node, ...]
 
 
 def update_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> TableUpdate | None:
-    """What makes the metadata of a server that which is here; nothing where it is that. None where it does not go on
-    from there: after a rollback, or for a table that is another by now."""
+    """Return the update that brings a server's metadata in line with ours; it is empty if both are the same. None if
+    ours does not continue the server's: after a rollback, or if another table has the name by now."""
     current = _current(there)
     if current is None or there["table-uuid"] != here["table-uuid"] or not _is_same_layout(there, here):
         return None
@@ -108,7 +109,7 @@ def _add_schemas(updates: list[Node], there: Mapping[str, Any], here: Mapping[st
 
 
 def _numbered(known: list[tuple[int, Any]], here: Mapping[str, Any], added: list[Node]) -> dict[int, int]:
-    """The numbers at a server of the schemas here, of which those that it does not know are `added`."""
+    """Return a server's numbers for our schemas. Schemas that the server does not have are appended to `added`."""
     numbers: dict[int, int] = {}
     for schema in here["schemas"]:
         shape = _shape(schema)
@@ -138,7 +139,7 @@ def _set_refs(updates: list[Node], there: Mapping[str, Any], here: Mapping[str, 
 
 
 def _shape(node: Any) -> Any:
-    """A schema, or a type, as what tells it from others."""
+    """Return the parts of a schema or type that distinguish it from others."""
     if isinstance(node, str):
         return "".join(node.split())
     fields = tuple(

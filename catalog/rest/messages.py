@@ -1,6 +1,6 @@
 """The JSON of Paimon's REST API: schemas of tables and changes of them. Server and client share it. Pure.
 
-Decoders raise `InvalidSchemaError`, `UnsupportedFeatureError` or `TypeError` for what is none.
+Decoders raise `InvalidSchemaError`, `UnsupportedFeatureError` or `TypeError` for JSON of another form.
 
 Source: the schemas `Schema`, `SchemaChange` and `Identifier` of `rest-catalog-open-api.yaml`.
 """
@@ -92,10 +92,10 @@ def decode_identifier(node: Any) -> Identifier:
 
 
 def text_map(node: Any, key: str) -> dict[str, str]:
-    """A member whose values are texts; empty where it is not there."""
+    """A member that maps names to texts; empty if it is missing."""
     found = member(node, key, dict | None, None) or {}
     if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError(f"{key!r} has values that are no texts")
+        raise TypeError(f"{key!r} has values that are not texts")
     return dict(found)
 
 
@@ -103,7 +103,7 @@ def text_list(node: Any, key: str) -> list[str]:
     """A member that is a list of texts; empty where it is not there."""
     found = member(node, key, list | None, None) or []
     if not all(isinstance(v, str) for v in found):
-        raise TypeError(f"{key!r} has entries that are no texts")
+        raise TypeError(f"{key!r} has entries that are not texts")
     return list(found)
 
 
@@ -173,7 +173,7 @@ def _path(node: Any) -> Path:
 def _move(node: Any) -> tuple[str, Position]:
     side = _SIDES.get(member(node, "type", str).upper())
     if side is None:
-        raise TypeError("'type' is none of FIRST, LAST, BEFORE and AFTER")
+        raise TypeError("'type' must be FIRST, LAST, BEFORE or AFTER")
     reference = member(node, "referenceFieldName", str | None, None)
     return member(node, "fieldName", str), Position(side, reference)  # type: ignore[arg-type]
 

@@ -15,12 +15,12 @@ def below(prefix: str, *parts: str) -> str:
 
 
 def database(prefix: str, name: str, *more: str) -> str:
-    """What a database has."""
+    """The path of a database, or of something in it."""
     return below(prefix, "databases", name, *more)
 
 
 def table(prefix: str, identifier: Identifier, *more: str) -> str:
-    """What a table, or a branch of one, has."""
+    """The path of a table or a branch, or of something in it."""
     return database(prefix, identifier.database, "tables", _in_branch(identifier), *more)
 
 

@@ -72,8 +72,8 @@ class ServerPublisher:
 
 
 def partition_changes(store: TableStore, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """What a snapshot adds to each partition, as servers keep count of it: deltas, and the time of the last file in
-    epoch milliseconds."""
+    """Return the changes of a snapshot to each partition, as servers count them: differences, and the time of the
+    newest file in epoch milliseconds."""
     groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in read_entries(store, read_manifest_list(store, snapshot.delta_manifest_list)):
         groups[entry.partition].append(entry)

@@ -1,5 +1,5 @@
-"""Tables whose readers ask the server first (`query-auth.enabled`): it lets them read, refuses, or shows them some of
-the rows, or columns masked. Queries of a version show that part; whatever else reads rows is refused then.
+"""Tables that need the server's permission for each read (`query-auth.enabled`). The server allows the read, refuses
+it, or shows only some rows or masked columns. Queries of a version show that part; all other reads are refused then.
 
 Source: `authTableQuery` of the API; `TableQueryAuthResult` of Paimon.
 """
@@ -49,8 +49,8 @@ class QueryAuth:
             )
 
     def shown(self, table: str) -> Shown | None:
-        """What the server shows, see `Rights`. Raises `UnsupportedFeatureError` where that is not known here, or the
-        server cannot be asked; what it refuses."""
+        """Return what the server shows, see `Rights`. Raises `UnsupportedFeatureError` if the answer contains unknown
+        rules or the server has no such call; raises the server's refusals."""
         address = paths.table(self.server.prefix, self.identifier, "auth")
         try:
             answer = self.server.client.ask(address, {"select": [f.name for f in self.fields]})
@@ -86,7 +86,7 @@ class QueryAuth:
 
 
 def query_auth(server: Server, store: TableStore) -> QueryAuth | None:
-    """What is asked before a table is read, None where it does not demand that."""
+    """Return the permission that a read of the table needs; None if the table does not require it."""
     if not store.options[QUERY_AUTH]:
         return None
     name = store.identifier.base.on_branch(store.branch or None)

@@ -43,7 +43,7 @@ class UnknownRestriction(Exception):
 
 
 def read_restrictions(filters: Iterable[str], masks: Mapping[str, str], fields: Iterable[DataField]) -> Shown | None:
-    """What is shown of a table with these columns; None where that is all. Raises `UnknownRestriction`."""
+    """Parse what is shown of a table with these columns; None if all of it is. Raises `UnknownRestriction`."""
     known = {f.name: f for f in fields}
     conditions = tuple(_condition(_json(text), known) for text in filters if text)
     if unknown := sorted(name for name, text in masks.items() if text and name not in known):
@@ -58,7 +58,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise UnknownRestriction("a text that is no JSON") from None
+        raise UnknownRestriction("a text that is not JSON") from None
 
 
 def _condition(node: Any, fields: Mapping[str, DataField], depth: int = 0) -> Condition:
@@ -102,7 +102,7 @@ def _literal(value: Any, kind: Kind) -> Any:
     if not isinstance(value, bool):
         if kind in _BITS and isinstance(value, int) and -(2 ** _BITS[kind]) <= value < 2 ** _BITS[kind]:
             return value
-        # Java tells 0.0 and -0.0 apart
+        # Java distinguishes 0.0 and -0.0
         if kind in _FLOATING and isinstance(value, (int, float)) and math.isfinite(value) and value:
             return float(value)
     raise UnknownRestriction(f"a filter that compares {kind.value} with {str(value)[:100]!r}")
@@ -142,7 +142,7 @@ def _term(node: Any, fields: Mapping[str, DataField]) -> tuple[Term, Kind | None
         return Joined(parts), Kind.VARCHAR
     separator = parts[0] if parts else None
     if len(parts) < 2 or not isinstance(separator, Constant) or separator.value is None:
-        raise UnknownRestriction("CONCAT_WS with a separator that is no text")
+        raise UnknownRestriction("CONCAT_WS with a separator that is not a text")
     return Joined(parts[1:], separator.value), Kind.VARCHAR
 
 
@@ -157,7 +157,7 @@ def _text(node: Any, fields: Mapping[str, DataField]) -> Term:
 
 
 def _field(node: Any, fields: Mapping[str, DataField]) -> DataField:
-    """The column that a reference names; its number is that of some other schema. Raises where its type is another."""
+    """The column that a reference names; its number belongs to another schema. Raises if its type is different."""
     name = _member(node, "name", str)
     found = fields.get(name)
     if found is None:

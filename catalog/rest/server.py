@@ -1,5 +1,5 @@
-"""What a REST server has, as the catalog asks for it: refusals are errors of this library that name what they are
-about."""
+"""The objects of a REST server, as the catalog requests them. Refusals become errors of this library that name the
+object."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EXISTS: dict[str, type[PaimonError]] = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a server says of a table."""
+    """The server's description of a table."""
 
     id: str | None
     path: str
@@ -75,7 +75,7 @@ class Server:
         return True
 
     def rename(self, kind: str, source: Identifier, target: Identifier) -> None:
-        """Give a table or view another name. Raises `Refused`, `DatabaseNotFoundError` for that of the target."""
+        """Give a table or view another name. Raises `Refused`; `DatabaseNotFoundError` for the target's database."""
         body = {"source": encode_identifier(source), "destination": encode_identifier(checked(target))}
         try:
             self.client.post(paths.below(self.prefix, kind, "rename"), body)
@@ -85,7 +85,7 @@ class Server:
             raise
 
     def database(self, name: str) -> Node | None:
-        """What the server says of a database, None where there is none."""
+        """The server's description of a database; None if the database does not exist."""
         try:
             with self.calling(name):
                 return self.client.get(paths.database(self.prefix, check_name("database", name)))
@@ -93,7 +93,7 @@ class Server:
             return None
 
     def find(self, identifier: Identifier) -> Found:
-        """What the server says of a table, or of its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
+        """The server's description of a table or its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
         address = paths.table(self.prefix, checked(identifier))
         with self.calling(identifier):
             return self.client.read(self.client.get(address), address, _decode_table)
@@ -102,8 +102,8 @@ class Server:
     def calling(
         self, about: Identifier | str | None = None, *, exists: str | None = "", kind: str = "table"
     ) -> Iterator[None]:
-        """Raise what the server refuses as errors of ours. `exists` is what to say of a name that is taken, None where
-        nothing is to be raised for that; `kind` is of what an identifier is, a table, a view or a function."""
+        """Raise the server's refusals as errors of ours. `exists` is the text for a name that is taken; with None, a
+        taken name raises nothing. `kind` is the kind of the identifier: a table, a view or a function."""
         try:
             yield
         except Refused as error:

@@ -25,7 +25,7 @@ DATA_TOKENS = "data-token.enabled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DlfSettings:
-    """Who signs requests to DLF: a key, or where a short-lived one is read (`token_path`, or the metadata service of a
+    """The key that signs requests to DLF, or the place of a short-lived key (`token_path`, or the metadata service of a
     machine in its cloud)."""
 
     region: str
@@ -40,7 +40,7 @@ class DlfSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
-    """Where the server is, who asks, and what goes with each request. Times in milliseconds."""
+    """The server's address, the user's credentials, and the headers of each request. Times in milliseconds."""
 
     uri: str
     warehouse: str = ""  # its name at the server
@@ -88,7 +88,7 @@ def _uri(options: Mapping[str, str]) -> str:
         raise InvalidOptionError(f"Option 'uri' = {without_secrets(given)} holds a secret: give it as 'token'.")
     try:
         parts = urlsplit(given)
-        _ = parts.port  # raises for one that is none
+        _ = parts.port  # raises for an invalid port
     except ValueError as error:
         raise InvalidOptionError(f"Option 'uri' cannot be {given!r}: {error}.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
@@ -103,7 +103,7 @@ def read_headers(options: Mapping[str, str]) -> dict[str, str]:
     found = {k.removeprefix(_HEADER): v for k, v in options.items() if k.startswith(_HEADER)}
     for name, value in found.items():
         if not _HEADER_NAME.fullmatch(name) or not re.fullmatch(r"[\t -~]*", value):
-            raise InvalidOptionError(f"Option {_HEADER + name!r} is no header of HTTP: names and values are ASCII.")
+            raise InvalidOptionError(f"Option {_HEADER + name!r} is not a valid HTTP header: only ASCII is allowed.")
     return found
 
 

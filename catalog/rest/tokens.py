@@ -1,7 +1,7 @@
 """Storages that are reached by tokens of the catalog's server (`data-token.enabled`), which live for a while.
 
-Whoever reads or writes, on executors too, asks for a new token when half of the last one's life is over, or when less
-than an hour is left of a longer one. Where the server does not answer, a token is used until it ends.
+A reader or writer, also on executors, requests a new token when half of the last token's life is over, or when less
+than an hour is left of a longer one. If the server does not answer, the old token is used until it expires.
 
 Source: `RESTTokenFileIO` of Paimon.
 """
@@ -64,7 +64,7 @@ class TokenFileIO(DelegatingFileIO):
     held: HeldToken = field(default_factory=HeldToken, repr=False, compare=False)
 
     def _io(self) -> FileIO:
-        """Raises `StorageError` where there is no token."""
+        """Return the storage with a valid token. Raises `StorageError` if there is no token."""
         held = self.held
         with held.lock:
             now = int(time.time() * 1000)

@@ -150,7 +150,7 @@ class ServerVersions:
         return before.id, self._latest()
 
     def _instant(self, snapshot_id: int | None, tag: str | None) -> dict[str, Any]:
-        """Where to go back to; an expired snapshot is named by a tag that keeps it."""
+        """Return the target of a rollback. If a snapshot has expired, name it by a tag that keeps it."""
         if tag is None and snapshot_id not in snapshot_ids(self.store):
             tag = next((t.name for t in readable_tags(self.store) if t.snapshot.id == snapshot_id), None)
         return {"type": "snapshot", "snapshotId": snapshot_id} if tag is None else {"type": "tag", "tagName": tag}

@@ -90,8 +90,8 @@ READS: Mapping[str, Callable[[Table], object]] = {
             UnsupportedFeatureError,
             "query-auth.enabled.* no way to say",
         ),
-        (200, {"filter": "all"}, StorageError, "no answer to it"),
-        (200, {"columnMasking": {"v": None}}, StorageError, "no answer to it"),
+        (200, {"filter": "all"}, StorageError, "invalid answer"),
+        (200, {"columnMasking": {"v": None}}, StorageError, "invalid answer"),
     ],
 )
 def test_what_is_not_shown_whole_is_not_read(

@@ -162,7 +162,7 @@ def test_nothing_is_restricted() -> None:
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ([], "without 'kind'"),
         ({"kind": "invalid"}, "kind invalid"),
         (compound("XOR", leaf("TRUE", {"name": "NULL"})), "together by XOR"),
@@ -191,7 +191,7 @@ def test_nothing_is_restricted() -> None:
         (leaf("EQUAL", text("UPPER", ref("k")), "A"), "column 'k' as a text"),
         (leaf("EQUAL", text("UPPER"), "A"), "UPPER of 0 texts"),
         (leaf("EQUAL", text("CONCAT"), "A"), "CONCAT of nothing"),
-        (leaf("EQUAL", text("CONCAT_WS", ref("v"), "x"), "A"), "separator that is no text"),
+        (leaf("EQUAL", text("CONCAT_WS", ref("v"), "x"), "A"), "separator that is not a text"),
         (leaf("EQUAL", text("SUBSTRING", ref("v"), "1"), "A"), "transform SUBSTRING"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_filter_of_many_levels() -> None:
         condition = compound("AND", condition)
     with pytest.raises(UnknownRestriction, match="too many levels"):
         shown(condition)
-    with pytest.raises(UnknownRestriction, match="no JSON"):
+    with pytest.raises(UnknownRestriction, match="not JSON"):
         read_restrictions(["[" * 100_000], {}, FIELDS)
 
 
