@@ -1,11 +1,12 @@
-"""The catalog whose names are in a Hive metastore: a table is there when it has an entry, and is defined by the schema
-files at the entry's location.
+"""A catalog that keeps names in a Hive metastore. A table exists when it has an entry; the schema files at the entry's
+location define it.
 
-Names have no case, as in Hive. Every change of a name holds the lock of the table, where the metastore has locks; the
-metastore itself lets only one of several create or rename to a name. Whoever comes next finds what a crash leaves:
+Names have no case, as in Hive. Every change of a name holds the lock of the table, if the metastore has locks. If
+several processes create or rename to one name, the metastore accepts only one of them. After a crash, the next process
+mends what it finds:
 
-- CREATE: the schema is written, then the entry is created. A schema without an entry is in nobody's way; a folder that
-  has snapshots and no entry is another matter, and is refused: `register_table` takes it.
+- CREATE: the schema is written, then the entry is created. A schema without an entry does not stop a later CREATE. A
+  folder that has snapshots but no entry is refused: `register_table` takes it.
 - ALTER: the schema is written, then the entry is brought in line with it. The schema counts.
 - DROP: files first, versions before schemas, the entry last. An entry without a schema is dropped again. Files of an
   external table stay.
@@ -235,7 +236,7 @@ class HiveCatalog(NamedTables, KeepsViews):
 
     # -- folders that lost their entries ------------------------------------------------------------------------------
     def register_table(self, identifier: Identifier) -> None:
-        """Bring the entry of a table in line with its folder: create that of a folder which has lost it."""
+        """Bring the entry of a table in line with its folder; create a missing entry."""
         check_is_table(identifier)
         name = named(identifier)
         with self._locked(name):
@@ -254,7 +255,7 @@ class HiveCatalog(NamedTables, KeepsViews):
             self._follow(self._entry(name))
 
     def unregistered_tables(self, database: str) -> list[str]:
-        """The tables whose folders are in that of a database, and which have no entry."""
+        """The tables that have a folder in the database's folder, but no entry."""
         location = databases.location_of_database(self._database(database))
         io, known = self._io(location), set(self._metastore.tables(folded("database", database)))
         folders = [f for f in io.list(location) if f.is_dir]
@@ -309,7 +310,7 @@ class HiveCatalog(NamedTables, KeepsViews):
                 raise
 
     def _insert(self, identifier: Identifier, schema: TableSchema, place: Place) -> None:
-        """The entry of a table whose schema is written."""
+        """Create the entry of a table. Its schema is written already."""
         make = format_entry if is_format_table(schema.options) else entries.new_entry
         entry = make(identifier, schema, place, self.settings, zones=self._metastore.has_zones_for(schema.fields))
 
@@ -327,7 +328,7 @@ class HiveCatalog(NamedTables, KeepsViews):
         )
 
     def _rename(self, entry: Entry, target: Identifier, location: str) -> None:
-        """Give an entry another name and place; that its folder is still to be moved is said in the same call."""
+        """Give an entry another name and place; the same call notes that its folder waits for the move."""
         source, settings = entry.identifier, self.settings
         moved_from = entry.location if location != entry.location and entry.moved_from != location else None
         table = entries.renamed(entry, target, location, moved_from, settings)
@@ -387,7 +388,7 @@ class HiveCatalog(NamedTables, KeepsViews):
         return replace(entries.read_entry(found), identifier=identifier.base)
 
     def _settled(self, identifier: Identifier, found: Any = None) -> Entry:
-        """The entry of a table whose folder is where it says: a rename that somebody began is ended."""
+        """The entry of a table, after the end of a rename that another process began: the folder is at its location."""
         entry = self._entry(identifier, found)
         if entry.moved_from is None:
             return entry
@@ -418,8 +419,8 @@ class HiveCatalog(NamedTables, KeepsViews):
         if moving is not None:
             self._settled(moving.identifier)
             raise TableExistsError(
-                f"{path} was the folder of table {moving.identifier}, whose renaming from {identifier} had not come to "
-                "its end. It has now: run the statement again."
+                f"{path} was the folder of table {moving.identifier}: its renaming from {identifier} was not complete. "
+                "It is now: run the statement again."
             )
 
     # -- format tables, which have nothing but an entry ---------------------------------------------------------------
@@ -432,7 +433,7 @@ class HiveCatalog(NamedTables, KeepsViews):
 
     # -- locks --------------------------------------------------------------------------------------------------------
     def _locked(self, *tables: Identifier) -> AbstractContextManager[None]:
-        """Hold the locks of tables; where there are none, those of this machine queue."""
+        """Hold the locks of tables; if the metastore has no locks, queue with the other writers of this machine."""
 
         def queue(database: str) -> AbstractContextManager[object]:
             folder = databases.location_of_database(self._database(database))
@@ -468,7 +469,7 @@ class HiveCatalog(NamedTables, KeepsViews):
 
     # -- paths and checks ---------------------------------------------------------------------------------------------
     def _io(self, path: str) -> FileIO:
-        """The storage of a path, which may be another than that of the warehouse."""
+        """Return the storage of a path, which may differ from the warehouse's storage."""
         is_same = entries.storage_of(path) == entries.storage_of(self.warehouse)
         return self.io if is_same else load_file_io(path, self.options)
 
@@ -500,7 +501,7 @@ class HiveCatalog(NamedTables, KeepsViews):
             entries.check_partitions_kept(identifier, schema, found)
 
     def _new(self, identifier: Identifier) -> Identifier:
-        """The name of a table that is to be created. Raises `InvalidNameError`, `DatabaseNotFoundError`."""
+        """Return the name of a table to create. Raises `InvalidNameError`, `DatabaseNotFoundError`."""
         check_is_table(identifier)
         self._database(identifier.database)
         return replace(named(identifier), table=new_name("table", identifier.table))

@@ -1,4 +1,4 @@
-"""What a database is in the metastore: pure functions of Thrift's values. Source: `HiveCatalog` of Paimon.
+"""Databases in the metastore: pure functions of Thrift's values. Source: `HiveCatalog` of Paimon.
 
 Hive before 4.0 does not change the description of a database that exists: a comment that was altered is a parameter.
 """
@@ -23,7 +23,7 @@ _MOST_KEY, _MOST_VALUE = 180, 4000
 
 
 def location_of_database(database: Any) -> str:
-    """Where the tables of a database are. Raises `StorageError` where the metastore does not say."""
+    """Return the folder of a database's tables. Raises `StorageError` if the metastore does not name one."""
     return location_of(database.parameters or {}, database.locationUri, f"Database {database.name}")
 
 
@@ -101,6 +101,6 @@ def not_dropped(name: str, ours: Sequence[str], views: Sequence[str], left: Sequ
     if ours or views:
         return not_empty(name, ours, views)
     return DatabaseNotEmptyError(
-        f"Database {name} still has {len(left)} tables, {left[0]} among them, none of which is Paimon's: drop them by "
-        "the engine that they belong to."
+        f"Database {name} still has {len(left)} tables that are not Paimon's, {left[0]} among them: drop them by the "
+        "engine that they belong to."
     )

@@ -1,7 +1,7 @@
-"""What a table is in the metastore, field by field as Paimon's Java stores it, and what is read back of that.
+"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to write them, and how to read them.
 
-Engines know a table of Paimon's by its input and output format. Columns and options are copies, for those who look
-there: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
+Engines recognise a table of Paimon by its input and output format. Columns and options are copies, for readers of the
+metastore: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLE_TYPE, TABLE_TYPE_VALUE = "table_type", "PAIMON"
 _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 _STORAGE_HANDLER = "storage_handler"
 LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
-MOVED_FROM = "paimon-sql.moved-from"  # of a table whose folder is still to be moved, see `renames`
+MOVED_FROM = "paimon-sql.moved-from"  # of a table while its folder waits for the move, see `renames`
 _EXTERNAL = "EXTERNAL"
 PATH = "path"
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
@@ -50,7 +50,7 @@ TAKEN_KEYS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table's files are, and whether they outlive it; `is_own` where its definition says so."""
+    """The folder of a table, and whether its files outlive the table. `is_own` if the table's definition names it."""
 
     location: str
     is_external: bool
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the metastore says of a table."""
+    """The metastore's entry of a table."""
 
     identifier: Identifier
     location: str
@@ -82,7 +82,7 @@ def is_external(table: Any) -> bool:
 
 
 def kind_of(table: Any) -> str:
-    """What a table is that is not Paimon's, for errors."""
+    """The kind of a table that is not Paimon's, for errors."""
     if table.tableType == _VIEW:
         return "a view"
     declared = (table.parameters or {}).get(TABLE_TYPE) or getattr(table.sd, "inputFormat", None) or "another kind"
@@ -109,7 +109,7 @@ def location_of(parameters: Mapping[str, str], location: str | None, what: str) 
         return normalize(given or "")
     except InvalidOptionError as error:
         raise StorageError(
-            f"{what} has the location {without_secrets(given or '')!r} in the metastore, which is none: {error}"
+            f"{what} has an invalid location in the metastore, {without_secrets(given or '')!r}: {error}"
         ) from error
 
 
@@ -163,7 +163,7 @@ def described(
 
 
 def renamed(entry: Entry, target: Identifier, location: str, moved_from: str | None, settings: HiveSettings) -> Any:
-    """The table of an entry under another name and at another location, to which its folder is to be moved from."""
+    """The table of an entry under another name and location. The folder moves there from `moved_from` afterwards."""
     table = copy.deepcopy(entry.table)
     table.dbName, table.tableName = target.database, target.table
     table.parameters = {k: v for k, v in (table.parameters or {}).items() if k != MOVED_FROM}
@@ -175,7 +175,7 @@ def renamed(entry: Entry, target: Identifier, location: str, moved_from: str | N
 
 
 def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place:
-    """Where a new table is: at its option `path`, which makes it external. Raises `InvalidOptionError`."""
+    """Return the place of a new table: its option `path` makes it external. Raises `InvalidOptionError`."""
     own = schema.options.get(PATH)
     if own is not None:
         check_location(own)
@@ -185,7 +185,7 @@ def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place
 
 
 def is_partitioned(schema: TableSchema) -> bool:
-    """Whether the metastore is to know the partitions of a table."""
+    """Whether the metastore lists the partitions of a table."""
     return bool(schema.partition_keys) and _flag(schema.options.get(PARTITIONED, "false"))
 
 
@@ -217,9 +217,9 @@ def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: An
     known = tuple(column.name for column in table.partitionKeys or ())
     if known != tuple(wanted):
         raise UnsupportedFeatureError(
-            f"Table {identifier} has the partition columns {', '.join(known) or 'none'} in the metastore, which does "
-            f"not let them become {', '.join(wanted) or 'none'}: create another table with '{PARTITIONED}' or "
-            f"'{TAG_PARTITION}' as it is to be."
+            f"Table {identifier} has the partition columns {', '.join(known) or 'none'} in the metastore, which cannot "
+            f"change them to {', '.join(wanted) or 'none'}: create another table with the '{PARTITIONED}' or "
+            f"'{TAG_PARTITION}' that you need."
         )
 
 
@@ -236,7 +236,7 @@ def _comment(schema: TableSchema) -> dict[str, str]:
 
 
 def column_of(field: DataField, *, zones: bool, is_key: bool = False) -> Any:
-    """A column, or a partition key, whose comment may be longer."""
+    """A column, or a partition key; the metastore keeps longer comments of keys."""
     comment = field.description if is_key else _short(field.description)
     return ttypes.FieldSchema(field.name, hive_type(field.type, has_time_zones=zones), comment)
 

@@ -1,4 +1,4 @@
-"""What an answer of the metastore means: by the class of what it raised, by words only where Hive has no class."""
+"""The meaning of the metastore's errors: by their classes, and by their words only if Hive has no class."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CLASSES: dict[type[BaseException], Answer] = {
 
 
 def answer_of(error: TException) -> Answer:
-    """What a declared exception of the metastore's means, or that it failed inside."""
+    """Classify a declared exception of the metastore, or a failure inside it."""
     if isinstance(error, TApplicationException):
         return Answer.UNKNOWN_CALL if error.type == TApplicationException.UNKNOWN_METHOD else Answer.FAILED
     if isinstance(error, ttypes.InvalidOperationException) and "already exists" in words_of(error):
@@ -53,6 +53,6 @@ def answer_of(error: TException) -> Answer:
 
 
 def words_of(error: BaseException) -> str:
-    """What the metastore says, in one line of some length."""
+    """Return the metastore's message in one line of limited length."""
     said = " ".join(str(getattr(error, "message", None) or error).split())
     return (said if len(said) <= 500 else f"{said[:500]}…") or type(error).__name__

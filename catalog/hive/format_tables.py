@@ -54,7 +54,7 @@ _HIVE_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def format_of(table: Any) -> str | None:
-    """The format of a table's files, None where it is none of these."""
+    """The format of a table's files; None for all other formats."""
     sd = table.sd
     if table.tableType == "VIRTUAL_VIEW" or sd is None or sd.serdeInfo is None:
         return None
@@ -63,7 +63,7 @@ def format_of(table: Any) -> str | None:
     if parameters.get("storage_handler") or parameters.get(TABLE_TYPE, "").upper() not in ("", *_OURS):
         return None  # another engine's table, in files of such a format
     if parameters.get("transactional", "").lower() == "true" or parameters.get("skip.header.line.count", "0") != "0":
-        return None  # its folders have files that are no rows
+        return None  # its folders have files without rows
     if "parquet" in serde or "orc" in serde:
         return "parquet" if "parquet" in serde else "orc"
     if "Text" not in source:
@@ -76,8 +76,8 @@ def format_of(table: Any) -> str | None:
 
 
 def format_schema(table: Any, file_format: str) -> tuple[TableSchema, str]:
-    """The schema of a table of Hive's and its location. Raises `InvalidSchemaError`, `StorageError` and others for what
-    is no format table."""
+    """The schema of a Hive table and its location. Raises `InvalidSchemaError`, `StorageError` and others if it cannot
+    be a format table."""
     name = f"{table.dbName}.{table.tableName}"
     parameters = dict(table.parameters or {})
     location = location_of(parameters, table.sd.location, f"Table {name}")
@@ -196,4 +196,4 @@ class _Tokens:
             raise self._refused()
 
     def _refused(self) -> InvalidSchemaError:
-        return InvalidSchemaError(f"{self._text[:100]!r} is no type of Hive's that a table can have here.")
+        return InvalidSchemaError(f"{self._text[:100]!r} is not a Hive type that a table can have here.")

@@ -29,7 +29,7 @@ def read_hive_site(folder: str) -> dict[str, str]:
             f"Option 'hive-conf-dir' = {folder!r}: {path} cannot be read: {error.strerror or error}."
         ) from error
     if len(data) > _MOST_BYTES:
-        raise InvalidOptionError(f"{path} is larger than {_MOST_BYTES} bytes: it is no {_FILE}.")
+        raise InvalidOptionError(f"{path} is larger than {_MOST_BYTES} bytes: it cannot be a {_FILE}.")
     try:
         found = _properties(data)
     except (expat.ExpatError, ValueError) as error:

@@ -118,7 +118,7 @@ class IcebergEntries:
         raise StorageError("Others change its entry all the time.")
 
     def _created(self, store: TableStore, name: Identifier, metadata: str) -> bool:
-        """False where there is an entry of that name by now."""
+        """Create the entry; False if an entry has the name by now."""
         place = metadata.rpartition("/")[0].rpartition("/")[0]
         if self.metastore.database(name.database) is None:
             self._create_database(name.database, place.rpartition("/")[0])
@@ -171,7 +171,7 @@ class IcebergEntries:
         self.metastore.change("alter_table_with_environment_context", *arguments)
 
     def _named(self, name: Identifier) -> str | None:
-        """The metadata that an entry names, "" where it names none, None where there is no entry."""
+        """The metadata that an entry names; "" if it names none, None if the entry does not exist."""
         found = self.metastore.table(name.database, name.table)
         return None if found is None else _location(found)
 
@@ -217,7 +217,7 @@ def _names(store: TableStore) -> tuple[Identifier, ...]:
 
 
 def _settings(store: TableStore, options: Mapping[str, str], own: OwnMetastore | None) -> HiveSettings | None:
-    """None where nothing names a metastore, so that it is that of the catalog."""
+    """Return the settings of the metastore; None if no option names one: the catalog's own metastore is used then."""
     address, folder = store.options[ICEBERG_URI], store.options[ICEBERG_HIVE_CONF_DIR]
     by_table = {
         option.key
@@ -300,7 +300,7 @@ def _renewed(store: TableStore, found: Any, metadata: str, metastore: Metastore)
     if before not in ("", now):
         named[PREVIOUS] = before
     entry.parameters = {**(found.parameters or {}), **named}
-    if not is_paimon(found):  # whose columns follow the table
+    if not is_paimon(found):  # Paimon's own entry keeps the columns of the table
         entry.sd.cols = _columns(store, metastore)
     return entry
 
@@ -337,7 +337,7 @@ def _new_entry(store: TableStore, name: Identifier, location: str, metadata: str
 
 
 def _columns(store: TableStore, metastore: Metastore) -> list[Any]:
-    """The columns of the table's latest schema, those of its partitions among them."""
+    """The columns of the table's latest schema, with its partition columns."""
     schema = latest_schema(store.io, store.root) or store.schema
     zones = metastore.has_zones_for(schema.fields)
     return [column_of(field, zones=zones) for field in schema.fields]

@@ -23,7 +23,7 @@ _MOST_RECEIVED = 2**24 - 1  # what three bytes hold
 
 
 class Unauthenticated(Exception):
-    """A metastore and this process do not trust each other; another address may be that of one with the right key."""
+    """A metastore and this process do not trust each other; the metastore at another address may have the right key."""
 
 
 class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
@@ -106,7 +106,7 @@ def _context(gssapi: Any, name: Any) -> Any:
 
 
 def _negotiated(below: Any, context: Any, service: str) -> ProtectedTransport:
-    """What both sides agree on."""
+    """Negotiate the protection of a connection."""
     answer = context.step()
     _send(below, _START, b"GSSAPI")
     while not context.complete:
@@ -125,7 +125,7 @@ def _negotiated(below: Any, context: Any, service: str) -> ProtectedTransport:
 def _offer(message: bytes) -> tuple[int, int]:
     """The strongest protection that a metastore offers, and the longest frame that it takes then."""
     if len(message) != 4:
-        raise Unauthenticated("what it offers is none of SASL")
+        raise Unauthenticated("its offer does not follow SASL")
     (word,) = struct.unpack("!I", message)
     for protection in (_ENCRYPTED, _SIGNED, _UNPROTECTED):
         if word >> 24 & protection and (protection == _UNPROTECTED or word & _MOST_RECEIVED):
@@ -141,7 +141,7 @@ def _send(below: Any, status: int, body: bytes) -> None:
 def _received(below: Any, expected: int, service: str) -> bytes:
     status, length = struct.unpack("!BI", below.readAll(5))
     if status not in (_OK, _BAD, _ERROR, _COMPLETE):
-        raise Unauthenticated("what it sent is no answer of one that asks for Kerberos")
+        raise Unauthenticated("its answer does not come from a server that asks for Kerberos")
     body = _read(below, length, _LONGEST_MESSAGE)
     if status in (_BAD, _ERROR):
         said = visible(" ".join(body[:500].decode(errors="replace").split()))
@@ -158,7 +158,7 @@ def _read(below: Any, length: int, most: int) -> bytes:
 
 
 def _what_the_user_lacks(gssapi: Any, said: str) -> str | None:
-    """Why the user cannot be known to anybody, where Kerberos said something; None where he can."""
+    """Return why the user cannot authenticate, after Kerberos failed; None if the user has a valid ticket."""
     errors = gssapi.exceptions
     try:
         lifetime = gssapi.Credentials(usage="initiate", mechs=[gssapi.MechType.kerberos]).lifetime
@@ -170,6 +170,6 @@ def _what_the_user_lacks(gssapi: Any, said: str) -> str | None:
 
 
 def _words(error: Any) -> str:
-    """What Kerberos says, without the words of GSSAPI that say no more than that it failed."""
+    """Return the error message of Kerberos; the message of GSSAPI only if there is no other."""
     said = error.get_all_statuses(error.min_code, False) if error.min_code else []
     return visible("; ".join(said or error.get_all_statuses(error.maj_code, True)))

@@ -1,12 +1,13 @@
 """Locks of tables: exclusive locks of the metastore's, which Java's writers take, too.
 
-The metastore keeps a queue: a lock that is not to be had waits there under its number. Better than Java's in three
-ways: its holder renews it (`heartbeat`) for as long as its process runs; `check` asks the metastore once more before a
-write that nothing else guards; and a holder that shows no signs of life is not waited for, whether or not the
-metastore's own clean-up runs. Ours say in the lock how long that is, for others it is `hive.txn.timeout`. One that is
-proven to have died on this machine is not waited for that long: what ours say in the lock also names its mark here.
+The metastore keeps a queue: a lock that it cannot grant yet waits there under its number. Java's locks lack three
+things: the holder renews its lock (`heartbeat`) for as long as its process runs; `check` calls the metastore once more
+before a write that nothing else guards; and waiters release a lock without signs of life, whether or not the
+metastore's own clean-up runs. Our locks contain the time after which that happens; for other locks it is
+`hive.txn.timeout`. If a holder is proven to have died on this machine, waiters release its lock at once: our locks also
+name the holder's mark.
 
-Ages are differences of two times of the metastore's: what waits renews its own lock by asking for it.
+Ages use the metastore's clock only. Polling a waiting lock also renews it.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class HiveLocks(LeasedLocks["HiveLock"]):
-    """The locks of a catalog's tables, which are those of their branches, too. Names that old metastores would take for
-    a part of SQL are not locked: they do not bind them."""
+    """The locks of a catalog's tables; a branch has the lock of its table. A name that old metastores would read as SQL
+    is not locked, as its lock would not hold."""
 
     def __init__(self, metastore: Metastore) -> None:
         super().__init__()
@@ -178,7 +179,7 @@ class HiveLock(LeasedLock):
             level=ttypes.LockLevel.TABLE,
             dbname=self._table.database,
             tablename=self._table.table,
-            operationType=None,  # as Java's, so that it is no part of a transaction
+            operationType=None,  # as Java's, so that it does not belong to a transaction
         )
         return ttypes.LockRequest(
             component=[part],
@@ -198,7 +199,7 @@ class HiveLock(LeasedLock):
         return [lock for lock in listed if (lock.dbname, lock.tablename) == (self._table.database, self._table.table)]
 
     def _free_dead(self, mine: int) -> None:
-        """Release the locks before ours whose holders, or those who wait for them, show no signs of life."""
+        """Release the locks before ours if their holders, or the processes waiting for them, show no signs of life."""
         found = self._listed()
         now = next((lock.lastheartbeat for lock in found if lock.lockid == mine), None)
         if now is None:

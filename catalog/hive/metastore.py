@@ -79,7 +79,7 @@ class Metastore:
             raise
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the idle connections."""
         with self._guard:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -90,12 +90,12 @@ class Metastore:
         return list(self.read("get_all_databases"))
 
     def database(self, name: str) -> Any | None:
-        """A `Database`, None where there is none of that name."""
+        """A `Database`; None if it does not exist."""
         return self._found("get_database", name)
 
     # -- tables -------------------------------------------------------------------------------------------------------
     def table(self, database: str, name: str) -> Any | None:
-        """A `Table`, None where there is none of that name."""
+        """A `Table`; None if it does not exist."""
         if "get_table_req" not in self._unknown:
             try:
                 found = self._found("get_table_req", ttypes.GetTableRequest(dbName=database, tblName=name))
@@ -177,7 +177,7 @@ class Metastore:
             self._give_back(connection, is_sound=not isinstance(error, TApplicationException))
             message = f"The metastore {connection.address} answered {call} with an error: {words_of(error)}."
             raise MetastoreError(message, answer_of(error)) from error
-        except Exception as error:  # what decoding makes of bytes that are no answer
+        except Exception as error:  # raised by the decoder if the bytes are not a valid answer
             connection.close()
             raise self._lost(connection.address, call, error) from error
         except BaseException:
@@ -212,7 +212,7 @@ class Metastore:
         ) from last
 
     def _advice(self, error: BaseException | None) -> str:
-        """What to look at where a connection failed."""
+        """Return advice for a failed connection."""
         if isinstance(error, Unauthenticated):
             return "Check 'hive.metastore.kerberos.principal' and the configuration of Kerberos"
         advice = "Check that it is up and that 'uri' is the address of a Hive metastore"
@@ -254,7 +254,7 @@ def cause_of(error: PaimonError) -> str:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the socket raised, where Thrift has wrapped it."""
+    """Return the socket's error, even if Thrift has wrapped it."""
     inner = getattr(error, "inner", None)
     return inner if isinstance(inner, BaseException) else error
 
@@ -268,4 +268,4 @@ def _said(error: BaseException) -> str:
         return "it closed the connection"
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__
-    return f"what it sent is no answer of a metastore ({type(error).__name__})"
+    return f"its answer does not come from a metastore ({type(error).__name__})"

@@ -1,13 +1,11 @@
-"""Partitions in the metastore, for Hive and others that list them there: those of a table with
+"""Partitions in the metastore, for Hive and other readers that list them there: the partitions of a table with
 `metastore.partitioned-table`, or one for each tag, with `metastore.tag-to-partition`.
 
-They follow what happened to the table: after a commit the partitions that it wrote are added; after one that replaced
-rows, and for tags, the lists are compared. The table knows its partitions by its manifests: what is missed here is made
-good by the next comparison, or by `sys.repair`. Only the main branch has them there, but a partition that another
-branch still has files of stays.
+After a commit, the partitions that it wrote are added. After a commit that replaced rows, and for tags, both lists are
+compared. The manifests of the table decide which partitions exist: the next comparison, or `sys.repair`, adds missing
+ones here. Only partitions of the main branch are added, but a partition stays while another branch has files in it.
 
-Partitions of a format table are its folders. Those that are written are added, too, and one that Hive has elsewhere
-(ALTER TABLE … ADD PARTITION … LOCATION) is read there. Source: `HiveCatalog`, `AddPartitionCommitCallback` of Paimon.
+Partitions of a format table are its folders. Written partitions are added, too. A partition that Hive keeps elsewhere
 """
 
 from __future__ import annotations
@@ -78,7 +76,7 @@ class PartitionSync:
         return found
 
     def bring_in_line(self, store: TableStore) -> None:
-        """Make the partitions in the metastore those of the table, and their places."""
+        """Give the metastore the table's partitions, and their places."""
         if is_partitioned(store.schema):
             self._compare(store, _live(store), moves=True)
         elif tag_column(store.schema):
@@ -126,7 +124,7 @@ class PartitionSync:
             self._metastore.change("add_partitions_req", request)
 
     def _move(self, store: TableStore, live: Mapping[Values, Mapping[str, str]]) -> None:
-        """Correct the places of partitions, whose table has been moved."""
+        """Correct the places of partitions after a move of their table."""
         name = store.identifier
         found = self._metastore.read("get_partitions", name.database, name.table, _ALL)
         moved = []
@@ -149,7 +147,7 @@ class PartitionSync:
 
 
 def _live(store: TableStore) -> dict[Values, Mapping[str, str]]:
-    """The partitions that the latest snapshot has files in, or that of a branch."""
+    """The partitions in which the latest snapshot of the main branch, or of another branch, has files."""
     found = {e.partition for e in partition_files(store, latest_snapshot(store))}
     for branch in (open_branch(store, name) for name in branch_names(store)):
         if branch.schema.partition_keys == store.schema.partition_keys:

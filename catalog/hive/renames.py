@@ -1,11 +1,11 @@
-"""Renaming a table: the metastore says first that it has the new name and place, then its folder is moved there.
+"""Renaming a table: the metastore gets the new name and place first, then the folder moves there.
 
     1  one call gives the entry its new name and location, and says in `MOVED_FROM` where the folder still is
     2  the folder is moved
     3  another call removes `MOVED_FROM`
 
-Whoever finds an entry with `MOVED_FROM` takes its locks and goes on. The metastore moves no folder itself, as the
-location changes in the same call.
+A process that finds an entry with `MOVED_FROM` takes its locks and completes the rename. The metastore itself does not
+move the folder, as the location changes in the same call.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from paimon_sql.catalog.moves import ends_forward
 
 
 def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
-    """Move the folder of an entry whose name has changed, as far as it is not moved yet. Under the locks of its tables.
+    """Move the folder of a renamed entry, as far as it has not moved yet. Call it under the locks of both tables.
 
-    Raises `StorageError`; then the entry still says what is to be done.
+    Raises `StorageError`; then the entry keeps `MOVED_FROM`, so that another process can complete the move.
     """
     old, new = entry.moved_from, entry.location
     if old is not None and not ends_forward(io, old, new) and schema_ids(io, old):
@@ -34,8 +34,8 @@ def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
 
 
 def table_moved_from(metastore: Metastore, path: str) -> Entry | None:
-    """The table whose folder is still to be moved away from a path. Looks at all databases: for folders that nothing
-    else explains."""
+    """Return the table that waits for its folder to move away from a path. Searches all databases, so call it only if
+    nothing else explains a folder."""
     for database in metastore.databases():
         names = metastore.tables(database)
         for table in metastore.each_table(database, names):

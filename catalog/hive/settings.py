@@ -1,4 +1,4 @@
-"""The options of a Hive catalog, as Java's users write them: its own, and those of Hive, in options or `hive-site.xml`.
+"""The options of a Hive catalog, as Java's users write them: its own, and Hive's, in options or `hive-site.xml`.
 
 Options win over the file. Source: `CatalogOptions`, `HiveCatalogOptions` of Paimon; `HiveConf` of Hive.
 """
@@ -39,7 +39,7 @@ _KERBEROS = re.compile(r"(?P<service>[^/@\s]+)/(?P<host>[^/@\s]+)@(?P<realm>[^/@
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a metastore listens."""
+    """The address of a metastore."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiveSettings:
-    """Where the metastore is, who asks, and how tables are kept there. Times in milliseconds, unless said otherwise."""
+    """The metastore's addresses, the user, and options of tables and locks. Times in milliseconds unless noted."""
 
     addresses: tuple[Address, ...]
     user: str
@@ -81,7 +81,7 @@ class HiveSettings:
 
 
 def hive_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a catalog, over those of the `hive-site.xml` that they or the environment name.
+    """The options of a catalog, over the options of the `hive-site.xml` that they or the environment name.
 
     Raises `InvalidOptionError`.
     """
@@ -90,8 +90,8 @@ def hive_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
-    """The settings of a catalog's `hive_options`. `locks` is whether commits take locks where `lock.enabled` does not
-    say so. Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
+    """The settings of a catalog's `hive_options`. `locks` is whether commits take locks if `lock.enabled` is not set.
+    Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
     if given.get("hive.metastore.client.thrift.transport.mode", "binary").strip().lower() == "http":
         raise UnsupportedFeatureError(
             "A metastore with 'hive.metastore.client.thrift.transport.mode' = 'http' cannot be used: give the address "
@@ -159,14 +159,15 @@ def _principal(given: Mapping[str, str]) -> str | None:
     if _KERBEROS.fullmatch(principal) is None:
         raise InvalidOptionError(
             "'hive.metastore.sasl.enabled' = 'true' needs 'hive.metastore.kerberos.principal', such as "
-            f"hive/_HOST@REALM; {principal!r} is none."
+            f"hive/_HOST@REALM; {principal!r} is not a valid principal."
         )
     return principal
 
 
 def kerberos_service(principal: str, address: Address) -> tuple[str, bool]:
-    """What a client asks a ticket for, and whether that is a whole principal. With `_HOST` it is a service on the host
-    of an address, whose realm and full name Kerberos finds by its own configuration, as for Java's clients."""
+    """Return the name that a client requests a ticket for, and whether it is a whole principal. With `_HOST` it is a
+    service on the host of an address. Kerberos finds the host's realm and full name by its own configuration, as for
+    Java's clients."""
     match = _KERBEROS.fullmatch(principal)
     assert match is not None
     return (f"{match['service']}@{address.host.lower()}", False) if match["host"] == "_HOST" else (principal, True)

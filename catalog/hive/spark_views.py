@@ -1,13 +1,13 @@
-"""Views that Spark keeps in its own catalog in a metastore: what it writes among their parameters.
+"""Views that Spark keeps in its own catalog in a metastore: the parameters that Spark writes.
 
-    spark.sql.sources.schema        its columns as JSON; in parts where that is long: `.numParts`, `.part.N`
-    view.catalogAndNamespace        what was current when it was defined: `.numParts`, `.part.N`
+    spark.sql.sources.schema        its columns as JSON; long JSON is in parts: `.numParts`, `.part.N`
+    view.catalogAndNamespace        the current catalog and namespace of its definition: `.numParts`, `.part.N`
     view.query.out                  names of the columns of the query: `.numCols`, `.col.N`
     view.sqlConfig.NAME             settings of the definition
-    view.schemaMode                 what becomes of it where its tables change
+    view.schemaMode                 the effect of changes to its tables
 
-The catalog that Spark calls `spark_catalog` is the metastore, so that such a view's tables are those of the catalog
-that it is found in. Source: `CatalogTable`, `HiveExternalCatalog` of Spark.
+The catalog that Spark calls `spark_catalog` is the metastore. So the tables of such a view are in the same catalog as
+the view. Source: `CatalogTable`, `HiveExternalCatalog` of Spark.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _fields(struct: Any) -> tuple[DataField, ...]:
 
 
 def _exact(field: Any) -> Any:
-    """The JSON of a type; that of CHAR and VARCHAR stands in the metadata of texts."""
+    """The JSON of a type; for CHAR and VARCHAR it is in the metadata of a text column."""
     return field.get("metadata", {}).get(_EXACT_TYPE) or field["type"]
 
 

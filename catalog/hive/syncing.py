@@ -45,6 +45,6 @@ def properties_ever(io: FileIO, path: str, settings: HiveSettings) -> frozenset[
     """The properties that any version of a table's schema had."""
     found: set[str] = set()
     for number in schema_ids(io, path):
-        with suppress(PaimonError, FileNotFoundError):  # a damaged one says nothing
+        with suppress(PaimonError, FileNotFoundError):  # skip unreadable versions
             found |= entries.properties_of(load_schema(io, path, number), settings).keys()
     return frozenset(found)

@@ -16,7 +16,7 @@ from thrift.transport import TSocket, TTransport
 from paimon_sql.catalog.hive.kerberos import protected
 from paimon_sql.catalog.hive.settings import Address, HiveSettings
 
-# an answer that claims more is none of a metastore's
+# a longer answer does not come from a metastore
 _MOST_TEXT = 2**28
 _MOST_ITEMS = 10**7
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 4}  # what a firewall drops is noticed
@@ -46,7 +46,7 @@ class Connection:
         return ThriftHiveMetastore.Client(make(transport, **limits))
 
     def is_alive(self) -> bool:
-        """Whether the server has neither closed the connection nor said something that nobody asked for."""
+        """Whether the connection is open and idle: not closed by the server, and without an unexpected answer."""
         if self._process != os.getpid():  # of the process that this one is a fork of
             return False
         try:

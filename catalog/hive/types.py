@@ -54,5 +54,5 @@ def hive_type(column: DataType, *, has_time_zones: bool) -> str:
 
 
 def has_zoned_times(fields: Iterable[DataField]) -> bool:
-    """Whether there are timestamps with a time zone, whose type in the metastore depends on its version."""
+    """Whether there are timestamps with a time zone: the metastore's version decides their type there."""
     return any(t.kind is Kind.TIMESTAMP_LTZ for f in fields for t in nested_types(f.type))

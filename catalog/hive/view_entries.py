@@ -1,11 +1,11 @@
-"""What a view is in the metastore: a VIRTUAL_VIEW as Paimon's Java stores it, whose text is the query, whose columns
-are Hive's, and whose parameters are the options and the comment. Pure functions of Thrift's values.
+"""Entries of views in the metastore: a VIRTUAL_VIEW as Paimon's Java stores it. Its text is the query, its columns are
+Hive's, and its parameters are the options and the comment. Pure functions of Thrift's values.
 
-Java keeps no more than that. Ours have the rest of the definition besides, as JSON (`catalog.view`) in a parameter. It
-counts for as long as the entry has its query and its columns: who gives the view another text does not know of it.
+Java keeps nothing else. This package also keeps the rest of the definition, as JSON (`catalog.view`) in a parameter.
+The JSON counts while the entry has the same query and columns: other engines change the text, but not the JSON.
 
-Views that Spark keeps in its own catalog have more in their parameters, see `spark_views`; those of Hive and of other
-engines have what Java's have. Source: `HiveCatalog` of Paimon.
+Views that Spark keeps in its own catalog have more parameters, see `spark_views`. The entries of Hive and of other
+engines are like Java's. Source: `HiveCatalog` of Paimon.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_view(table: Any) -> bool:
 
 
 def check_view_kept(identifier: Identifier, view: View) -> None:
-    """Raises `InvalidOptionError` for options that the metastore cannot keep, `InvalidDataError` for texts that are no
+    """Raises `InvalidOptionError` for options that the metastore cannot keep, `InvalidDataError` for texts that are not
     Unicode."""
     encode_view(view)
     for key in view.options:
@@ -90,13 +90,13 @@ def renamed_view(found: Any, target: Identifier) -> Any:
 
 
 def read_view(table: Any) -> View:
-    """The view that an entry is. Raises `UnreadableFileError`, and `UnsupportedFeatureError` for one of an engine whose
-    text is no SQL of Spark's, or with columns of types that are not known."""
+    """Read the view of an entry. Raises `UnreadableFileError`, and `UnsupportedFeatureError` for unknown column types
+    or a view of an engine that does not write Spark's SQL."""
     name = f"{table.dbName}.{table.tableName}"
     parameters = dict(table.parameters or {})
     if parameters.get(_PRESTO, "").lower() == "true":
         raise UnsupportedFeatureError(
-            f"View {name} cannot be read: it is one of Trino's or Presto's, whose text in the metastore is no SQL. "
+            f"View {name} cannot be read: it is one of Trino's or Presto's, and its text in the metastore is not SQL. "
             "Read it by that engine, or create a view of another name for Spark."
         )
     query = table.viewOriginalText if table.viewExpandedText is None else table.viewExpandedText
@@ -122,15 +122,15 @@ def _defined(table: Any, view: View, *, zones: bool) -> Any:
 
 
 def _definition(view: View) -> str:
-    """What an entry does not say of a view. In ASCII, which every database keeps, and without the query, which may be
-    almost as long as one keeps: its digest stands for it, and nothing for a dialect that is spelled like it."""
+    """Return the parts of a view that its entry lacks, as JSON. In ASCII, which every database keeps, and without the
+    query, which may almost fill the parameter: the JSON has its digest. A dialect with the same text as it is null."""
     node = view_json(replace(view, comment=None, options={}))
     dialects = {name: None if text == view.query else text for name, text in view.dialects.items()}
     return json.dumps({**node, "query": _digest(view.query), "dialects": dialects})
 
 
 def _kept_definition(name: str, text: str | None, query: str, columns: Sequence[Any]) -> View | None:
-    """What a parameter says of a view, None where that is of another query."""
+    """Read the view of a parameter; None if it belongs to another query."""
     if text is None:
         return None
     place = f"the metastore's entry of view {name}"

@@ -1,5 +1,5 @@
-"""Views in a Hive metastore: entries that are nothing else, so that each change is one call of the metastore's. That
-lets only one of several create a name, for a table or for a view; whoever changes an entry holds its lock."""
+"""Views in a Hive metastore: a view is only an entry, so each change is one call of the metastore. If several processes
+create one name, for a table or a view, the metastore accepts one. A process locks an entry before it changes it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from paimon_sql.catalog.view import View
 
 @dataclass(frozen=True)
 class HiveViews:
-    """See `Definitions`. `locked` holds the locks of names, `check_lock` raises where one was lost, and
-    `check_database` where there is none of that name."""
+    """See `Definitions`. `locked` holds the locks of names, `check_lock` raises if a lock was lost, and
+    `check_database` raises if the database does not exist."""
 
     metastore: Metastore
     locked: Callable[..., AbstractContextManager[None]]
@@ -127,7 +127,7 @@ class HiveViews:
             return False
 
     def _new(self, identifier: Identifier, view: View) -> Identifier:
-        """The name of a view that is to be there."""
+        """Return the name of a view to create or replace."""
         name = _view_name(identifier)
         self.check_database(name.database)
         check_view_kept(identifier, view)
