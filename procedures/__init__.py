@@ -23,18 +23,18 @@ from paimon_sql.procedures import (
     tags,
 )
 from paimon_sql.procedures.registry import (
-    Executor,
     ForeignTable,
     Parameter,
     Procedure,
     ProcedureContext,
+    ProcedureExecutor,
     procedure,
     procedures_of,
 )
 
 __all__ = [
     "PROCEDURES",
-    "Executor",
+    "ProcedureExecutor",
     "ForeignTable",
     "Parameter",
     "Procedure",

@@ -16,7 +16,7 @@ from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.jobs import Executor as JobExecutor
-from paimon_core.maintenance.orphans.job import Found, OrphanSearch
+from paimon_core.maintenance.orphans.job import FoundFiles, OrphanSearch
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
@@ -42,10 +42,10 @@ class ForeignTable:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-class Executor(JobExecutor, Protocol):
+class ProcedureExecutor(JobExecutor, Protocol):
     """Runs the heavy work of a procedure, and evaluates SQL."""
 
-    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> Found:
+    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFiles:
         """Return the files that a search finds and that no version needs."""
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
@@ -77,7 +77,7 @@ class ProcedureContext:
 
     catalog: SupportsDatabases
     database: str
-    executor: Executor
+    executor: ProcedureExecutor
     zone: tzinfo | None = None
     name: str = "paimon"
     other_catalog: Callable[[str], SupportsDatabases | None] = lambda name: None

@@ -19,7 +19,7 @@ from paimon_sql.catalog.definitions import DefinitionKind, T
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
-from paimon_sql.catalog.jdbc.rows import Kept
+from paimon_sql.catalog.jdbc.rows import DefinitionTable
 from paimon_sql.catalog.jdbc.settings import JdbcSettings
 from paimon_sql.catalog.jdbc.tables import MYSQL_TEXT_BYTES
 from paimon_sql.catalog.outcomes import settle
@@ -34,7 +34,7 @@ class JdbcDefinitions(Generic[T]):
     """
 
     kind: DefinitionKind[T]
-    kept: Kept
+    kept: DefinitionTable
     settings: JdbcSettings
     read: Callable[..., Any]
     write: Callable[..., Any]

@@ -164,7 +164,7 @@ def _text(table: Identifier) -> str:
 
 # -- views and functions
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DefinitionTable:
     """The table of views, or of functions. `is_exact`: names compare byte by byte there, as Java never made it."""
 
     table: Table
@@ -177,42 +177,42 @@ class Kept:
         return self.table.c[self.name]
 
 
-VIEWS_KEPT = Kept(VIEWS, "view_name", "view_schema", is_exact=False)
-FUNCTIONS_KEPT = Kept(FUNCTIONS, "function_name", "function_schema", is_exact=True)
+VIEWS_KEPT = DefinitionTable(VIEWS, "view_name", "view_schema", is_exact=False)
+FUNCTIONS_KEPT = DefinitionTable(FUNCTIONS, "function_name", "function_schema", is_exact=True)
 
 
-def definitions(connection: Connection, key: str, kept: Kept, database: str) -> list[str]:
+def definitions(connection: Connection, key: str, kept: DefinitionTable, database: str) -> list[str]:
     return list(connection.scalars(select(kept.names).where(_in_database(kept.table, key, database))))
 
 
-def definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> str | None:
+def definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier) -> str | None:
     """The JSON of a view or function; None if it does not exist."""
     found = connection.execute(select(kept.names, kept.table.c[kept.text]).where(_named(kept, key, name)))
     return next((text for found_name, text in found if found_name == name.table), None)
 
 
-def insert_definition(connection: Connection, key: str, kept: Kept, name: Identifier, text: str) -> None:
+def insert_definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier, text: str) -> None:
     """Insert the row of a view or function. Raises if it exists."""
     values = {"catalog_key": key, "database_name": name.database, kept.name: name.table, kept.text: text}
     connection.execute(insert(kept.table).values(**values))
 
 
-def set_definition(connection: Connection, key: str, kept: Kept, name: Identifier, text: str) -> None:
+def set_definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier, text: str) -> None:
     connection.execute(update(kept.table).where(_named(kept, key, name)).values({kept.text: text}))
 
 
-def rename_definition(connection: Connection, key: str, kept: Kept, source: Identifier, target: Identifier) -> None:
+def rename_definition(connection: Connection, key: str, kept: DefinitionTable, source: Identifier, target: Identifier) -> None:
     """Give the row of a view or function another name. Raises if a row has the name."""
     new = {"database_name": target.database, kept.name: target.table}
     connection.execute(update(kept.table).where(_named(kept, key, source)).values(**new))
 
 
-def delete_definition(connection: Connection, key: str, kept: Kept, name: Identifier) -> bool:
+def delete_definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier) -> bool:
     """Delete the row of a view or function; return whether it existed."""
     return connection.execute(delete(kept.table).where(_named(kept, key, name))).rowcount > 0
 
 
-def delete_definitions(connection: Connection, key: str, kept: Kept, database: str) -> None:
+def delete_definitions(connection: Connection, key: str, kept: DefinitionTable, database: str) -> None:
     connection.execute(delete(kept.table).where(_in_database(kept.table, key, database)))
 
 
@@ -230,7 +230,7 @@ def _is(t: Table, key: str, table: Identifier) -> ColumnElement[bool]:
     return and_(t.c.catalog_key == key, t.c.database_name == table.database, t.c.table_name == table.table)
 
 
-def _named(kept: Kept, key: str, name: Identifier) -> ColumnElement[bool]:
+def _named(kept: DefinitionTable, key: str, name: Identifier) -> ColumnElement[bool]:
     return and_(_in_database(kept.table, key, name.database), kept.names == name.table)
 
 

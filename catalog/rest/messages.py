@@ -16,7 +16,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType, parse_field, parse_type
-from paimon_core.store.ddl.nested_columns import Path, Position
+from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
@@ -141,7 +141,7 @@ def _given(key: str, text: str | None) -> Node:
     return {} if text is None else {key: text}
 
 
-def _encode_move(path: Path, position: Position) -> Node:
+def _encode_move(path: Path, position: ColumnPosition) -> Node:
     if len(path) > 1:
         raise UnsupportedFeatureError("The REST API has no name for the place of a field within a column.")
     reference = {} if position.reference is None else {"referenceFieldName": position.reference}
@@ -170,12 +170,12 @@ def _path(node: Any) -> Path:
     return path
 
 
-def _move(node: Any) -> tuple[str, Position]:
+def _move(node: Any) -> tuple[str, ColumnPosition]:
     side = _SIDES.get(member(node, "type", str).upper())
     if side is None:
         raise TypeError("'type' must be FIRST, LAST, BEFORE or AFTER")
     reference = member(node, "referenceFieldName", str | None, None)
-    return member(node, "fieldName", str), Position(side, reference)  # type: ignore[arg-type]
+    return member(node, "fieldName", str), ColumnPosition(side, reference)  # type: ignore[arg-type]
 
 
 def _decode_add(node: Any) -> Sequence[SchemaChange]:

@@ -15,12 +15,12 @@ from paimon_core.errors import PaimonError
 from paimon_core.expressions.shown import (
     FUNCTIONS,
     Cased,
-    Column,
     Condition,
     Constant,
     Every,
     Joined,
     Shown,
+    ShownColumn,
     Some,
     Term,
 )
@@ -115,7 +115,7 @@ def _mask(text: str, field: DataField, fields: Mapping[str, DataField]) -> Term:
         if not field.type.nullable:
             raise UnknownRestriction(f"a mask of NULLs for column {field.name!r}, which is NOT NULL")
         return term
-    same = term == Column(field.name) or ({kind, field.type.kind} <= _TEXT)
+    same = term == ShownColumn(field.name) or ({kind, field.type.kind} <= _TEXT)
     if not same and not (kind in {*_BITS, *_FLOATING, Kind.BOOLEAN, Kind.DATE} and kind is field.type.kind):
         raise UnknownRestriction(f"a mask of {kind.value} for column {field.name!r}, which is {field.type.sql()}")
     return term
@@ -128,7 +128,7 @@ def _term(node: Any, fields: Mapping[str, DataField]) -> tuple[Term, Kind | None
         return Constant(None), None
     if name == "FIELD_REF":
         field = _field(_member(node, "fieldRef", dict), fields)
-        return Column(field.name), field.type.kind
+        return ShownColumn(field.name), field.type.kind
     if name not in ("CONCAT", "CONCAT_WS", "UPPER", "LOWER"):
         raise UnknownRestriction(f"a transform {name}")
     parts = tuple(_text(part, fields) for part in _member(node, "inputs", list))
@@ -153,7 +153,7 @@ def _text(node: Any, fields: Mapping[str, DataField]) -> Term:
     field = _field(node, fields)
     if field.type.kind not in _TEXT:
         raise UnknownRestriction(f"column {field.name!r} as a text, which is {field.type.sql()}")
-    return Column(field.name)
+    return ShownColumn(field.name)
 
 
 def _field(node: Any, fields: Mapping[str, DataField]) -> DataField:

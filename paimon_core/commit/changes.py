@@ -32,7 +32,7 @@ class Overwrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class CommitChange:
     """The changes of one snapshot: `entries` and `index`. If it `replaces`, it also deletes all other files in `scope`.
 
     `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions to check for
@@ -80,7 +80,7 @@ class Delta:
     next_row_id: int = 0
 
 
-def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[Change]:
+def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[CommitChange]:
     """The snapshots that messages make, in order: first the written files, then the compacted ones. Empty messages make
     none.
 
@@ -109,7 +109,7 @@ def _append(
     entries: tuple[ManifestEntry, ...],
     index: tuple[IndexManifestEntry, ...],
     index_base: int | None,
-) -> Change | None:
+) -> CommitChange | None:
     if not entries and not index:
         return None
     # readers of the log must see a commit that deletes rows as an overwrite
@@ -117,7 +117,7 @@ def _append(
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
     checked = checked or any(e.file.first_row_id is not None for e in entries)  # these are columns of existing rows
-    return Change(
+    return CommitChange(
         kind=CommitKind.OVERWRITE if removes else CommitKind.APPEND,
         entries=entries,
         index=index,
@@ -128,11 +128,11 @@ def _append(
 
 def _compact(
     store: TableStore, entries: tuple[ManifestEntry, ...], index: tuple[IndexManifestEntry, ...]
-) -> Change | None:
+) -> CommitChange | None:
     if not entries and not index:
         return None
     scope = _touched(store, [*entries, *index])
-    return Change(kind=CommitKind.COMPACT, entries=entries, index=index, scope=scope)
+    return CommitChange(kind=CommitKind.COMPACT, entries=entries, index=index, scope=scope)
 
 
 def _overwrite(
@@ -140,12 +140,12 @@ def _overwrite(
     entries: tuple[ManifestEntry, ...],
     index: tuple[IndexManifestEntry, ...],
     overwrite: Overwrite,
-) -> Change | None:
+) -> CommitChange | None:
     if overwrite.dynamic and store.schema.partition_keys:
         if not entries:
             return None
         scope, entries = _touched(store, entries), _upgraded(store, entries)
-        return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
+        return CommitChange(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
     scope = PartitionFilter(store.schema.partition_fields, predicate=overwrite.predicate)
     for entry in entries:
         if not scope.holds(entry.partition):
@@ -154,7 +154,7 @@ def _overwrite(
                 f"{store.partition_spec(entry.partition)}: write only rows of the partitions you overwrite."
             )
     entries = _upgraded(store, entries)
-    return Change(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
+    return CommitChange(kind=CommitKind.OVERWRITE, entries=entries, index=index, scope=scope, replaces=True)
 
 
 def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:

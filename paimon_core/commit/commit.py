@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from paimon_core.commit.attempt import Attempt, author
-from paimon_core.commit.changes import Change, Delta, Overwrite, changes_of
+from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes
@@ -110,7 +110,7 @@ def commit(
     guard = guard_of(store, info)
     changes = changes_of(store, messages, overwrite)
     if not changes and overwrite is None and not store.options[SNAPSHOT_IGNORE_EMPTY_COMMIT]:
-        changes = [Change(kind=CommitKind.APPEND, entries=(), scope=None)]
+        changes = [CommitChange(kind=CommitKind.APPEND, entries=(), scope=None)]
     for change in changes:
         try:
             made = _commit_change(store, change, info, publisher, guard if made is None else None)
@@ -139,7 +139,7 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
         return None
     check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
-    return _commit_change(fully, Change(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
+    return _commit_change(fully, CommitChange(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
 
 
 def commit_statistics(
@@ -149,7 +149,7 @@ def commit_statistics(
     check_writable(store)
     check_table(store)
     name = write_statistics(store, statistics)
-    change = Change(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
+    change = CommitChange(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
     with on_certain_failure(lambda: delete_statistics(store, name)):
         return _commit_change(store, change, info, publisher)
 
@@ -179,7 +179,7 @@ class _Attempts:
 
 
 def _commit_change(
-    store: TableStore, change: Change, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
+    store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
 ) -> Snapshot:
     """Try until a snapshot is ours and stays, or the change no longer fits, or a limit is reached."""
     attempts, limits, began = _Attempts(guard), RetryLimits.of(store.options), time.monotonic()
@@ -224,7 +224,7 @@ def _commit_change(
 
 def _try(
     store: TableStore,
-    change: Change,
+    change: CommitChange,
     info: CommitInfo,
     publisher: Publisher,
     attempts: _Attempts,
@@ -256,7 +256,7 @@ def _try(
     return _landed(store, attempts, outcome)
 
 
-def _tell(store: TableStore, made: Snapshot, change: Change) -> None:
+def _tell(store: TableStore, made: Snapshot, change: CommitChange) -> None:
     """Notify the table's watcher of a visible change."""
     store.tell(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
 
@@ -334,7 +334,7 @@ def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | N
     return landed
 
 
-def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
+def _delta(store: TableStore, change: CommitChange, latest: Snapshot | None) -> Delta:
     """Return the delta to commit on top of `latest`. Raises `CommitConflictError`, `UnsupportedFeatureError`."""
     attempt = _attempt(store, change, latest)
     conflict = find_conflict(attempt)
@@ -353,7 +353,7 @@ def _delta(store: TableStore, change: Change, latest: Snapshot | None) -> Delta:
     return Delta(entries, indexes, change.changelog, change.statistics, next_row_id)
 
 
-def _attempt(store: TableStore, change: Change, latest: Snapshot | None) -> Attempt:
+def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -> Attempt:
     """The change on top of `latest`. Raises `UnsupportedFeatureError`."""
     check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from paimon_core.commit.attempt import Attempt, Conflict
-from paimon_core.commit.changes import Change
+from paimon_core.commit.changes import CommitChange
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import GLOBAL_INDEX_UPDATE_ACTION
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
@@ -24,7 +24,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def outdated_indexes(
-    store: TableStore, change: Change, before: Sequence[IndexManifestEntry], entries: Iterable[ManifestEntry]
+    store: TableStore, change: CommitChange, before: Sequence[IndexManifestEntry], entries: Iterable[ManifestEntry]
 ) -> list[IndexManifestEntry]:
     """DELETE of the global indexes `before` of columns that `entries` update.
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from paimon_core.commit.changes import Change
+from paimon_core.commit.changes import CommitChange
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.file_io import missing_paths
 from paimon_core.spec.manifest import FileKind
@@ -27,7 +27,7 @@ class WrittenFiles:
     yet written."""
 
     store: TableStore
-    change: Change
+    change: CommitChange
     known: float
 
     def check(self) -> None:

@@ -20,7 +20,7 @@ from paimon_core.spec.types import DataField
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ShownColumn:
     """The value that is stored in a column."""
 
     name: str
@@ -49,7 +49,7 @@ class Cased:
     is_upper: bool
 
 
-Term = Column | Constant | Joined | Cased
+Term = ShownColumn | Constant | Joined | Cased
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Shown:
 def _columns(node: Condition | Term) -> Iterable[str]:
     """Yield the columns that a condition or term uses."""
     match node:
-        case Column(name):
+        case ShownColumn(name):
             yield name
         case Test(term=part) | Cased(part=part):
             yield from _columns(part)
@@ -155,7 +155,7 @@ def _masked(batch: pa.RecordBatch, name: str, term: Term, nullable: bool) -> pa.
 def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
     """The value of each row."""
     match term:
-        case Column(name):
+        case ShownColumn(name):
             return batch.column(batch.schema.get_field_index(name))
         case Constant(value):
             return pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)

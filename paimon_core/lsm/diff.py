@@ -18,7 +18,7 @@ Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class RowAlignment:
     """Row numbers of two states: of keys that only one state has, and, pairwise, of keys that both have."""
 
     only_before: Positions
@@ -27,7 +27,7 @@ class Alignment:
     after: Positions
 
 
-def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...]) -> Alignment:
+def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...]) -> RowAlignment:
     """Match the rows of two states by key; each has a key once, in key order."""
     first, second = shared_words([before, after], key_names)
     positions = np.searchsorted(first, second)
@@ -36,7 +36,7 @@ def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, .
     found[inside] = first[positions[inside]] == second[inside]
     missing = np.ones(len(first), dtype=np.bool_)
     missing[positions[found]] = False
-    return Alignment(np.flatnonzero(missing), np.flatnonzero(~found), positions[found], np.flatnonzero(found))
+    return RowAlignment(np.flatnonzero(missing), np.flatnonzero(~found), positions[found], np.flatnonzero(found))
 
 
 def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> list[Words]:

@@ -15,7 +15,7 @@ MAX_CELL = 200  # characters of a value
 
 
 @dataclass(frozen=True)
-class Done:
+class CellDone:
     """A statement without rows."""
 
     seconds: float
@@ -25,7 +25,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CellAnswer:
     """Rows of a statement. `frame` is the DataFrame that they are the first of."""
 
     frame: Any

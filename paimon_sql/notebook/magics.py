@@ -17,7 +17,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from paimon_core.time_zones import time_zone
-from paimon_sql.notebook.answer import Answer, Cancelled, Done, SqlError
+from paimon_sql.notebook.answer import Cancelled, CellAnswer, CellDone, SqlError
 from paimon_sql.notebook.parameters import bound
 from paimon_sql.notebook.progress import progress_of
 from paimon_sql.preprocess import ScriptStatement, split_statements
@@ -91,9 +91,9 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
     return answer
 
 
-def _answer(frame: Any, limit: int, started: float, session: Any) -> Answer | Done:
+def _answer(frame: Any, limit: int, started: float, session: Any) -> CellAnswer | CellDone:
     if not frame.columns:
-        return Done(time.perf_counter() - started)
+        return CellDone(time.perf_counter() - started)
     rows = frame.limit(limit + 1).collect() if limit else frame.collect()
     shown = rows[:limit] if limit else rows
     result = Result(
@@ -102,7 +102,7 @@ def _answer(frame: Any, limit: int, started: float, session: Any) -> Answer | Do
         rows=shown,
         zone=time_zone(session.conf.get("spark.sql.session.timeZone")),
     )
-    return Answer(frame, result, has_more=len(rows) > len(shown), seconds=time.perf_counter() - started)
+    return CellAnswer(frame, result, has_more=len(rows) > len(shown), seconds=time.perf_counter() - started)
 
 
 @magics_class

@@ -26,7 +26,7 @@ QUICKSTART = Path(__file__).with_name("quickstart.sql")
 _INTERRUPTED = 130
 
 
-class Script(NamedTuple):
+class GivenScript(NamedTuple):
     text: str
     name: str  # empty where the text comes from the command line
 
@@ -92,21 +92,21 @@ def _options(arguments: argparse.Namespace) -> Options:
     )
 
 
-def _scripts(arguments: argparse.Namespace) -> list[Script]:
-    scripts = [Script(text, "") for text in arguments.execute]
+def _scripts(arguments: argparse.Namespace) -> list[GivenScript]:
+    scripts = [GivenScript(text, "") for text in arguments.execute]
     scripts += map(_script, arguments.file)
     if not (scripts or arguments.interactive or sys.stdin.isatty()):
         scripts.append(_script("-"))
     return scripts
 
 
-def _script(path: str) -> Script:
+def _script(path: str) -> GivenScript:
     """A script by its path; `-` is standard input."""
     if path == "-":
         stream = getattr(sys.stdin, "buffer", None)  # missing if a program has replaced the stream
         text = script_text(stream.read(), "stdin") if stream else sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
-        return Script(text, "stdin")
-    return Script(read_script(path), path)
+        return GivenScript(text, "stdin")
+    return GivenScript(read_script(path), path)
 
 
 def _connect(arguments: argparse.Namespace) -> Any:
@@ -127,7 +127,7 @@ def _connect(arguments: argparse.Namespace) -> Any:
     return session
 
 
-def _run(shell: Shell, scripts: Sequence[Script], interactive: bool) -> int:
+def _run(shell: Shell, scripts: Sequence[GivenScript], interactive: bool) -> int:
     status = 0
     for script in scripts:
         status = shell.run_script(script.text, script.name)

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from paimon_core.errors import PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
-from paimon_core.store.ddl.nested_columns import Position
+from paimon_core.store.ddl.nested_columns import ColumnPosition
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -50,9 +50,17 @@ FUNCTION = Function(
 )
 PARTED = new_table_schema(fields(k=INT, v=STRING), partition_keys=("v",))
 CHANGES = (
-    *(AddColumn(("w",), INT, "new", Position("first")), UpdateColumnType(("w",), BIGINT), RenameColumn(("w",), "x")),
+    *(
+        AddColumn(("w",), INT, "new", ColumnPosition("first")),
+        UpdateColumnType(("w",), BIGINT),
+        RenameColumn(("w",), "x"),
+    ),
     *(UpdateColumnComment(("x",), "c"), UpdateColumnDefault(("x",), "7"), UpdateColumnDefault(("x",), None)),
-    *(UpdateColumnPosition(("x",), Position("after", "v")), UpdateColumnNullability(("v",), True), DropColumn(("x",))),
+    *(
+        UpdateColumnPosition(("x",), ColumnPosition("after", "v")),
+        UpdateColumnNullability(("v",), True),
+        DropColumn(("x",)),
+    ),
     *(SetOption("snapshot.num-retained.min", "3"), RemoveOption("snapshot.num-retained.min"), UpdateComment("hi")),
 )
 

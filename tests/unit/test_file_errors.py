@@ -29,7 +29,7 @@ from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import FORMATS
 from paimon_core.indexes.deletion_vector import DeletionVectorMeta, decode_vector, decode_vectors
 from paimon_core.indexes.file_index.container import encode_container, head_size
-from paimon_core.indexes.file_index.cursor import Cursor
+from paimon_core.indexes.file_index.cursor import ByteCursor
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.blocks import Codec, seal, unseal
 from paimon_core.io.local import LocalFileIO
@@ -115,7 +115,7 @@ def file_indexes() -> list[Case]:
         return head_size(PATH, data)
 
     def version(data: bytes) -> Any:
-        return Cursor(PATH, data).version(1, 2)
+        return ByteCursor(PATH, data).version(1, 2)
 
     head(whole)
     return [

@@ -140,3 +140,14 @@ def test_no_dependency_brings_compiled_classes_that_other_tools_cannot_subclass(
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(w for extra in project["optional-dependencies"].values() for w in extra)]
     assert [w for w in wanted if re.match(r"sqlglot(c\b|rs\b|\[)", w)] == []
+
+
+def test_every_public_class_has_a_name_of_its_own():
+    """`Java` is the part of a proxy that py4j reads."""
+    found = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Java"
+    )
+    assert [name for name, count in found.items() if count > 1] == []

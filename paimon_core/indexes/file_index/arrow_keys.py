@@ -21,7 +21,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 @dataclass(frozen=True, slots=True)
-class KeyedRows:
+class ColumnKeys:
     """The keys of a column, ascending, each once, and the index of each row's key among them, -1 for NULL."""
 
     keys: Keys
@@ -45,14 +45,14 @@ def number_keys(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
     return values
 
 
-def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> KeyedRows:
+def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> ColumnKeys:
     """A column with its different keys in order. Raises `OverflowError` as `number_keys`."""
     key_type = KeyType.of(data_type)
     if key_type is not None and key_type.width:
         whole = _one_chunk(column)
-        return KeyedRows(*distinct(number_keys(whole, data_type), validity(whole)))
+        return ColumnKeys(*distinct(number_keys(whole, data_type), validity(whole)))
     values, codes = sorted_values(column.cast(pa.large_binary()))
-    return KeyedRows(_byte_keys(values), codes)
+    return ColumnKeys(_byte_keys(values), codes)
 
 
 def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -24,7 +24,7 @@ from pyroaring import BitMap
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.column_index import UnknownIndex
-from paimon_core.indexes.file_index.cursor import Cursor, Rows, encode_bitmap, int32
+from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32
 from paimon_core.indexes.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
 
 VERSIONS = (1, 2)
@@ -95,7 +95,7 @@ def _blocks(
 class BitmapIndex(UnknownIndex):
     """The rows of each value. `ColumnIndex`."""
 
-    def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
+    def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._cursor, self._key_type = cursor, key_type
         self._version, self._rows = cursor.version(*VERSIONS), cursor.number(4)
         if self._rows != row_count:
@@ -125,7 +125,7 @@ class BitmapIndex(UnknownIndex):
         start, size = entry
         if start < 0:
             return BitMap([-1 - start])
-        cursor = Cursor(self._cursor.path, self._cursor.data, self._bodies + start)
+        cursor = ByteCursor(self._cursor.path, self._cursor.data, self._bodies + start)
         return cursor.bitmap(None if size == _UNKNOWN_SIZE else size)
 
     def _find(self, key: Key) -> tuple[int, int] | None:
@@ -138,14 +138,14 @@ class BitmapIndex(UnknownIndex):
     @cached_property
     def _dictionary(self) -> tuple[dict[Key, tuple[int, int]], int]:
         """Return the offsets of all keys, and the end of the dictionary."""
-        cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
+        cursor = ByteCursor(self._cursor.path, self._cursor.data, self._after_head)
         found = {self._key_type.read(cursor): (cursor.number(4), _UNKNOWN_SIZE) for _ in range(self._values)}
         return found, cursor.position
 
     @cached_property
     def _block_index(self) -> tuple[list[Key], list[int], int]:
         """Return the first keys of the blocks, the start of each block, and the end of all."""
-        cursor = Cursor(self._cursor.path, self._cursor.data, self._after_head)
+        cursor = ByteCursor(self._cursor.path, self._cursor.data, self._after_head)
         firsts, starts = list[Key](), list[int]()
         for _ in range(cursor.count(least_bytes=5)):
             firsts.append(self._key_type.read(cursor))
@@ -158,7 +158,7 @@ class BitmapIndex(UnknownIndex):
         block = bisect_right(firsts, key) - 1
         if block < 0:
             return None
-        cursor = Cursor(self._cursor.path, self._cursor.data, starts[block])
+        cursor = ByteCursor(self._cursor.path, self._cursor.data, starts[block])
         for _ in range(cursor.count(least_bytes=9)):
             found, entry = self._key_type.read(cursor), (cursor.number(4), cursor.number(4))
             if found == key:

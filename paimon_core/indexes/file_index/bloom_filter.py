@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.column_index import UnknownIndex
-from paimon_core.indexes.file_index.cursor import Cursor, Rows, int32
+from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, int32
 from paimon_core.indexes.file_index.keys import Key, KeyType
 from paimon_core.spec.hashing.hash64 import wang_hash, xxh64
 
@@ -62,7 +62,7 @@ class BloomFilter:
 class BloomFilterIndex(UnknownIndex):
     """A `ColumnIndex` that only knows which values may exist."""
 
-    def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
+    def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._key_type = key_type
         self._functions = cursor.number(4)
         self._bits = np.frombuffer(cursor.take(len(cursor.data) - cursor.position), dtype=np.uint8)

@@ -22,7 +22,7 @@ from pyroaring import BitMap
 
 from paimon_core.indexes.file_index.bit_slices import BitSlices, slices_of
 from paimon_core.indexes.file_index.column_index import UnknownIndex
-from paimon_core.indexes.file_index.cursor import Cursor, Rows, encode_bitmap, int32
+from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32
 from paimon_core.indexes.file_index.keys import Key, KeyType
 
 VERSION = 1
@@ -58,7 +58,7 @@ class _Half:
     slices: BitSlices = BitSlices(BitMap(), ())
 
     @staticmethod
-    def read(cursor: Cursor) -> _Half:
+    def read(cursor: ByteCursor) -> _Half:
         if not cursor.number(1):
             return _Half()
         cursor.version(VERSION)
@@ -79,7 +79,7 @@ class _Half:
 class BsiIndex(UnknownIndex):
     """The rows of each number and of ranges. `ColumnIndex`."""
 
-    def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
+    def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         cursor.version(VERSION)
         self._rows = cursor.number(4)
         if self._rows != row_count:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_core.errors import UnsupportedVersionError, is_later
-from paimon_core.indexes.file_index.cursor import WITHOUT, Cursor, encode_text, int32
+from paimon_core.indexes.file_index.cursor import WITHOUT, ByteCursor, encode_text, int32
 
 MAGIC = (1493475289347502).to_bytes(8, "big")
 VERSION = 1
@@ -56,7 +56,7 @@ def encode_container(bodies: Bodies) -> bytes:
 
 def head_size(path: str, prefix: bytes) -> int:
     """Bytes of the head, by the first `PREFIX_SIZE` bytes. Raises `CorruptFileError` naming `path`."""
-    cursor = Cursor(path, prefix)
+    cursor = ByteCursor(path, prefix)
     if cursor.take(8) != MAGIC:
         raise cursor.corrupt(f"it begins with {prefix[:8].hex()}, not with {MAGIC.hex()}")
     version = cursor.number(4)
@@ -73,7 +73,7 @@ def head_size(path: str, prefix: bytes) -> int:
 def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
     """Return the locations of indexes, from the head and any bytes after it. Raises `CorruptFileError`."""
     size = head_size(path, head)
-    cursor = Cursor(path, head[:size], PREFIX_SIZE)
+    cursor = ByteCursor(path, head[:size], PREFIX_SIZE)
     found = []
     for _ in range(cursor.count(least_bytes=6)):
         column = cursor.text()
@@ -87,4 +87,4 @@ def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
 
 def body_of(path: str, container: bytes, location: BodyLocation) -> bytes | None:
     """One body of the whole container, None for a column without any row. Raises `CorruptFileError` naming `path`."""
-    return None if location.start is None else Cursor(path, container, location.start).take(location.length)
+    return None if location.start is None else ByteCursor(path, container, location.start).take(location.length)

@@ -13,7 +13,7 @@ WITHOUT = "upgrade paimon-sql, or set 'file-index.read.enabled' = 'false' to rea
 ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.enabled' = 'false'"
 
 
-class Cursor:
+class ByteCursor:
     """A position in bytes of `path`. Methods raise `CorruptFileError` if the bytes end or are not as expected."""
 
     __slots__ = ("data", "path", "position")

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paimon_core.indexes.file_index.cursor import Cursor
+from paimon_core.indexes.file_index.cursor import ByteCursor
 from paimon_core.spec.types import DataType, DecimalType, Kind, LengthType, TimeType
 
 Key = int | bytes
@@ -84,7 +84,7 @@ class KeyType:
         width = _WIDTHS.get(data_type.kind)
         return None if width is None else KeyType(width, data_type.kind in _FLOATS)
 
-    def read(self, cursor: Cursor) -> Key:
+    def read(self, cursor: ByteCursor) -> Key:
         """The key that comes next. Raises `CorruptFileError`."""
         if not self.width:
             return cursor.take(cursor.number(4))

@@ -30,7 +30,7 @@ from pyroaring import BitMap
 
 from paimon_core.indexes.file_index.bit_slices import BitSlices, slices_of
 from paimon_core.indexes.file_index.column_index import UnknownIndex
-from paimon_core.indexes.file_index.cursor import Cursor, Rows, encode_bitmap, int32
+from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32
 from paimon_core.indexes.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
 
 VERSION = 1
@@ -96,7 +96,7 @@ class _Chunk:
 class _Dictionary:
     """Keys and their numbers; a search decodes only the keys that it needs."""
 
-    def __init__(self, cursor: Cursor, key_type: KeyType):
+    def __init__(self, cursor: ByteCursor, key_type: KeyType):
         self._path, self._data, self._key_type = cursor.path, cursor.data, key_type
         end = cursor.position + 4 + cursor.count()
         cursor.version(VERSION)
@@ -117,8 +117,8 @@ class _Dictionary:
         return (chunk.code + within, True) if last == key else (chunk.code + within + 1, False)
 
     def _chunk(self, index: int) -> _Chunk:
-        start = Cursor(self._path, self._data, self._offsets + 4 * index).number(4)
-        cursor = Cursor(self._path, self._data, self._chunks + start)
+        start = ByteCursor(self._path, self._data, self._offsets + 4 * index).number(4)
+        cursor = ByteCursor(self._path, self._data, self._chunks + start)
         cursor.version(VERSION)
         key, code = self._key_type.read(cursor), cursor.number(4)
         offset, size, first = self._keys + cursor.number(4), cursor.count(0), cursor.number(4)
@@ -126,14 +126,14 @@ class _Dictionary:
 
     def _key(self, chunk: _Chunk, index: int) -> Key:
         width = self._key_type.width
-        start = index * width if width else Cursor(self._path, self._data, chunk.offsets + 4 * index).number(4)
-        return self._key_type.read(Cursor(self._path, self._data, chunk.keys + start))
+        start = index * width if width else ByteCursor(self._path, self._data, chunk.offsets + 4 * index).number(4)
+        return self._key_type.read(ByteCursor(self._path, self._data, chunk.keys + start))
 
 
 class RangeBitmapIndex(UnknownIndex):
     """The rows of each value and of ranges. `ColumnIndex`."""
 
-    def __init__(self, cursor: Cursor, key_type: KeyType, row_count: int):
+    def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._cursor, self._key_type = cursor, key_type
         end = cursor.position + 4 + cursor.count()
         cursor.version(VERSION)
@@ -178,15 +178,15 @@ class RangeBitmapIndex(UnknownIndex):
 
     @cached_property
     def _dictionary(self) -> _Dictionary:
-        return _Dictionary(Cursor(self._cursor.path, self._cursor.data, self._dictionary_start), self._key_type)
+        return _Dictionary(ByteCursor(self._cursor.path, self._cursor.data, self._dictionary_start), self._key_type)
 
     @cached_property
     def _slices(self) -> BitSlices:
-        cursor = Cursor(self._cursor.path, self._cursor.data, self._slices_start)
+        cursor = ByteCursor(self._cursor.path, self._cursor.data, self._slices_start)
         end = cursor.position + 4 + cursor.count()
         cursor.version(VERSION)
         count, there, _ = cursor.take(1)[0], cursor.number(4), cursor.number(4)
         slices = [(cursor.number(4), cursor.number(4)) for _ in range(count)]
-        rows = Cursor(cursor.path, cursor.data, end).bitmap(there)
+        rows = ByteCursor(cursor.path, cursor.data, end).bitmap(there)
         start = end + there
-        return BitSlices(rows, [Cursor(cursor.path, cursor.data, start + at).bitmap(size) for at, size in slices])
+        return BitSlices(rows, [ByteCursor(cursor.path, cursor.data, start + at).bitmap(size) for at, size in slices])

@@ -10,7 +10,7 @@ from paimon_core.indexes.file_index.bitmap import BitmapIndex
 from paimon_core.indexes.file_index.bloom_filter import BloomFilterIndex
 from paimon_core.indexes.file_index.bsi import BsiIndex
 from paimon_core.indexes.file_index.column_index import ColumnIndex, EmptyIndex
-from paimon_core.indexes.file_index.cursor import Cursor, Rows
+from paimon_core.indexes.file_index.cursor import ByteCursor, Rows
 from paimon_core.indexes.file_index.keys import KeyType
 from paimon_core.indexes.file_index.range_bitmap import RangeBitmapIndex
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
@@ -28,7 +28,7 @@ _MOST_PRECISION = 6
 class IndexType:
     """A type of index: how its bytes are read, of a column with these keys in a file of so many rows."""
 
-    read: Callable[[Cursor, KeyType, int], ColumnIndex[Rows]]
+    read: Callable[[ByteCursor, KeyType, int], ColumnIndex[Rows]]
     kinds: frozenset[Kind]
     bounded: bool = False  # long decimals and nanoseconds do not fit in
 
@@ -63,4 +63,4 @@ def decode_index(
     known, keys = INDEX_TYPES.get(index_type), KeyType.of(data_type)
     if known is None or keys is None or not known.admits(data_type):
         return None
-    return EmptyIndex() if body is None else known.read(Cursor(path, body), keys, row_count)
+    return EmptyIndex() if body is None else known.read(ByteCursor(path, body), keys, row_count)

@@ -47,7 +47,7 @@ class BTreeFooter:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class BlockEntries:
     """The entries of a block: the bytes of its content, and the starts and sizes of keys and values in them."""
 
     data: NDArray[np.uint8]
@@ -125,7 +125,7 @@ def decode_nulls(path: str, data: bytes) -> RowIds:
     return decode_row_ids(path, bitmap)
 
 
-def decode_entries(path: str, content: bytes) -> Entries:
+def decode_entries(path: str, content: bytes) -> BlockEntries:
     """The entries of a block. Raises `CorruptFileError`."""
     try:
         if len(content) < _TAIL:
@@ -139,10 +139,10 @@ def decode_entries(path: str, content: bytes) -> Entries:
             raise ValueError("an entry lies outside of its block")
     except ValueError as e:
         raise damaged(path, f"a block does not decode: {e}") from e
-    return Entries(data, (key_starts, sizes), (value_starts, value_sizes))
+    return BlockEntries(data, (key_starts, sizes), (value_starts, value_sizes))
 
 
-def decode_handles(path: str, entries: Entries) -> list[BlockHandle]:
+def decode_handles(path: str, entries: BlockEntries) -> list[BlockHandle]:
     """The data blocks that the entries of an index block refer to. Raises `CorruptFileError`."""
     try:
         found, ends = _gathered(entries, 0, len(entries))
@@ -154,7 +154,7 @@ def decode_handles(path: str, entries: Entries) -> list[BlockHandle]:
     return [BlockHandle(start, size) for start, size in numbers.tolist()]
 
 
-def rows_of(path: str, entries: Entries, first: int, end: int) -> NDArray[np.int64]:
+def rows_of(path: str, entries: BlockEntries, first: int, end: int) -> NDArray[np.int64]:
     """The rows of the entries `first` to before `end` of a data block. Raises `CorruptFileError`."""
     if first >= end:
         return np.zeros(0, dtype=np.int64)
@@ -250,7 +250,7 @@ def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64]
     return np.frombuffer(content, "<i4", number, end - 4 * number).astype(np.int64), end - 4 * number
 
 
-def _gathered(entries: Entries, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _gathered(entries: BlockEntries, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the values of some entries end to end, and the end of each."""
     starts, sizes = entries.values[0][first:end], entries.values[1][first:end]
     ends = np.cumsum(sizes)

@@ -54,7 +54,7 @@ class BTreeFile:
 
     def __init__(self, path: str, size: int, key_format: KeyFormat, fetch: Fetch) -> None:
         self._path, self._size, self._key_format, self._fetch = path, size, key_format, fetch
-        self._known: dict[int, btree.Entries] = {}
+        self._known: dict[int, btree.BlockEntries] = {}
 
     def between(self, low: End | None, high: End | None) -> RowIds:
         found = list(self._rows(low, high))
@@ -83,14 +83,14 @@ class BTreeFile:
             if end < len(keys):
                 break
 
-    def _block(self, number: int, handle: BlockHandle) -> btree.Entries:
+    def _block(self, number: int, handle: BlockHandle) -> btree.BlockEntries:
         if number not in self._known:
             content = read_block(self._path, self._fetch, handle)
             self._known[number] = btree.decode_entries(self._path, content)
         return self._known[number]
 
     @cached_property
-    def _index(self) -> tuple[btree.Entries, list[BlockHandle]]:
+    def _index(self) -> tuple[btree.BlockEntries, list[BlockHandle]]:
         entries = btree.decode_entries(self._path, read_block(self._path, self._fetch, self._footer.index))
         return entries, btree.decode_handles(self._path, entries)
 
@@ -155,7 +155,7 @@ GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyFormat, Fetch], GlobalIn
 class _Keys(Sequence[Key]):
     """The keys of a block, decoded on access."""
 
-    def __init__(self, path: str, key_format: KeyFormat, block: btree.Entries | bitmap.Dictionary) -> None:
+    def __init__(self, path: str, key_format: KeyFormat, block: btree.BlockEntries | bitmap.Dictionary) -> None:
         self._path, self._key_format, self._block = path, key_format, block
 
     def __len__(self) -> int:

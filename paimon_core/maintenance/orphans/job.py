@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, names_kept_with
-from paimon_core.maintenance.orphans.search import Folder, folders, old_files
+from paimon_core.maintenance.orphans.search import SearchedFolder, folders, old_files
 from paimon_core.maintenance.orphans.unknown_tags import manifests_on_disk, metadata_on_disk
 from paimon_core.maintenance.references import NeededFiles, branch_stores, in_chains, versions_of
 from paimon_core.maintenance.release import delete_files
@@ -32,7 +32,7 @@ NEEDED = pa.schema([("chain", pa.int64()), ("name", pa.string()), ("weight", pa.
 _TOGETHER = 10_000  # paths per task
 
 
-class Found(Protocol):
+class FoundFiles(Protocol):
     """Listed files that no version needs. They stay the same, however often they are read."""
 
     @property
@@ -55,7 +55,7 @@ class Entries(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NeededNames:
     """A manifest, or names of needed files. Weights are summed for each `chain`."""
 
     entries: Entries
@@ -63,12 +63,12 @@ class Source:
     names: tuple[str, ...]
 
 
-def _folder(*, path: str, kind: str) -> Folder:
-    return Folder(path, FolderKind(kind))
+def _folder(*, path: str, kind: str) -> SearchedFolder:
+    return SearchedFolder(path, FolderKind(kind))
 
 
-def _source(*, entries: str, chain: int, names: Sequence[str]) -> Source:
-    return Source(Entries(entries), chain, tuple(names))
+def _source(*, entries: str, chain: int, names: Sequence[str]) -> NeededNames:
+    return NeededNames(Entries(entries), chain, tuple(names))
 
 
 FOLDER = Record("folder", _folder, (Column("path", "path", "string"), Column("kind", "kind", "string")))
@@ -90,16 +90,16 @@ class OrphanSearch:
     store: TableStore
     older_than: int
 
-    def folders(self) -> Iterator[Folder]:
+    def folders(self) -> Iterator[SearchedFolder]:
         """The folders to list, one task each."""
         return folders(self.store)
 
-    def found_in(self, folder: Folder) -> pa.RecordBatch:
+    def found_in(self, folder: SearchedFolder) -> pa.RecordBatch:
         """The old files of a folder, as `FOUND`."""
         files = list(old_files(self.store, folder, self.older_than))
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[NeededNames]:
         """The sources that name the files of versions, one task each. Raises `CorruptFileError`."""
         chain, needed, metadata, unknown = 0, NeededFiles(), set[str](), list[str]()
         for branch in branch_stores(self.store):
@@ -112,21 +112,21 @@ class OrphanSearch:
                 else:
                     parts, taken = data_manifests(branch, snapshot), Entries.LIVE
                 for manifest in parts:
-                    yield Source(taken, 0 if in_order else chain, (manifest.file_name,))
+                    yield NeededNames(taken, 0 if in_order else chain, (manifest.file_name,))
             for name in versions.changelog_lists:
                 metadata |= set(needed.listed(branch, name))
                 for manifest in read_manifest_list(branch, name):
-                    yield Source(Entries.ALL, 0, (manifest.file_name,))
+                    yield NeededNames(Entries.ALL, 0, (manifest.file_name,))
             unknown += versions.unknown_tags
         if unknown:
             metadata |= set(metadata_on_disk(self.store))
             for name in manifests_on_disk(self.store):
-                yield Source(Entries.ALL, 0, (name,))
+                yield NeededNames(Entries.ALL, 0, (name,))
         paths = sorted(metadata)
         for i in range(0, len(paths), _TOGETHER):
-            yield Source(Entries.NONE, 0, tuple(paths[i : i + _TOGETHER]))
+            yield NeededNames(Entries.NONE, 0, tuple(paths[i : i + _TOGETHER]))
 
-    def needed_by(self, source: Source) -> pa.RecordBatch:
+    def needed_by(self, source: NeededNames) -> pa.RecordBatch:
         """The files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
         if source.entries is Entries.NONE:
             paths = [name for path in source.names for name in names_kept_with(path.rpartition("/")[2])]

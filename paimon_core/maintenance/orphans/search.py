@@ -108,14 +108,14 @@ def _places(store: TableStore) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class SearchedFolder:
     """A folder of a table, and what it holds."""
 
     path: str
     kind: FolderKind
 
 
-def folders(store: TableStore) -> Iterator[Folder]:
+def folders(store: TableStore) -> Iterator[SearchedFolder]:
     """The folders to search for orphans. Folders behind a symbolic link in the table are left out."""
     linked = tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
     for folder in chain(_metadata_folders(store), _data_folders(store)):
@@ -123,25 +123,25 @@ def folders(store: TableStore) -> Iterator[Folder]:
             yield folder
 
 
-def _metadata_folders(store: TableStore) -> Iterator[Folder]:
+def _metadata_folders(store: TableStore) -> Iterator[SearchedFolder]:
     paths = store.paths
-    yield Folder(paths.manifest_dir, FolderKind.MANIFESTS)
-    yield Folder(paths.index_dir, FolderKind.INDEXES)
-    yield Folder(paths.statistics_dir, FolderKind.STATISTICS)
+    yield SearchedFolder(paths.manifest_dir, FolderKind.MANIFESTS)
+    yield SearchedFolder(paths.index_dir, FolderKind.INDEXES)
+    yield SearchedFolder(paths.statistics_dir, FolderKind.STATISTICS)
     for branch in branch_stores(store):
         own = branch.paths
         streams = (own.stream(user) for user in stream_users(branch))
         for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir, *streams):
-            yield Folder(folder, FolderKind.METADATA)
+            yield SearchedFolder(folder, FolderKind.METADATA)
 
 
-def _data_folders(store: TableStore) -> Iterator[Folder]:
+def _data_folders(store: TableStore) -> Iterator[SearchedFolder]:
     levels = len(store.schema.partition_keys)
     for root in (store.paths.data_root, *searched_folders(store)):
         yield from _bucket_folders(store, root, levels)
 
 
-def old_files(store: TableStore, folder: Folder, older_than: int) -> Iterator[FileStatus]:
+def old_files(store: TableStore, folder: SearchedFolder, older_than: int) -> Iterator[FileStatus]:
     """The files of a folder, last modified before `older_than`, that are orphans if no version needs them."""
     for file in store.io.list(folder.path):
         is_old_file = file.modified < older_than and not file.is_dir and not file.is_link
@@ -149,11 +149,11 @@ def old_files(store: TableStore, folder: Folder, older_than: int) -> Iterator[Fi
             yield file
 
 
-def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[Folder]:
+def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[SearchedFolder]:
     for child in store.io.list(parent):
         if not child.is_dir or child.is_link:
             continue
         if levels and "=" in child.name:
             yield from _bucket_folders(store, child.path, levels - 1)
         elif not levels and child.name.startswith("bucket-"):
-            yield Folder(child.path, FolderKind.DATA)
+            yield SearchedFolder(child.path, FolderKind.DATA)

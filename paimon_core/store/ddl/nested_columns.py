@@ -17,7 +17,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ColumnPosition:
     """The place of a column among its siblings: before or after the column `reference`, or at one end."""
 
     side: Literal["first", "last", "before", "after"]
@@ -53,7 +53,7 @@ def find_field(fields: Fields, path: Path) -> DataField | None:
     return next((f for f in fields if f.name == path[-1]), None)
 
 
-def insert_at(siblings: Fields, field: DataField, position: Position) -> Fields:
+def insert_at(siblings: Fields, field: DataField, position: ColumnPosition) -> Fields:
     """Add a field to the list. Raises `InvalidSchemaError` for a reference that is not in it."""
     if position.side in ("first", "last"):
         at = 0 if position.side == "first" else len(siblings)

@@ -17,9 +17,9 @@ from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
 from paimon_core.store.ddl.nested_columns import (
+    ColumnPosition,
     Fields,
     Path,
-    Position,
     edit_field,
     edit_siblings,
     insert_at,
@@ -53,7 +53,7 @@ class AddColumn:
     path: Path
     type: DataType
     comment: str | None = None
-    position: Position | None = None
+    position: ColumnPosition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class UpdateColumnComment:
 @dataclass(frozen=True, slots=True)
 class UpdateColumnPosition:
     path: Path
-    position: Position
+    position: ColumnPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +185,10 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
     return replace(schema, fields=fields, highest_field_id=highest_field_id((field,)), options=options)
 
 
-def _default_position(schema: TableSchema, path: Path) -> Position:
+def _default_position(schema: TableSchema, path: Path) -> ColumnPosition:
     if len(path) == 1 and schema.partition_keys and TableOptions(schema.options)[ADD_BEFORE_PARTITION]:
-        return Position("before", next(f.name for f in schema.fields if f.name in schema.partition_keys))
-    return Position("last")
+        return ColumnPosition("before", next(f.name for f in schema.fields if f.name in schema.partition_keys))
+    return ColumnPosition("last")
 
 
 def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
@@ -212,7 +212,7 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
     )
 
 
-def _moved(siblings: Fields, name: str, position: Position) -> Fields:
+def _moved(siblings: Fields, name: str, position: ColumnPosition) -> Fields:
     field, others = without_field(siblings, name)
     if position.reference == name:
         raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.side} itself.")

@@ -29,7 +29,7 @@ from paimon_sql.catalog.rest.failures import KIND
 from paimon_sql.catalog.schema_files import table_defaults
 from paimon_sql.server.reads.listed import is_read
 from paimon_sql.server.rest import databases, definitions, partitions, tables, versions
-from paimon_sql.server.rest.calls import Call, Handler, Routes
+from paimon_sql.server.rest.calls import Handler, RestCall, Routes
 from paimon_sql.server.rest.users import ANYONE, User, Users
 
 _LOG = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class RestApp:
             if parts == ("v1", "config") and request.method == "GET":
                 return JSONResponse(self._config())
             handler, names = _routed(request.method, parts, user)  # before its body is read
-            call = Call(names, parameters, await _body_in_time(request))
+            call = RestCall(names, parameters, await _body_in_time(request))
             response = await run_in_threadpool(self._handled, handler, call)
         except _Answered as answered:
             response = _error(answered.status, str(answered))
@@ -120,7 +120,7 @@ class RestApp:
             self.say(f"rest user={name} {request.method} {path}: {response.status_code}")
         return response
 
-    def _handled(self, handler: Handler, call: Call) -> Response:
+    def _handled(self, handler: Handler, call: RestCall) -> Response:
         try:
             answer = handler(self.catalog, call)
         except PaimonError as error:

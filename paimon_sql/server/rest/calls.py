@@ -16,7 +16,7 @@ Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RestCall:
     """A request: the names in its address, the parameters behind it, and its JSON."""
 
     names: tuple[str, ...]
@@ -29,11 +29,11 @@ class Call:
         return Identifier.of(self.names[0], self.names[1])
 
 
-Handler = Callable[[SupportsDatabases, Call], Node | None]
+Handler = Callable[[SupportsDatabases, RestCall], Node | None]
 Routes = Mapping[tuple[str, str], Handler]  # by method and address; `*` stands for a name
 
 
-def page(call: Call, key: str, names: Sequence[str], pattern: str = "") -> dict[str, Any]:
+def page(call: RestCall, key: str, names: Sequence[str], pattern: str = "") -> dict[str, Any]:
     """Return a page of sorted names; `pattern` names the parameter with a pattern of SQL's LIKE. The token of the next
     page is the last name of this one. Raises `InvalidOptionError`."""
     found = [n for n in names if _matches(call.parameters.get(pattern, ""), n)]

@@ -8,20 +8,20 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.json_object import member
 from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases
 from paimon_sql.catalog.rest.messages import text_list, text_map
-from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.calls import Node, RestCall, Routes, page
 
 _LOCATION = "location"
 
 
-def list_databases(catalog: SupportsDatabases, call: Call) -> Node:
+def list_databases(catalog: SupportsDatabases, call: RestCall) -> Node:
     return page(call, "databases", catalog.list_databases(), "databaseNamePattern")
 
 
-def create_database(catalog: SupportsDatabases, call: Call) -> None:
+def create_database(catalog: SupportsDatabases, call: RestCall) -> None:
     catalog.create_database(member(call.body, "name", str), text_map(call.body, "options"))
 
 
-def get_database(catalog: SupportsDatabases, call: Call) -> Node:
+def get_database(catalog: SupportsDatabases, call: RestCall) -> Node:
     name = call.names[0]
     found = catalog.database_properties(name)
     location = found.pop(_LOCATION, "")
@@ -38,7 +38,7 @@ def get_database(catalog: SupportsDatabases, call: Call) -> Node:
     }
 
 
-def alter_database(catalog: SupportsDatabases, call: Call) -> Node:
+def alter_database(catalog: SupportsDatabases, call: RestCall) -> Node:
     if not isinstance(catalog, SupportsDatabaseProperties):
         raise UnsupportedFeatureError("The catalog behind this server keeps no properties of databases.")
     updates, removals = text_map(call.body, "updates"), text_list(call.body, "removals")
@@ -48,7 +48,7 @@ def alter_database(catalog: SupportsDatabases, call: Call) -> Node:
     return {"removed": there, "updated": list(updates), "missing": [k for k in removals if k not in there]}
 
 
-def drop_database(catalog: SupportsDatabases, call: Call) -> None:
+def drop_database(catalog: SupportsDatabases, call: RestCall) -> None:
     """With all that is in it, as the API has it, unless the client says otherwise."""
     catalog.drop_database(call.names[0], cascade=call.parameters.get("cascade", "true") != "false")
 

@@ -22,7 +22,7 @@ from paimon_sql.catalog.definition_changes import changed_function, changed_view
 from paimon_sql.catalog.function import Function, function_json, function_of
 from paimon_sql.catalog.rest.messages import decode_identifier
 from paimon_sql.catalog.view import View, view_json, view_of
-from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.calls import Node, RestCall, Routes, page
 from paimon_sql.server.rest.tables import page_of_all
 
 D = TypeVar("D", View, Function)
@@ -31,7 +31,7 @@ _AUDIT: Node = {"owner": "", "createdAt": 0, "createdBy": "", "updatedAt": 0, "u
 
 
 @dataclass(frozen=True)
-class Kept(Generic[D]):
+class DefinitionCalls(Generic[D]):
     """The operations of a catalog on its views, or on its functions."""
 
     names: Callable[[str], list[str]]
@@ -42,14 +42,14 @@ class Kept(Generic[D]):
 
 
 @dataclass(frozen=True)
-class Kind(Generic[D]):
+class RequestKind(Generic[D]):
     """The parts of a request about a kind of definitions: the name of a new one, the definition, its changes, and
     the description in an answer."""
 
     name: str
-    of: Callable[[SupportsDatabases], Kept[D]]  # raises `UnsupportedFeatureError`
-    identifier: Callable[[Call], Identifier]
-    definition: Callable[[Call], D]
+    of: Callable[[SupportsDatabases], DefinitionCalls[D]]  # raises `UnsupportedFeatureError`
+    identifier: Callable[[RestCall], Identifier]
+    definition: Callable[[RestCall], D]
     changed: Callable[[Identifier, D, Any], D]
     described: Callable[[Identifier, D], dict[str, Any]]
 
@@ -59,15 +59,15 @@ class Kind(Generic[D]):
         return f"{self.name}NamePattern"
 
 
-def _list(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
+def _list(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> Node:
     return page(call, f"{kind.name}s", kind.of(catalog).names(call.names[0]), kind.pattern)
 
 
-def _list_all(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
+def _list_all(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> Node:
     return page_of_all(catalog, call, f"{kind.name}s", kind.of(catalog).names, kind.pattern)
 
 
-def _list_details(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
+def _list_details(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> Node:
     """Return a page of names as a page of descriptions. Leaves out what was dropped meanwhile or cannot be read."""
     kept, key = kind.of(catalog), f"{kind.name}Details"
     found = page(call, key, kept.names(call.names[0]), kind.pattern)
@@ -81,7 +81,7 @@ def _list_details(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node
     return {**found, key: details}
 
 
-def _create(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> None:
+def _create(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> None:
     """Create a definition. Clients of this package may send `replace`, which replaces an existing one, and with it
     `create`, which also creates a missing one."""
     kept, identifier = kind.of(catalog), kind.identifier(call)
@@ -95,17 +95,17 @@ def _create(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> None:
         kept.create(identifier, definition)
 
 
-def _get(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> Node:
+def _get(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> Node:
     return kind.described(call.identifier, kind.of(catalog).load(call.identifier))
 
 
-def _alter(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> None:
+def _alter(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> None:
     kept = kind.of(catalog)
     change = partial(kind.changed, call.identifier)
     kept.replace(call.identifier, reduce(change, member(call.body, "changes", list), kept.load(call.identifier)))
 
 
-def _drop(kind: Kind[D], catalog: SupportsDatabases, call: Call) -> None:
+def _drop(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> None:
     kind.of(catalog).drop(call.identifier)
 
 
@@ -116,12 +116,12 @@ def _with_views(catalog: SupportsDatabases) -> SupportsViews:
     return catalog
 
 
-def _views(catalog: SupportsDatabases) -> Kept[View]:
+def _views(catalog: SupportsDatabases) -> DefinitionCalls[View]:
     views = _with_views(catalog)
-    return Kept(views.list_views, views.load_view, views.create_view, views.replace_view, views.drop_view)
+    return DefinitionCalls(views.list_views, views.load_view, views.create_view, views.replace_view, views.drop_view)
 
 
-def _view_identifier(call: Call) -> Identifier:
+def _view_identifier(call: RestCall) -> Identifier:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
         raise InvalidOptionError("The view is of another database than the address.")
@@ -133,17 +133,17 @@ def _describe_view(identifier: Identifier, view: View) -> dict[str, Any]:
     return {"id": made, "name": identifier.table, "schema": view_json(view), **_AUDIT}
 
 
-def _rename_view(catalog: SupportsDatabases, call: Call) -> None:
+def _rename_view(catalog: SupportsDatabases, call: RestCall) -> None:
     source, target = (decode_identifier(call.body.get(key)) for key in ("source", "destination"))
     _with_views(catalog).rename_view(source, target)
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
-def _functions(catalog: SupportsDatabases) -> Kept[Function]:
+def _functions(catalog: SupportsDatabases) -> DefinitionCalls[Function]:
     if not isinstance(catalog, SupportsFunctions):
         raise UnsupportedFeatureError("The catalog behind this server keeps no functions.")
     found = (catalog.list_functions, catalog.load_function)
-    return Kept(*found, catalog.create_function, catalog.replace_function, catalog.drop_function)
+    return DefinitionCalls(*found, catalog.create_function, catalog.replace_function, catalog.drop_function)
 
 
 def _describe_function(identifier: Identifier, function: Function) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _describe_function(identifier: Identifier, function: Function) -> dict[str, 
     return {"uuid": made, "name": identifier.table, **function_json(function), **_AUDIT}
 
 
-_VIEWS: Kind[View] = Kind(
+_VIEWS: RequestKind[View] = RequestKind(
     "view",
     _views,
     _view_identifier,
@@ -159,7 +159,7 @@ _VIEWS: Kind[View] = Kind(
     changed_view,
     _describe_view,
 )
-_FUNCTIONS: Kind[Function] = Kind(
+_FUNCTIONS: RequestKind[Function] = RequestKind(
     "function",
     _functions,
     lambda call: Identifier.of(call.names[0], member(call.body, "name", str)),
@@ -169,7 +169,7 @@ _FUNCTIONS: Kind[Function] = Kind(
 )
 
 
-def _routes(kind: Kind[D]) -> Routes:
+def _routes(kind: RequestKind[D]) -> Routes:
     every, each = f"databases/*/{kind.name}s", f"databases/*/{kind.name}s/*"
     return {
         ("GET", every): partial(_list, kind),

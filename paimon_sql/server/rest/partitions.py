@@ -14,25 +14,25 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.rest.messages import text_map
-from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page
+from paimon_sql.server.rest.calls import Node, RestCall, Routes, next_page, page
 
 
-def list_partitions(catalog: SupportsDatabases, call: Call) -> Node:
+def list_partitions(catalog: SupportsDatabases, call: RestCall) -> Node:
     found = _partitions(catalog.load_table(call.identifier))
     listed = page(call, "partitions", sorted(found), "partitionNamePattern")
     return {**listed, "partitions": [found[name] for name in listed["partitions"]]}
 
 
-def list_by_names(catalog: SupportsDatabases, call: Call) -> Node:
+def list_by_names(catalog: SupportsDatabases, call: RestCall) -> Node:
     found, specs = _partitions(catalog.load_table(call.identifier)), _specs(call)
     return {"partitions": [p for p in found.values() if p["spec"] in specs], **next_page(None)}
 
 
-def mark(catalog: SupportsDatabases, call: Call) -> None:
+def mark(catalog: SupportsDatabases, call: RestCall) -> None:
     mark_done(catalog.load_table(call.identifier).store, _specs(call))
 
 
-def not_kept(catalog: SupportsDatabases, call: Call) -> None:
+def not_kept(catalog: SupportsDatabases, call: RestCall) -> None:
     raise UnsupportedFeatureError(
         "A Paimon table has the partitions that its files have: write rows, or delete them, instead."
     )
@@ -62,7 +62,7 @@ def _describe(spec: dict[str, str], entries: Sequence[ManifestEntry]) -> dict[st
     }
 
 
-def _specs(call: Call) -> list[dict[str, str]]:
+def _specs(call: RestCall) -> list[dict[str, str]]:
     return [text_map({"spec": spec}, "spec") for spec in member(call.body, "specs", list)]
 
 

@@ -31,14 +31,14 @@ from paimon_sql.catalog.rest.messages import (
     encode_identifier,
     encode_schema_body,
 )
-from paimon_sql.server.rest.calls import Call, Node, Routes, page
+from paimon_sql.server.rest.calls import Node, RestCall, Routes, page
 
 
-def list_tables(catalog: SupportsDatabases, call: Call) -> Node:
+def list_tables(catalog: SupportsDatabases, call: RestCall) -> Node:
     return page(call, "tables", catalog.list_tables(call.names[0]), "tableNamePattern")
 
 
-def list_table_details(catalog: SupportsDatabases, call: Call) -> Node:
+def list_table_details(catalog: SupportsDatabases, call: RestCall) -> Node:
     """A table that is dropped meanwhile, or that cannot be read, is left out."""
     found = page(call, "tableDetails", catalog.list_tables(call.names[0]), "tableNamePattern")
     kind = call.parameters.get("tableType")
@@ -53,16 +53,16 @@ def list_table_details(catalog: SupportsDatabases, call: Call) -> Node:
     return {**found, "tableDetails": details}
 
 
-def list_all_tables(catalog: SupportsDatabases, call: Call) -> Node:
+def list_all_tables(catalog: SupportsDatabases, call: RestCall) -> Node:
     return page_of_all(catalog, call, "tables", catalog.list_tables, "tableNamePattern")
 
 
 def page_of_all(
-    catalog: SupportsDatabases, call: Call, key: str, list_names: Callable[[str], Sequence[str]], pattern: str
+    catalog: SupportsDatabases, call: RestCall, key: str, list_names: Callable[[str], Sequence[str]], pattern: str
 ) -> Node:
     """Return a page of the tables, views or functions of all databases; `list_names` lists the names in a database."""
     parameters = {k: v for k, v in call.parameters.items() if k == "databaseNamePattern"}
-    databases = page(Call((), parameters, {}), "databases", catalog.list_databases(), "databaseNamePattern")
+    databases = page(RestCall((), parameters, {}), "databases", catalog.list_databases(), "databaseNamePattern")
     plain = {k: v for k, v in call.parameters.items() if k == pattern}
     every: dict[str, Node] = {}
     for database in databases["databases"]:
@@ -70,24 +70,24 @@ def page_of_all(
             names = list_names(database)
         except DatabaseNotFoundError:
             continue
-        matching = [n for n in names if page(Call((), plain, {}), key, [n], pattern)[key]]
+        matching = [n for n in names if page(RestCall((), plain, {}), key, [n], pattern)[key]]
         every.update({f"{database}\x00{n}": encode_identifier(Identifier(database, n)) for n in matching})
     found = page(call, key, sorted(every))
     return {**found, key: [every[name] for name in found[key]]}
 
 
-def create_table(catalog: SupportsDatabases, call: Call) -> None:
+def create_table(catalog: SupportsDatabases, call: RestCall) -> None:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
         raise InvalidOptionError("The table is of another database than the address.")
     catalog.create_table(identifier, _new_schema(call.body))
 
 
-def get_table(catalog: SupportsDatabases, call: Call) -> Node:
+def get_table(catalog: SupportsDatabases, call: RestCall) -> Node:
     return describe(catalog.load_table(call.identifier))
 
 
-def get_table_by_id(catalog: SupportsDatabases, call: Call) -> Node:
+def get_table_by_id(catalog: SupportsDatabases, call: RestCall) -> Node:
     for database in catalog.list_databases():
         for name in catalog.list_tables(database):
             try:
@@ -99,11 +99,11 @@ def get_table_by_id(catalog: SupportsDatabases, call: Call) -> Node:
     raise TableNotFoundError("There is no table of that id.")
 
 
-def alter_table(catalog: SupportsDatabases, call: Call) -> None:
+def alter_table(catalog: SupportsDatabases, call: RestCall) -> None:
     catalog.alter_table(call.identifier, decode_changes(call.body))
 
 
-def replace_table(catalog: SupportsDatabases, call: Call) -> None:
+def replace_table(catalog: SupportsDatabases, call: RestCall) -> None:
     """Replace a table's definition; the partitioning must stay the same. The rows stay until the client replaces them
     by its next commit. Raises `CommitConflictError` if `schemaId` is given and is not the number of the next schema."""
     staged = catalog.stage_replace(call.identifier, _new_schema(call.body))
@@ -116,15 +116,15 @@ def replace_table(catalog: SupportsDatabases, call: Call) -> None:
     staged.publish()
 
 
-def drop_table(catalog: SupportsDatabases, call: Call) -> None:
+def drop_table(catalog: SupportsDatabases, call: RestCall) -> None:
     catalog.drop_table(call.identifier)
 
 
-def rename_table(catalog: SupportsDatabases, call: Call) -> None:
+def rename_table(catalog: SupportsDatabases, call: RestCall) -> None:
     catalog.rename_table(decode_identifier(call.body.get("source")), decode_identifier(call.body.get("destination")))
 
 
-def register_table(catalog: SupportsDatabases, call: Call) -> None:
+def register_table(catalog: SupportsDatabases, call: RestCall) -> None:
     """Register a folder that the catalog has lost; it must be in the place where the catalog expects it."""
     if not isinstance(catalog, SupportsRegistration):
         raise UnsupportedFeatureError("The catalog behind this server knows its tables by their folders.")

@@ -41,13 +41,13 @@ from paimon_core.store.tags import read_tag, require_tag, tag_names
 from paimon_core.table import Table
 from paimon_core.time_zones import wall_clock_millis
 from paimon_sql.catalog.base import SupportsDatabases
-from paimon_sql.server.rest.calls import Call, Node, Routes, next_page, page, page_size
+from paimon_sql.server.rest.calls import Node, RestCall, Routes, next_page, page, page_size
 from paimon_sql.server.rest.tables import table_id
 
 _AHEAD = 24 * 60 * 60  # seconds that the clock of a client may be ahead
 
 
-def commit(catalog: SupportsDatabases, call: Call) -> Node:
+def commit(catalog: SupportsDatabases, call: RestCall) -> Node:
     """Publish the next snapshot of a table, if it still is the next: `success` in the answer shows whether it was
     published. If a client repeats a request because the answer was lost, it gets the same answer again."""
     table = catalog.load_table(call.identifier)
@@ -126,7 +126,7 @@ def _publish(table: Table, snapshot: Snapshot, data: bytes, base: str | None) ->
 
 
 # -- snapshots --------------------------------------------------------------------------------------------------------
-def get_latest(catalog: SupportsDatabases, call: Call) -> Node:
+def get_latest(catalog: SupportsDatabases, call: RestCall) -> Node:
     latest = latest_snapshot(catalog.load_table(call.identifier).store)
     if latest is None:
         raise SnapshotNotFoundError(f"Table {call.identifier} has no snapshot yet.")
@@ -141,7 +141,7 @@ def get_latest(catalog: SupportsDatabases, call: Call) -> Node:
     }
 
 
-def get_version(catalog: SupportsDatabases, call: Call) -> Node:
+def get_version(catalog: SupportsDatabases, call: RestCall) -> Node:
     """EARLIEST, LATEST, a number or a tag."""
     store, version = catalog.load_table(call.identifier).store, call.names[2]
     ends = {"EARLIEST": earliest_snapshot, "LATEST": latest_snapshot}
@@ -159,7 +159,7 @@ def get_version(catalog: SupportsDatabases, call: Call) -> Node:
     return {"snapshot": _json(found)}
 
 
-def list_snapshots(catalog: SupportsDatabases, call: Call) -> Node:
+def list_snapshots(catalog: SupportsDatabases, call: RestCall) -> Node:
     store, after = catalog.load_table(call.identifier).store, call.parameters.get("pageToken", "")
     if after and not (after.isascii() and after.isdigit()):
         raise InvalidOptionError("pageToken is not valid: use the nextPageToken of the page before.")
@@ -169,7 +169,7 @@ def list_snapshots(catalog: SupportsDatabases, call: Call) -> Node:
     return {"snapshots": [_json(s) for s in found], **next_page(str(ids[most - 1]) if len(ids) > most else None)}
 
 
-def roll_back_table(catalog: SupportsDatabases, call: Call) -> None:
+def roll_back_table(catalog: SupportsDatabases, call: RestCall) -> None:
     store = catalog.load_table(call.identifier).store
     instant, expected = member(call.body, "instant", dict), member(call.body, "fromSnapshot", int | None, None)
     latest = latest_snapshot(store)
@@ -184,17 +184,17 @@ def roll_back_table(catalog: SupportsDatabases, call: Call) -> None:
             raise InvalidOptionError(f"A table is rolled back to a snapshot or a tag, not to {other!r}.")
 
 
-def roll_back_schema(catalog: SupportsDatabases, call: Call) -> None:
+def roll_back_schema(catalog: SupportsDatabases, call: RestCall) -> None:
     raise UnsupportedFeatureError("Rolling back schemas is not supported by this server.")
 
 
 # -- tags -------------------------------------------------------------------------------------------------------------
-def list_tags(catalog: SupportsDatabases, call: Call) -> Node:
+def list_tags(catalog: SupportsDatabases, call: RestCall) -> Node:
     names, prefix = tag_names(catalog.load_table(call.identifier).store), call.parameters.get("tagNamePrefix", "")
     return page(call, "tags", [n for n in names if n.startswith(prefix)])
 
 
-def create_tag(catalog: SupportsDatabases, call: Call) -> None:
+def create_tag(catalog: SupportsDatabases, call: RestCall) -> None:
     store = catalog.load_table(call.identifier).store
     number, text = (
         member(call.body, "snapshotId", int | None, None),
@@ -206,12 +206,12 @@ def create_tag(catalog: SupportsDatabases, call: Call) -> None:
     tags.create_tag(store, name, tags.taggable_snapshot(store, number), _retained(text))
 
 
-def get_tag(catalog: SupportsDatabases, call: Call) -> Node:
+def get_tag(catalog: SupportsDatabases, call: RestCall) -> Node:
     tag = require_tag(catalog.load_table(call.identifier).store, call.names[2])
     return {"tagName": tag.name, "snapshot": _json(tag.snapshot), **_times(tag)}
 
 
-def delete_tag(catalog: SupportsDatabases, call: Call) -> None:
+def delete_tag(catalog: SupportsDatabases, call: RestCall) -> None:
     store = catalog.load_table(call.identifier).store
     require_tag(store, call.names[2])
     tags.delete_tags(store, [call.names[2]])
@@ -230,35 +230,35 @@ def _times(tag: Tag) -> dict[str, Any]:
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
-def list_branches(catalog: SupportsDatabases, call: Call) -> Node:
+def list_branches(catalog: SupportsDatabases, call: RestCall) -> Node:
     return {"branches": branch_names(catalog.load_table(call.identifier).store)}
 
 
-def create_branch(catalog: SupportsDatabases, call: Call) -> None:
+def create_branch(catalog: SupportsDatabases, call: RestCall) -> None:
     store = catalog.load_table(call.identifier).store
     branches.create_branch(store, member(call.body, "branch", str), member(call.body, "fromTag", str | None, None))
 
 
-def delete_branch(catalog: SupportsDatabases, call: Call) -> None:
+def delete_branch(catalog: SupportsDatabases, call: RestCall) -> None:
     branches.delete_branch(catalog.load_table(call.identifier).store, call.names[2])
 
 
-def move_branch(catalog: SupportsDatabases, call: Call) -> None:
+def move_branch(catalog: SupportsDatabases, call: RestCall) -> None:
     rename_branch(catalog.load_table(call.identifier).store, call.names[2], member(call.body, "toBranch", str))
 
 
-def forward_branch(catalog: SupportsDatabases, call: Call) -> None:
+def forward_branch(catalog: SupportsDatabases, call: RestCall) -> None:
     fast_forward(catalog.load_table(call.identifier).store, call.names[2])
 
 
 # -- consumers --------------------------------------------------------------------------------------------------------
-def list_all_consumers(catalog: SupportsDatabases, call: Call) -> Node:
+def list_all_consumers(catalog: SupportsDatabases, call: RestCall) -> Node:
     found = list_consumers(catalog.load_table(call.identifier).store)
     listed = page(call, "consumers", sorted(found))
     return {**listed, "consumers": [{"consumerId": n, "nextSnapshot": found[n]} for n in listed["consumers"]]}
 
 
-def reset_consumer(catalog: SupportsDatabases, call: Call) -> None:
+def reset_consumer(catalog: SupportsDatabases, call: RestCall) -> None:
     store = catalog.load_table(call.identifier).store
     number = member(call.body, "nextSnapshotId", int | None, None)
     consumers.reset_consumer(store, member(call.body, "consumerId", str), number)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
-from paimon_core.store.ddl.nested_columns import Fields, Path, Position, without_field
+from paimon_core.store.ddl.nested_columns import ColumnPosition, Fields, Path, without_field
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
@@ -27,9 +27,9 @@ def schema_changes_of(changes: Sequence[ColumnChange], fields: Fields) -> list[S
 
 def _changes(change: ColumnChange, fields: Fields) -> Iterator[SchemaChange]:
     new = parse_type(change.type)
-    position = Position("first") if change.first else None
+    position = ColumnPosition("first") if change.first else None
     if change.after is not None:
-        position = Position("after", _as_spelled(fields, change.after))
+        position = ColumnPosition("after", _as_spelled(fields, change.after))
     if change.adds:
         if any(f.name.lower() == change.name.lower() for f in fields):
             raise InvalidSchemaError(f"Column {change.name!r} already exists.")
@@ -72,9 +72,9 @@ def _other_fields(path: Path, old: Fields, new: Fields) -> Iterator[SchemaChange
     kept = [n for n in before if n in wanted] + [n for n in wanted if n not in before]
     if kept != wanted:
         if kept[0] != wanted[0]:
-            yield UpdateColumnPosition((*path, wanted[0]), Position("first"))
+            yield UpdateColumnPosition((*path, wanted[0]), ColumnPosition("first"))
         for previous, name in pairwise(wanted):
-            yield UpdateColumnPosition((*path, name), Position("after", previous))
+            yield UpdateColumnPosition((*path, name), ColumnPosition("after", previous))
 
 
 def _as_spelled(fields: Fields, name: str) -> str:

@@ -40,7 +40,7 @@ from paimon_sql.spark.statements.analyze import AnalyzeStatement
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand, TableCommand
 from paimon_sql.spark.statements.drop_partitions import DropPartitionsStatement
-from paimon_sql.spark.statements.row_level_statement import RowLevelStatement
+from paimon_sql.spark.statements.row_level_statement import SparkRowLevelStatement
 from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
 from paimon_sql.spark.tables.schema_evolution import schema_changes
@@ -52,10 +52,10 @@ _Rows = TypeVar("_Rows", bound=Rows)
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
     plans.AnalyzeColumns: AnalyzeStatement,
     plans.AnalyzeTable: AnalyzeStatement,
-    plans.Delete: RowLevelStatement,
+    plans.Delete: SparkRowLevelStatement,
     plans.DropPartitions: DropPartitionsStatement,
-    plans.Merge: RowLevelStatement,
-    plans.Update: RowLevelStatement,
+    plans.Merge: SparkRowLevelStatement,
+    plans.Update: SparkRowLevelStatement,
 }
 
 
@@ -153,7 +153,7 @@ class StatementRewriter:
         """Return the plan that EXPLAIN shows of a statement. For changes of rows of a Paimon table, it is the plan of
         the changes."""
         done = self._rewritten(self._head(plan))
-        if isinstance(done, RowLevelStatement):
+        if isinstance(done, SparkRowLevelStatement):
             return done.explained()
         return done.node if isinstance(done, ParsedStatement) else plan
 

@@ -24,7 +24,7 @@ from paimon_sql.spark.statements.row_level import (
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, evolved_table
 
 
-class RowLevelStatement(TableCommand):
+class SparkRowLevelStatement(TableCommand):
     """Changes rows of one table."""
 
     plan: Delete | Update | Merge

@@ -7,7 +7,7 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
-from paimon_core.store.ddl.nested_columns import Path, Position
+from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
@@ -76,9 +76,9 @@ def _add_column(change: Any) -> SchemaChange:
     return AddColumn(path, data_type, change.comment(), None if position is None else _position(position))
 
 
-def _position(position: Any) -> Position:
+def _position(position: Any) -> ColumnPosition:
     column = column_before(position)
-    return Position("first") if column is None else Position("after", column)
+    return ColumnPosition("first") if column is None else ColumnPosition("after", column)
 
 
 def _path(change: Any) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.commit.attempt import Attempt
-from paimon_core.commit.changes import Change
+from paimon_core.commit.changes import CommitChange
 from paimon_core.commit.conflicts import find_conflict, lookup_conflict
 from paimon_core.errors import BucketConflictError, CommitConflictError
 from paimon_core.io.file_io import MOST_TEXT
@@ -35,7 +35,7 @@ def attempt(tmp_path: Path) -> Attempt:
     """Nothing, on top of a snapshot of one file, by a writer that looked its keys up in it."""
     store = new_store(tmp_path)
     made = Table(store).commit([message(store, data_file(store, 1, 5))], info())
-    change = Change(kind=CommitKind.APPEND, entries=(), scope=PartitionFilter(()), index_base=1)
+    change = CommitChange(kind=CommitKind.APPEND, entries=(), scope=PartitionFilter(()), index_base=1)
     return Attempt(store=store, change=change, latest=made, live={}, entries=(), indexes=(), index_entries=())
 
 

@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 
 from paimon_core.escapes import visible  # noqa: E402
-from paimon_sql.notebook.answer import MAX_CELL, Answer, Done, SqlError  # noqa: E402
+from paimon_sql.notebook.answer import MAX_CELL, CellAnswer, CellDone, SqlError  # noqa: E402
 from paimon_sql.notebook.magics import Cell, SqlMagics, read_cell, run_cell  # noqa: E402
 from tests.support.hostile_names import HOSTILE_NAMES  # noqa: E402
 from tests.unit.shell.fakes import FakeFrame, FakeSession  # noqa: E402
@@ -58,9 +58,9 @@ def test_each_statement_runs_once_and_the_last_is_shown() -> None:
     session = Session({"SELECT 2": FakeFrame({"n": "long"}, *((i,) for i in range(30)))})
     answer = run_cell(Cell("USE d; SELECT 2"), session, str)
     assert session.ran == ["USE d", "SELECT 2"] and session.tags == []
-    assert isinstance(answer, Answer) and len(answer.result.rows) == 20 and answer.has_more
+    assert isinstance(answer, CellAnswer) and len(answer.result.rows) == 20 and answer.has_more
     assert "the first 20 rows" in repr(answer) and "--limit N" in answer._repr_html_()
-    assert isinstance(run_cell(Cell("USE d"), session, str), Done)
+    assert isinstance(run_cell(Cell("USE d"), session, str), CellDone)
 
 
 def test_a_named_cell_is_a_frame_that_is_not_executed() -> None:

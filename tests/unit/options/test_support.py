@@ -59,7 +59,12 @@ def test_when_options_change() -> None:
     }
     assert {key: change_of(key) for key in known} == known
     assert change_of("no option") is Change.FREE
-    assert {o.key for o in TABLE_OPTIONS if o.change is Change.NEVER} == {"partition", "path", "primary-key", "type"}
+    assert {o.key for o in TABLE_OPTIONS if o.change is Change.NEVER} == {
+        "partition",
+        "path",
+        "primary-key",
+        "type",
+    }
 
 
 def test_values_that_do_not_work() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING, RowType
-from paimon_core.store.ddl.nested_columns import Position
+from paimon_core.store.ddl.nested_columns import ColumnPosition
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -41,8 +41,8 @@ _TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 _PATH = st.lists(_TEXT, min_size=1, max_size=3).map(tuple)
 _TYPE = st.sampled_from((INT, BIGINT, STRING, RowType(fields=tuple(fields(a=INT, b=STRING)))))
 _POSITION = st.one_of(
-    st.builds(Position, st.sampled_from(("first", "last"))),
-    st.builds(Position, st.sampled_from(("before", "after")), _TEXT),
+    st.builds(ColumnPosition, st.sampled_from(("first", "last"))),
+    st.builds(ColumnPosition, st.sampled_from(("before", "after")), _TEXT),
 )
 _CHANGE = st.one_of(
     st.builds(SetOption, _TEXT, _TEXT),
@@ -74,7 +74,7 @@ def test_a_type_of_javas_says_whether_null_stays() -> None:
 
 def test_a_place_within_a_column_has_no_name() -> None:
     with pytest.raises(UnsupportedFeatureError, match="place of a field"):
-        encode_change(UpdateColumnPosition(("a", "b"), Position("first")))
+        encode_change(UpdateColumnPosition(("a", "b"), ColumnPosition("first")))
 
 
 @pytest.mark.parametrize(

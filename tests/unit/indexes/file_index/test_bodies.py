@@ -14,7 +14,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.expressions.predicate import Compare, In, IsNotNull, IsNull, Predicate
 from paimon_core.indexes.file_index.bloom_filter import BloomFilter
 from paimon_core.indexes.file_index.container import body_of, decode_head, encode_container
-from paimon_core.indexes.file_index.cursor import Cursor, encode_text
+from paimon_core.indexes.file_index.cursor import ByteCursor, encode_text
 from paimon_core.indexes.file_index.keys import ByteKeys, KeyType, join_entries
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, decode_index
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
@@ -106,7 +106,7 @@ def test_xxh64_of_known_texts() -> None:
 def test_entries_are_read_as_they_were_joined(texts: list[bytes], data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=len(texts), max_size=len(texts)))
     joined = join_entries(KeyType(0), ByteKeys.of(texts), np.array(numbers, dtype=np.int64))
-    cursor = Cursor("x", joined)
+    cursor = ByteCursor("x", joined)
     assert [(KeyType(0).read(cursor), cursor.number(4)) for _ in texts] == list(zip(texts, numbers, strict=True))
 
 
@@ -114,7 +114,7 @@ def test_entries_are_read_as_they_were_joined(texts: list[bytes], data: st.DataO
 @given(st.text(max_size=12))
 def test_names_are_modified_utf_8(name: str) -> None:
     encoded = encode_text(name)
-    assert Cursor("x", encoded).text() == name and b"\0" not in encoded[2:]
+    assert ByteCursor("x", encoded).text() == name and b"\0" not in encoded[2:]
 
 
 def test_containers_hold_what_was_put_in() -> None:

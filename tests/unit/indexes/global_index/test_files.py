@@ -107,7 +107,7 @@ def test_a_btree_has_blocks_of_its_size(entries: list[tuple[bytes, int]], block_
     assert list(file.nulls()) == nulls.tolist()
 
 
-def blocks_of(content: bytes) -> tuple[list[btree.Entries], btree.Entries]:
+def blocks_of(content: bytes) -> tuple[list[btree.BlockEntries], btree.BlockEntries]:
     def fetch(start: int, size: int) -> bytes:
         return content[start : start + size]
 

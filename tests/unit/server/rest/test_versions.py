@@ -14,7 +14,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.server.rest.calls import Call
+from paimon_sql.server.rest.calls import RestCall
 from paimon_sql.server.rest.versions import commit
 from tests.support.stored import T, create_table, insert, read
 
@@ -49,14 +49,14 @@ def test_what_nobody_could_read_is_not_published(tmp_path: Path, change: Change,
     insert(table, [(1, "a")])
     catalog = load_catalog({"warehouse": str(tmp_path)})
     with pytest.raises(InvalidDataError, match=says):
-        commit(catalog, Call(("default", "t"), {}, {"snapshot": asked(tmp_path, change)}))
+        commit(catalog, RestCall(("default", "t"), {}, {"snapshot": asked(tmp_path, change)}))
     assert snapshot_ids(table.store) == [1] and read(table) == [(1, "a")]
 
 
 def test_what_can_be_read_is(tmp_path: Path) -> None:
     table = create_table(str(tmp_path))
     insert(table, [(1, "a")])
-    call = Call(("default", "t"), {}, {"snapshot": asked(tmp_path, lambda node: node.update(watermark=-(2**63)))})
+    call = RestCall(("default", "t"), {}, {"snapshot": asked(tmp_path, lambda node: node.update(watermark=-(2**63)))})
     catalog = load_catalog({"warehouse": str(tmp_path)})
     assert commit(catalog, call) == {"success": True} and snapshot_ids(table.store) == [1, 2]
     assert commit(catalog, call) == {"success": True}, "a request that comes again"

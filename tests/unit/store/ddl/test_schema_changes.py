@@ -24,7 +24,7 @@ from paimon_core.spec.types import (
     RowType,
     nested_fields,
 )
-from paimon_core.store.ddl.nested_columns import Position
+from paimon_core.store.ddl.nested_columns import ColumnPosition
 from paimon_core.store.ddl.new_schema import new_table_schema, replacing_schema, same_partitions
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -83,15 +83,15 @@ def at(schema: TableSchema, *path: str) -> DataField:
 names = st.sampled_from(NAMES)
 positions = (
     st.none()
-    | st.builds(Position, st.sampled_from(["first", "last"]))
-    | st.builds(Position, st.sampled_from(["before", "after"]), names)
+    | st.builds(ColumnPosition, st.sampled_from(["first", "last"]))
+    | st.builds(ColumnPosition, st.sampled_from(["before", "after"]), names)
 )
 changes = st.one_of(
     st.builds(lambda n, t, p: AddColumn((n,), t, None, p), names, st.sampled_from([INT, BIGINT, ROW]), positions),
     st.builds(lambda a, b: RenameColumn((a,), b), names, names),
     st.builds(lambda n: DropColumn((n,)), names),
     st.builds(lambda n, t: UpdateColumnType((n,), t), names, st.sampled_from([INT, BIGINT, DOUBLE, STRING])),
-    st.builds(lambda n, p: UpdateColumnPosition((n,), p or Position("first")), names, positions),
+    st.builds(lambda n, p: UpdateColumnPosition((n,), p or ColumnPosition("first")), names, positions),
     st.builds(lambda n, c: UpdateColumnComment((n,), c), names, st.sampled_from([None, "c"])),
 )
 
@@ -112,7 +112,7 @@ class Model:
         known = [n for n, _ in self.columns]
         match change:
             case AddColumn((name,), _, _, position):
-                return name not in known and self._insert((name, number), position or Position("last"))
+                return name not in known and self._insert((name, number), position or ColumnPosition("last"))
             case RenameColumn((old,), new):
                 if old not in known or (new in known and new != old):
                     return False
@@ -134,7 +134,7 @@ class Model:
                 return name in known
         return True
 
-    def _insert(self, column: tuple[str, int], position: Position) -> bool:
+    def _insert(self, column: tuple[str, int], position: ColumnPosition) -> bool:
         known = [n for n, _ in self.columns]
         if position.reference is not None and position.reference not in known:
             return False
@@ -183,8 +183,8 @@ def test_nothing_changes_nothing() -> None:
 def test_added_columns_go_where_they_are_told() -> None:
     schema = table(**KEYED)
     assert columns(changed(schema, AddColumn(("z",), INT)))[-1] == "z"
-    assert columns(changed(schema, AddColumn(("z",), INT, None, Position("first"))))[0] == "z"
-    assert columns(changed(schema, AddColumn(("z",), INT, None, Position("after", "k"))))[1] == "z"
+    assert columns(changed(schema, AddColumn(("z",), INT, None, ColumnPosition("first"))))[0] == "z"
+    assert columns(changed(schema, AddColumn(("z",), INT, None, ColumnPosition("after", "k"))))[1] == "z"
     before = changed(schema, SetOption("add-column-before-partition", "true"), AddColumn(("z",), INT))
     assert columns(before)[1:3] == ["z", "p"]
     added = changed(schema, AddColumn(("z",), ROW, "new"))
@@ -203,11 +203,11 @@ def test_nested_columns_change_alike(path: tuple[str, ...]) -> None:
     before = at(schema, root, "x").id
     after = changed(
         schema,
-        AddColumn((*path, "z"), BIGINT, "c", Position("first")),
+        AddColumn((*path, "z"), BIGINT, "c", ColumnPosition("first")),
         RenameColumn((*path, "x"), "w"),
         UpdateColumnType((*path, "w"), BIGINT),
         DropColumn((*path, "y")),
-        UpdateColumnPosition((*path, "w"), Position("first")),
+        UpdateColumnPosition((*path, "w"), ColumnPosition("first")),
     )
     inner = at(after, root).type
     row = inner.element if isinstance(inner, CollectionType) else inner.value if isinstance(inner, MapType) else inner
@@ -236,7 +236,7 @@ REFUSED: list[tuple[SchemaChange, str]] = [
     (AddColumn(("n",), INT), "'n' already exists"),
     (AddColumn(("s", "x"), INT), "'s.x' already exists"),
     (AddColumn(("n", "x"), INT), "'n' of type INT has no field 'x'"),
-    (AddColumn(("z",), INT, None, Position("after", "nope")), "'nope'"),
+    (AddColumn(("z",), INT, None, ColumnPosition("after", "nope")), "'nope'"),
     (DropColumn(("nope",)), "'nope'; the columns are k, p"),
     (DropColumn(("p",)), "partition key"),
     (DropColumn(("k",)), "primary key"),
@@ -249,7 +249,7 @@ REFUSED: list[tuple[SchemaChange, str]] = [
     (UpdateColumnType(("n",), CollectionType(Kind.ARRAY, element=INT)), "'n' of type INT cannot become ARRAY"),
     (UpdateColumnNullability(("n",), False), "alter-column-null-to-not-null.disabled"),
     (UpdateColumnNullability(("k",), True), "primary key"),
-    (UpdateColumnPosition(("n",), Position("after", "n")), "itself"),
+    (UpdateColumnPosition(("n",), ColumnPosition("after", "n")), "itself"),
     (UpdateColumnDefault(("n",), "current_date()"), "'n' .* default value current_date"),
 ]
 
