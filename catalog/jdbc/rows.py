@@ -201,7 +201,9 @@ def set_definition(connection: Connection, key: str, kept: DefinitionTable, name
     connection.execute(update(kept.table).where(_named(kept, key, name)).values({kept.text: text}))
 
 
-def rename_definition(connection: Connection, key: str, kept: DefinitionTable, source: Identifier, target: Identifier) -> None:
+def rename_definition(
+    connection: Connection, key: str, kept: DefinitionTable, source: Identifier, target: Identifier
+) -> None:
     """Give the row of a view or function another name. Raises if a row has the name."""
     new = {"database_name": target.database, kept.name: target.table}
     connection.execute(update(kept.table).where(_named(kept, key, source)).values(**new))
