@@ -111,7 +111,7 @@ class SchemaFiles:
         return StagedTable(table, partial(self.create, table))
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
-        """A table under another schema: a new version where the partitioning stays, else a new table beside it."""
+        """A table under another schema: a new version if the partitioning stays, else a new table beside it."""
         if is_object_table(old.schema.options) or is_object_table(schema.options):
             raise refuse_object_table(str(old.identifier))
         identifier, new = old.identifier, self.prepare(old.identifier, old.store.root, schema)
@@ -176,8 +176,8 @@ class SchemaFiles:
             self.io.delete(TablePaths(path).schema(number))
 
     def drop(self, path: str) -> None:
-        """Delete the table at a path: what makes its versions first, its schemas last. What remains where that fails is
-        an empty table, which can be dropped, and no damaged one, nor files that the next table there would show."""
+        """Delete the table at a path: the files of its versions first, its schemas last. If that fails, an empty table
+        remains, which can be dropped: never a damaged table, and no files that the next table there would show."""
         is_link = any(f.is_link for f in self.io.list(path.rpartition("/")[0]) if f.path == path)
         folders = set() if is_link else {f.name for f in self.io.list(path) if f.is_dir} - {_SCHEMAS}
         for name in (*(n for n in _DROPPED if n in folders), *sorted(folders - {*_DROPPED})):
@@ -192,9 +192,9 @@ class SchemaFiles:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
 
     def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None:
-        """Publish what changes make of the schema of a table, which is loaded again where others alter it meanwhile.
+        """Publish what changes make of the schema of a table, which is loaded again if others alter it meanwhile.
 
-        Raises `CommitConflictError` where they do so each time.
+        Raises `CommitConflictError` if they do so each time.
         """
         for _ in range(_ALTER_ATTEMPTS):
             table = load()

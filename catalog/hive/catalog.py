@@ -442,7 +442,7 @@ class HiveCatalog(NamedTables, KeepsViews):
         return self._locks.held_or_queued(tables, queue)
 
     def _check_lock(self, table: Identifier) -> None:
-        """Raises `StorageRefusedError` where the lock was lost."""
+        """Raises `StorageRefusedError` if the lock was lost."""
         lock = self._locks.lock(table)
         if lock.is_held:
             lock.check()

@@ -141,7 +141,7 @@ class IcebergEntries:
                 raise
 
     def _altered(self, store: TableStore, found: Any, metadata: str) -> bool:
-        """False where others have changed the entry since it was `found`."""
+        """Alter the entry; False if another writer has changed it since it was `found`."""
         name = Identifier(found.dbName, found.tableName)
         _check_is_of(store, found)
         before, entry = _location(found), _renewed(store, found, metadata, self.metastore)

@@ -73,7 +73,7 @@ class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
 def protected(below: Any, principal: str, address: Address) -> ProtectedTransport:
     """A transport over one that is connected, between this process's user and a metastore's principal.
 
-    Raises `StorageRefusedError` where the user has no ticket, `Unauthenticated`, `UnsupportedFeatureError`, and what
+    Raises `StorageRefusedError` if the user has no ticket, `Unauthenticated`, `UnsupportedFeatureError`, and what
     the transport below raises.
     """
     gssapi = import_optional("gssapi", f"The metastore {address}, which asks for Kerberos,", "hive-kerberos")

@@ -38,7 +38,7 @@ _MOST_EXPIRY = 60  # seconds
 _AGENT = "paimon-sql {}, expires after {} s"
 _OURS = re.compile(r"paimon-sql (?P<holder>[0-9a-f]{32}), expires after (?P<seconds>[0-9]{1,6}) s")
 _SAFE = re.compile(r"[\w -]+")
-_THEIRS = 300.0  # seconds, where the metastore does not say
+_THEIRS = 300.0  # seconds, if the metastore does not return a setting
 _TIME = re.compile(r"([0-9]{1,10})(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -212,7 +212,7 @@ class HiveLock(LeasedLock):
                     self._deaths.forget(_mark_of(_holder_of(lock)))
 
     def _why_dead(self, lock: Any, now: int) -> str | None:
-        """The reason not to wait for a lock's holder, None where it may live."""
+        """The reason not to wait for a lock's holder; None if the holder may live."""
         if lock.lastheartbeat and now - lock.lastheartbeat > 1000 * self._lifetime(lock):
             return "its holder shows no signs of life"
         if self._deaths.are_proven(_mark_of(_holder_of(lock))):

@@ -42,7 +42,7 @@ def database_properties(connection: Connection, key: str, name: str) -> dict[str
 
 
 def insert_database(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
-    """Raises where the database was created before."""
+    """Insert the row of a database. Raises if it exists."""
     t = DATABASE_PROPERTIES
     connection.execute(
         insert(t).values(catalog_key=key, database_name=name, property_key=EXISTS, property_value="true")

@@ -83,7 +83,7 @@ _MYSQL_PROPERTIES = Table(
 
 
 def create_tables(connection: Connection, lock_length: int) -> None:
-    """Create the tables that are missing. Raises what the database raises, also where others create them meanwhile."""
+    """Create the missing tables. Raises the database's errors, also if another process creates them meanwhile."""
     is_mysql = connection.dialect.name == "mysql"
     properties = _MYSQL_PROPERTIES if is_mysql else TABLE_PROPERTIES
     for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, FUNCTIONS, _locks(lock_length, is_mysql)):

@@ -137,7 +137,7 @@ class PrivilegedCatalog:
 
     # -- users --------------------------------------------------------------------------------------------------------
     def check_admin(self) -> None:
-        """Raises `NoPrivilegeError` where the catalog's user may not change users and privileges."""
+        """Raises `NoPrivilegeError` if the catalog's user may not change users and privileges."""
         self.grants.check(Privilege.ADMIN, WHOLE_CATALOG, "catalog")
 
     def check_object(self, name: str, scope: Scope) -> None:
@@ -272,7 +272,7 @@ def guarded(metastore: str, catalog: SupportsDatabases) -> SupportsDatabases:
 
 
 def accounts_of(catalog: Catalog) -> Accounts:
-    """The users of a catalog's warehouse. Raises `UnsupportedFeatureError` where the catalog has none of its own."""
+    """The users of a catalog's warehouse. Raises `UnsupportedFeatureError` if the catalog has none of its own."""
     if isinstance(catalog, PrivilegedCatalog):
         return catalog.accounts
     io, warehouse = getattr(catalog, "io", None), getattr(catalog, "warehouse", None)
@@ -285,7 +285,7 @@ def accounts_of(catalog: Catalog) -> Accounts:
 
 
 def privileged(catalog: Catalog) -> PrivilegedCatalog:
-    """The catalog, where its warehouse has users. Raises `InvalidOptionError` where it has none."""
+    """Return the catalog if its warehouse has users. Raises `InvalidOptionError` if it has none."""
     if isinstance(catalog, PrivilegedCatalog):
         return catalog
     raise InvalidOptionError(

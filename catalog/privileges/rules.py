@@ -55,7 +55,7 @@ class Privilege(enum.Enum):
             raise InvalidOptionError(f"There is no privilege {name!r}; there are {known}.") from error
 
     def check_grantable(self, scope: Scope) -> None:
-        """Raises `InvalidOptionError` where it cannot be granted on such an object."""
+        """Raises `InvalidOptionError` if it cannot be granted on such an object."""
         if scope > self.narrowest:
             where = {Scope.CATALOG: "the catalog", Scope.DATABASE: "a database or the catalog"}[self.narrowest]
             raise InvalidOptionError(

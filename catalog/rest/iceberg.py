@@ -173,7 +173,7 @@ class _Server:
                 raise
 
     def commit(self, requirements: tuple[Node, ...], updates: tuple[Node, ...]) -> bool:
-        """False where the table is not as was required."""
+        """False if the table at the server does not meet the requirements."""
         body = {
             "identifier": {"namespace": [self.name.database], "name": self.name.table},
             "requirements": list(requirements),
@@ -191,7 +191,7 @@ class _Server:
 
 
 def _changed(server: _Server, there: Node, here: Node) -> bool | None:
-    """False where another changed the table meanwhile, None where it cannot become what it is here."""
+    """False if another writer changed the table meanwhile; None if an update cannot bring it in line."""
     try:
         update = update_of(there, here)
     except (KeyError, TypeError, StopIteration, ValueError, AttributeError, RecursionError) as error:

@@ -100,7 +100,7 @@ def text_map(node: Any, key: str) -> dict[str, str]:
 
 
 def text_list(node: Any, key: str) -> list[str]:
-    """A member that is a list of texts; empty where it is not there."""
+    """A member that is a list of texts; empty if it is missing."""
     found = member(node, key, list | None, None) or []
     if not all(isinstance(v, str) for v in found):
         raise TypeError(f"{key!r} has entries that are not texts")

@@ -77,7 +77,7 @@ class QueryAuth:
 
     def _meant(self, error: Refused, table: str) -> PaimonError:
         if error.status in (405, 501) or (error.status == 404 and not error.resource):
-            self.server.find(self.identifier)  # raises where it is the table that is not there
+            self.server.find(self.identifier)  # raises if the table does not exist
             return UnsupportedFeatureError(
                 f"Table {table} cannot be read: '{QUERY_AUTH.key}' = 'true' has its readers ask the catalog what they "
                 f"may see, and {self.server.uri} has no way to say: {error}"

@@ -109,7 +109,7 @@ def _literal(value: Any, kind: Kind) -> Any:
 
 
 def _mask(text: str, field: DataField, fields: Mapping[str, DataField]) -> Term:
-    """Raises where the values are of another type than the column."""
+    """Raises if the values have another type than the column."""
     term, kind = _term(_json(text), fields)
     if kind is None:
         if not field.type.nullable:

@@ -190,7 +190,7 @@ class ServerVersions:
     def _meant(self, error: Refused, what: str, exists: type[PaimonError] | None) -> PaimonError:
         meant = error.as_error()
         if not error.kind and (error.status in (405, 501) or (error.status == 404 and not error.resource)):
-            self.server.find(self._name)  # raises where it is the table that is not there
+            self.server.find(self._name)  # raises if the table does not exist
             return _NotThere(f"The catalog {self.server.uri} has no way to {what}: {error}")
         is_taken = error.status == 409 and isinstance(meant, Refused)
         return exists(str(error)) if exists is not None and is_taken else meant
