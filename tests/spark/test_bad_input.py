@@ -24,6 +24,7 @@ from pyspark.errors.exceptions.base import PySparkException
 
 import paimon_sql
 from tests.support.spark_versions import said_by
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.spark
 
@@ -524,7 +525,7 @@ def test_two_sessions_create_the_same_table(spark: Any, warehouse: str) -> None:
         session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
         session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
         session.sql("USE paimon.default")
-        gate.wait(60)
+        gate.wait(PATIENCE)
         try:
             session.sql(f"CREATE TABLE t (k INT, c{n} STRING)")
             outcomes.append(f"c{n}")
@@ -563,7 +564,7 @@ def test_two_processes_create_the_same_table(spark: Any, warehouse: str, tmp_pat
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     creators = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     (tmp_path / "gate").touch()
-    said = sorted(creator.communicate(timeout=60)[0].strip() for creator in creators)
+    said = sorted(creator.communicate(timeout=PATIENCE)[0].strip() for creator in creators)
     assert said == ["Table default.t already exists.", "created"]
     assert spark.table("t").columns == ["k", "v"]
 

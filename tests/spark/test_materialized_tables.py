@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -165,10 +166,7 @@ def test_what_is_refused(orders: Any, statement: str, says: str) -> None:
 
 def until(answer: Any, expected: Any) -> None:
     """Wait for a job that runs each second."""
-    deadline = time.monotonic() + 120
-    while (found := answer()) != expected:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.2)
+    wait_until(lambda: answer() == expected, answer)
 
 
 def jobs(spark: Any) -> list[str]:

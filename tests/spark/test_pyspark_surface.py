@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
+
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -240,10 +240,3 @@ def test_interrupting_statements(table: Any, how: str) -> None:
     wait_until(stopped)
     assert "cancel" in str(ended["slow"]).lower() and ended["tags"] == {"of this thread"} and table.getTags() == set()
     assert rows(table.table("t")) == [(1, "a"), (2, "b")]
-
-
-def wait_until(done: Callable[[], bool], seconds: float = 300) -> None:
-    until = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.1)

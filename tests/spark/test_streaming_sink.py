@@ -22,6 +22,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.streams import last_stream_commit, stream_users
 from paimon_core.store.table_store import TableStore
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -440,17 +441,6 @@ def level_0(spark: Any) -> int:
     return int(spark.sql("SELECT count(*) FROM `t$files` WHERE level = 0").collect()[0][0])
 
 
-def settled(act: Callable[[], int], most: int) -> int:
-    """What a count comes down to when compactions behind a stream are through."""
-    import time  # noqa: PLC0415
-
-    for _ in range(100):
-        if act() < most:
-            break
-        time.sleep(0.1)
-    return act()
-
-
 def test_compaction_keeps_pace(spark: Any, stream: Stream) -> None:
     spark.sql(
         "CREATE TABLE t (k INT NOT NULL, v INT, PRIMARY KEY (k) NOT ENFORCED) TBLPROPERTIES ('bucket' = '1',"
@@ -460,7 +450,8 @@ def test_compaction_keeps_pace(spark: Any, stream: Stream) -> None:
         stream.pairs((number % 3, number), (100 + number, number))
     query = stream.run()
     assert epochs(spark, query.id) == list(range(12))
-    assert settled(lambda: level_0(spark), 3) < 3
+    # compactions behind a stream come later
+    wait_until(lambda: level_0(spark) < 3, lambda: level_0(spark))
     kinds = [r[0] for r in spark.sql("SELECT commit_kind FROM `t$snapshots`").collect()]
     assert kinds.count("COMPACT") >= 2
     assert content(spark) == sorted([(n % 3, n) for n in (9, 10, 11)] + [(100 + n, n) for n in range(12)])

@@ -20,6 +20,7 @@ from paimon_sql.procedures import PROCEDURES, file_tasks
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.executor import SparkExecutor
 from tests.support.spark_versions import is_before
+from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -100,11 +101,9 @@ def stopped(spark: Any, started: Path, statement: str) -> str:
 
     thread = InheritableThread(target=run)
     thread.start()
-    deadline = time.monotonic() + 60
-    while not started.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: started.exists() or not thread.is_alive())
     context.cancelJobGroup("upkeep")
-    thread.join(60)
+    thread.join(PATIENCE)
     started.unlink()
     return told[0]
 

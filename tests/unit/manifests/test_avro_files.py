@@ -294,10 +294,10 @@ def test_lengths_that_lie_take_no_memory(avro: Any, length: int) -> None:
 )
 def test_arrays_of_nothing_could_take_all_memory(avro: Any) -> None:
     data = raw_file(small(avro), (1, varint(2) + varint(0) + varint(2**40) + varint(0)))
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(UnreadableFileError, match=PATH):
         decode(data, SMALL)
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_recursive_types_could_take_all_of_the_stack() -> None:

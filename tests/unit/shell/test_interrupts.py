@@ -8,6 +8,7 @@ import time
 import pytest
 
 from paimon_sql.shell.interrupts import cancelling
+from tests.support.waiting import PATIENCE
 from tests.unit.shell.fakes import FakeFrame, FakeSession, Output, shell_on
 
 
@@ -20,7 +21,7 @@ def test_an_interrupt_cancels_and_does_not_raise():
     called = threading.Event()
     with cancelling(called.set) as cancelled:
         interrupt()
-        assert called.wait(5)
+        assert called.wait(PATIENCE)
         assert cancelled.is_set()
     assert signal.getsignal(signal.SIGINT) is before
 

@@ -285,10 +285,10 @@ def test_errors_stay_short_however_large_the_type() -> None:
 
 
 def test_blanks_take_no_time() -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(InvalidSchemaError):
         parse_type("INT" + " " * 100_000 + "x")
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_nested_fields_are_listed_depth_first() -> None:

@@ -18,6 +18,7 @@ from paimon_core.errors import PaimonError, StorageError, UnsupportedFeatureErro
 from tests.support.certificates import self_signed
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.sql_servers import free_port
+from tests.support.waiting import PATIENCE
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
@@ -292,7 +293,7 @@ def shaking_hands(folder: Path) -> Iterator[tuple[int, Path]]:
         thread.start()
         yield server.getsockname()[1], certificate
         server.shutdown(socket.SHUT_RDWR)
-    thread.join(10)
+    thread.join(PATIENCE)
 
 
 def test_certificates_and_their_names_are_verified(tmp_path: Path) -> None:

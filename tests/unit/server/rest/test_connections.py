@@ -12,6 +12,7 @@ import uvicorn
 
 from paimon_sql.server.rest.connections import timely
 from paimon_sql.server.waiting import MOST, Waiting
+from tests.support.waiting import PATIENCE
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:
@@ -32,7 +33,7 @@ def port(waiting: Waiting) -> Iterator[int]:
     thread.start()
     yield listening.getsockname()[1]
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
     listening.close()
 
 

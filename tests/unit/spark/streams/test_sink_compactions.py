@@ -12,6 +12,7 @@ import pytest
 from paimon_core.spec.message import CommitMessage
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions, is_waited_for, most_waiting
 from tests.support.tables import message, new_store
+from tests.support.waiting import PATIENCE
 
 
 class Compactor:
@@ -22,7 +23,7 @@ class Compactor:
 
     def __call__(self, written: Sequence[CommitMessage]) -> None:
         self.began.release()
-        assert self.may_go.acquire(timeout=10)
+        assert self.may_go.acquire(timeout=PATIENCE)
         self.seen.append([m.bucket for m in written])
 
 
@@ -34,19 +35,19 @@ def epoch(tmp_path: Path, number: int) -> list[CommitMessage]:
 def test_what_is_written_meanwhile_is_compacted_together(tmp_path: Path) -> None:
     compact, compactions = Compactor(), SinkCompactions()
     compactions.add(compact, epoch(tmp_path, 0), most=9)
-    assert compact.began.acquire(timeout=10)
+    assert compact.began.acquire(timeout=PATIENCE)
     for number in (1, 2, 3):
         compactions.add(compact, epoch(tmp_path, number), most=9)
     assert not compactions.wait(0)
     compact.may_go.release(2)
-    assert compactions.wait(10)
+    assert compactions.wait(PATIENCE)
     assert compact.seen == [[0], [1, 2, 3]]
 
 
 def test_a_stream_that_is_too_fast_waits(tmp_path: Path) -> None:
     compact, compactions = Compactor(), SinkCompactions()
     compactions.add(compact, epoch(tmp_path, 0), most=2)
-    assert compact.began.acquire(timeout=10)
+    assert compact.began.acquire(timeout=PATIENCE)
     compactions.add(compact, epoch(tmp_path, 1), most=2)
     compactions.add(compact, epoch(tmp_path, 2), most=2)
     fast = threading.Thread(target=compactions.add, args=(compact, epoch(tmp_path, 3), 2))
@@ -54,10 +55,10 @@ def test_a_stream_that_is_too_fast_waits(tmp_path: Path) -> None:
     fast.join(0.2)
     assert fast.is_alive()
     compact.may_go.release()
-    fast.join(10)
+    fast.join(PATIENCE)
     assert not fast.is_alive()
     compact.may_go.release(2)
-    assert compactions.wait(10)
+    assert compactions.wait(PATIENCE)
     assert compact.seen[0] == [0] and [b for seen in compact.seen[1:] for b in seen] == [1, 2, 3]
 
 
@@ -67,10 +68,10 @@ def test_one_that_fails_holds_up_nobody(tmp_path: Path, caplog: pytest.LogCaptur
 
     compactions = SinkCompactions()
     compactions.add(fail, epoch(tmp_path, 0), most=1)
-    assert compactions.wait(10)
+    assert compactions.wait(PATIENCE)
     assert "behind a stream failed: no more memory" in caplog.text
     compactions.add(fail, epoch(tmp_path, 1), most=1)
-    assert compactions.wait(10)
+    assert compactions.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(
