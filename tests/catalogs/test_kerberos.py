@@ -20,6 +20,7 @@ from tests.support import kerberos
 from tests.support.hive_server import HAS_LOCKS, HiveServer, start_hive
 from tests.support.kerberos import Realm
 from tests.support.stored import insert, read
+from tests.support.waiting import PATIENCE
 
 for package in ("pymetastore", "gssapi"):
     pytest.importorskip(package, reason='needs pip install "paimon-sql[hive-kerberos]"')
@@ -101,8 +102,8 @@ def ticket(realm: Realm, cache: Path) -> None:
 
 
 def until_refused(ask: Callable[[], object]) -> PaimonError:
-    """The error that there is within some seconds: clocks may differ by one."""
-    deadline = time.monotonic() + 30
+    """The error that there is after some seconds: clocks may differ by one."""
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             ask()

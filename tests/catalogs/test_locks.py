@@ -26,6 +26,7 @@ from tests.catalogs.kinds import CAN, SCHEMA, Can, Place
 from tests.catalogs.unsafe_storage import T, on_unsafe_storage
 from tests.support.hive_server import HAS_LOCKS
 from tests.support.stored import insert, read
+from tests.support.waiting import PATIENCE
 
 _ROOT = Path(__file__).parents[2]
 _PROCESSES, _COMMITS = map(int, os.environ.get("PAIMON_SQL_CATALOG_COMMITS", "2x4").split("x"))
@@ -92,7 +93,7 @@ def test_a_holder_that_was_frozen_does_not_commit(place: Place, opened: Callable
         other = opened()
         insert(other.load_table(T), ROWS)
         os.kill(frozen.pid, signal.SIGCONT)
-        _, said = frozen.communicate("\n", timeout=60)
+        _, said = frozen.communicate("\n", timeout=PATIENCE)
     assert frozen.returncode != 0 and "was lost" in said, said
     assert sorted(read(other.load_table(T))) == ROWS
 

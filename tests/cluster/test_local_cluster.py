@@ -12,10 +12,11 @@ from typing import Any
 import pyspark
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support import stored
 from tests.support.streamed import write
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -34,7 +35,7 @@ def driver(folder: Path, files: int) -> subprocess.Popen[str]:
 
 def kill_after(process: subprocess.Popen[str], folder: Path, batches: int) -> None:
     """Once the sink has some batches, kill the driver and its JVM."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         if len([f for f in (folder / "sink" / "_spark_metadata").glob("[0-9]*") if f.name.isdigit()]) >= batches:
             break
@@ -58,5 +59,5 @@ def test_a_driver_that_is_killed(tmp_path: Path, seed: int) -> None:
             expected += [["+I", k, f"v{number}"] for k in keys]
     kill_after(driver(tmp_path, 1), tmp_path, dice.randint(1, 4))
     done = driver(tmp_path, dice.randint(1, 3))
-    out, _ = done.communicate(timeout=240)
+    out, _ = done.communicate(timeout=PATIENCE)
     assert json.loads(out.splitlines()[-1]) == sorted(expected)

@@ -198,7 +198,7 @@ def test_a_session_runs_so_many_statements(server: Server, folder: Path) -> None
             third.execute("SELECT 1")
         with client(server, folder) as another, another.cursor() as fourth:
             assert answer(fourth, "SELECT 1") == [(1,)]
-        until = time.monotonic() + 6 * SECONDS
+        until = time.monotonic() + PATIENCE
         for cursor in (first, second):
             while (status := cursor.poll()).operationState == ttypes.TOperationState.RUNNING_STATE:
                 assert time.monotonic() < until

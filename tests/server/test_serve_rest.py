@@ -23,11 +23,11 @@ from tests.catalogs.kinds import SCHEMA
 from tests.support.certificates import self_signed
 from tests.support.ports import free_port
 from tests.support.stored import insert, read
+from tests.support.waiting import PATIENCE
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
 COMMAND = [sys.executable, "-m", "paimon_sql", "serve"]
-PATIENCE = 120  # seconds
 T = Identifier("db", "t")
 
 
@@ -82,7 +82,7 @@ def test_a_server_with_tokens_and_tls(
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(StorageError, match="cannot be reached"):
             load_catalog(options)
-        answer = urllib.request.urlopen(f"http://127.0.0.1:{health}/health", timeout=10).read()
+        answer = urllib.request.urlopen(f"http://127.0.0.1:{health}/health", timeout=PATIENCE).read()
         assert json.loads(answer) == {"status": "serving"}
         assert [p.name() for p in psutil.Process(server.pid).children(recursive=True)] == []
     finally:

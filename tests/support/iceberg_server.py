@@ -26,9 +26,9 @@ from pyiceberg.table.metadata import TableMetadataUtil
 from pyiceberg.table.update import TableRequirement, TableUpdate, update_table_metadata
 
 from tests.support.sql_servers import free_port
+from tests.support.waiting import PATIENCE
 
 JARS = os.environ.get("PAIMON_SQL_ICEBERG_JARS")
-_STARTS = 60  # seconds
 _UPDATES, _REQUIREMENTS = TypeAdapter(list[TableUpdate]), TypeAdapter(list[TableRequirement])
 Answer = tuple[int, dict[str, Any]]
 
@@ -167,11 +167,11 @@ def apaches_server(folder: Path) -> Iterator[IcebergServer]:
         yield IcebergServer(f"http://127.0.0.1:{port}", prefix="")
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + _STARTS
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             urllib.request.urlopen(address, timeout=5).close()

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, wait_until
 
 NAME = "LAKE.TEST"
-_PATIENCE = 30  # seconds
 _PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 _PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "klist")
 _CLIENTS = """
@@ -79,10 +79,7 @@ class Realm:
 
     def await_end_of(self, cache: Path) -> None:
         """Waits until a ticket has ended."""
-        deadline = time.monotonic() + _PATIENCE
-        while self._done("klist", "-s", "-c", f"FILE:{cache}").returncode == 0:
-            assert time.monotonic() < deadline, "the ticket does not end"
-            time.sleep(0.1)
+        wait_until(lambda: self._done("klist", "-s", "-c", f"FILE:{cache}").returncode)
 
     def run(self, program: str, *arguments: str) -> str:
         done = self._done(program, *arguments)
@@ -100,7 +97,7 @@ class Realm:
         found = shutil.which(program, path=_PATH)
         assert found is not None
         return subprocess.run(
-            [found, *arguments], env=self.environment, capture_output=True, text=True, timeout=_PATIENCE, check=False
+            [found, *arguments], env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     @property
@@ -133,11 +130,11 @@ def realm(folder: Path) -> Iterator[Realm]:
         yield made
     finally:
         process.kill()
-        process.wait(_PATIENCE)
+        process.wait(PATIENCE)
 
 
 def _await(made: Realm, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             socket.create_connection(("127.0.0.1", made.port), 1).close()

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from paimon_core.io.local import LocalFileIO
 from tests.support.faulty_io import FaultyIO
+from tests.support.waiting import PATIENCE
 
 T = TypeVar("T")
 CHANGES = ("link", "replace", "unlink", "mkdir", "rename", "rmdir")
-_PATIENCE = 60
 
 
 class Fuse(FaultyIO):
@@ -63,7 +63,7 @@ def killed_at(context: ForkServerContext, child: Child, *arguments: Any) -> tupl
     process = context.Process(target=child, args=(*arguments, sender))
     process.start()
     sender.close()
-    process.join(_PATIENCE)
+    process.join(PATIENCE)
     assert process.exitcode in (0, -signal.SIGKILL)
     try:
         return receiver.recv() if receiver.poll() else None, process.exitcode != 0

@@ -20,9 +20,9 @@ from typing import Any
 
 from tests.support.certificates import self_signed
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE
 
 PASSWORD = "pass-w0rd/of:a@server"
-_STARTS = 60  # seconds
 
 
 def _find(name: str, *folders: str) -> str | None:
@@ -68,7 +68,7 @@ class SqlServer:
             extra_groups=[] if self.account else None,
         )
         log.close()
-        deadline = time.monotonic() + _STARTS
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 self.setup(self)
@@ -84,7 +84,7 @@ class SqlServer:
         """At once, as a machine stops that breaks down."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT if self.kind == "postgresql" else signal.SIGKILL)
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
             self.process = None
 
     def remove(self) -> None:

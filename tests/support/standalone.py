@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +13,10 @@ from pathlib import Path
 import pyspark
 
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, wait_until
 
 SPARK = Path(pyspark.__file__).parent
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-PATIENCE = 120  # seconds
 
 
 def environment_of(workers: Path) -> dict[str, str]:
@@ -43,10 +42,7 @@ def standalone(environment: Mapping[str, str], log: Path) -> Iterator[str]:
             for name, *arguments in commands
         ]  # fmt: skip
         try:
-            deadline = time.monotonic() + PATIENCE
-            while len(re.findall("Registering worker", log.read_text())) < 2:
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.2)
+            wait_until(lambda: len(re.findall("Registering worker", log.read_text())) >= 2, log.read_text)
             yield url
         finally:
             for process in started:

@@ -17,9 +17,9 @@ from xml.sax.saxutils import escape
 
 from tests.support.ports import free_port
 from tests.support.standalone import JVM, SPARK
+from tests.support.waiting import PATIENCE
 
 JARS = os.environ.get("PAIMON_SQL_YARN_JARS")  # the class path that `scripts/jars yarn 3.5.0` prints
-PATIENCE = 300  # seconds
 _MANAGERS = ("resourcemanager.ResourceManager", "nodemanager.NodeManager")
 _QUEUES = {"capacity": "50", "maximum-capacity": "100"}
 _LOG = """
