@@ -27,6 +27,7 @@ from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
 from tests.support.served import PATIENCE, Server, answer, served
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -333,15 +334,11 @@ def test_the_log_tells_failures_from_ends(server: Server) -> None:
 def test_cancelling_ends_the_job(server: Server) -> None:
     with server.client() as client, client.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 1", async_=True)
-        until = time.monotonic() + 60
-        while server.health_now()["statements"] == 0 and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_until(lambda: server.health_now()["statements"])
         time.sleep(5)  # Spark overlooks what is cancelled while it is planned
         cursor.cancel()
         cursor.close()  # as clients do; it ends a job that was being planned when it was cancelled
-        while server.health_now()["statements"] and time.monotonic() < until:
-            time.sleep(0.1)
-        assert server.health_now()["statements"] == 0, server.log.read_text()
+        wait_until(lambda: server.health_now()["statements"] == 0, server.log.read_text)
     with server.client() as client, client.cursor() as cursor:
         assert answer(cursor, "SELECT 1") == [(1,)]
 
@@ -374,9 +371,7 @@ def test_it_stops_when_its_statements_have_ended(server: Server) -> None:
 
     thread = threading.Thread(target=slow)
     thread.start()
-    until = time.monotonic() + 60
-    while server.health_now()["statements"] == 0 and not found and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: server.health_now()["statements"] or found, server.log.read_text)
     server.process.send_signal(signal.SIGTERM)
     thread.join()
     assert found == [(1000 * 20000 - 1000,)]

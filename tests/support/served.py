@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +17,9 @@ from pyhive import hive
 
 from paimon_sql.server.passwords import set_password
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, wait_until
 
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-PATIENCE = 600  # seconds
 RUN = ("-m", "paimon_sql", "serve")
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
 
@@ -47,14 +46,12 @@ class Server:
         return thrift_session(self.thrift, password, database)
 
     def health_now(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=PATIENCE) as answer:
             return dict(json.load(answer))
 
-    def wait_for(self, text: str, seconds: float = 30) -> str:
+    def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
         """The log, when it has a text."""
-        until = time.monotonic() + seconds
-        while text not in self.log.read_text() and time.monotonic() < until:
-            time.sleep(0.2)
+        wait_until(lambda: text in self.log.read_text(), self.log.read_text, seconds)
         return self.log.read_text()
 
 
@@ -84,10 +81,8 @@ def served(
         )
     found = Server(process, thrift, connect, health, log)
     try:
-        until = time.monotonic() + PATIENCE
-        while "Health:" not in log.read_text():
-            assert process.poll() is None and time.monotonic() < until, log.read_text()
-            time.sleep(0.2)
+        wait_until(lambda: "Health:" in log.read_text() or process.poll() is not None, log.read_text)
+        assert process.poll() is None, log.read_text()
         yield found
     finally:
         process.kill()
