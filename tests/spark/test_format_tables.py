@@ -109,7 +109,7 @@ def test_senseless_statements_are_refused(spark: SparkSession) -> None:
     for statement, message in {
         "CREATE TABLE x (v STRING, w STRING) USING text": "one column",
         "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('csv.quote-character' = '')": "one character",
-        "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('primary-key' = 'v')": "no primary key",
+        "CREATE TABLE x (v INT) USING csv TBLPROPERTIES ('primary-key' = 'v')": "cannot have a primary key",
         "CREATE TABLE x (v INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'avro')": "one of csv",
         "ALTER TABLE t ADD COLUMN w INT": "only options",
         "SELECT * FROM `t$snapshots`": "no snapshots",

@@ -6,7 +6,7 @@ from paimon_core.errors import PaimonError
 from paimon_core.spec.types import DataField, parse_type
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
-    Position,
+    ColumnPosition,
     UpdateColumnComment,
     UpdateColumnNullability,
     UpdateColumnPosition,
@@ -32,7 +32,7 @@ def test_one_column_may_change_in_all_its_parts() -> None:
         UpdateColumnType(("a",), parse_type("BIGINT NOT NULL")),
         UpdateColumnNullability(("a",), False),
         UpdateColumnComment(("a",), "new"),
-        UpdateColumnPosition(("a",), Position("after", "b")),
+        UpdateColumnPosition(("a",), ColumnPosition("after", "b")),
     ]
 
 
@@ -45,7 +45,7 @@ def test_rows_change_field_by_field() -> None:
 def test_added_columns_are_new() -> None:
     added = ColumnChange("c", "TIMESTAMP(3)", adds=True, comment="x", after="A")
     assert schema_changes_of([added], FIELDS) == [
-        AddColumn(("c",), parse_type("TIMESTAMP(3)"), "x", Position("after", "a"))
+        AddColumn(("c",), parse_type("TIMESTAMP(3)"), "x", ColumnPosition("after", "a"))
     ]
     with pytest.raises(PaimonError, match="Column 'B' already exists"):
         schema_changes_of([ColumnChange("B", "INT", adds=True)], FIELDS)
