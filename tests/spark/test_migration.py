@@ -79,7 +79,7 @@ def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypa
     assert "LocalRelation" not in str(e.value) and "__row" not in str(e.value)
     for call, wrong in (
         ("compact('other.db.j')", "in catalog 'other', but the procedure was called in 'paimon'"),
-        ("copy('i', 'nowhere.db.k')", "'nowhere' is none"),
+        ("copy('i', 'nowhere.db.k')", "'nowhere' is not a Paimon catalog"),
         ("create_tag('i', NULL)", "needs a value for tag, not NULL"),
         ("migrate_database('hive', 'nowhere')", "has a database 'nowhere'"),
     ):

@@ -176,6 +176,7 @@ def test_a_generic_catalog_as_that_of_the_session(
     root_session: Any, warehouse: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = root_session.newSession()
+    session.conf.unset("spark.sql.defaultCatalog")  # another test may have connected the root session
     session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.paimon.spark.SparkGenericCatalog")
     session.conf.set("spark.sql.catalog.spark_catalog.warehouse", warehouse)
     with caplog.at_level(logging.WARNING):
