@@ -318,7 +318,7 @@ def test_a_folder_that_is_being_moved_is_no_other_tables(catalog: Any, place: Pl
         catalog.create_table(T, SCHEMA)
     assert place.folders() == {"other/u"}
     catalog._rename(catalog._entry(moved), T, f"{place.warehouse}/db.db/t")
-    with pytest.raises(TableExistsError, match="It has now"):
+    with pytest.raises(TableExistsError, match="It is now"):
         catalog.register_table(moved)
     catalog.create_table(moved, SCHEMA)
     assert place.folders() == {"other/u", "db/t"} and catalog.load_table(T).schema.fields == SCHEMA.fields
