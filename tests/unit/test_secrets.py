@@ -70,7 +70,7 @@ def test_errors_and_catalogs_show_none(tmp_path: Path) -> None:
     assert "SEEN" not in str(storage_error("read", place, "no")) + str(CorruptFileError(place, "it is"))
     for location in (place, "https://u:SEEN@h/wh"):
         for use in (lambda at: load_catalog({"warehouse": at}), path_identifier):
-            with pytest.raises(InvalidOptionError, match="holds") as caught:
+            with pytest.raises(InvalidOptionError, match="contains") as caught:
                 use(location)
             assert "SEEN" not in str(caught.value)
 

@@ -91,7 +91,7 @@ def test_options_say_what_to_read(store: TableStore, options: dict[str, str], ex
 def test_options_that_are_refused(store: TableStore) -> None:
     with pytest.raises(InvalidOptionError, match="Only one"):
         snapshot_of_options(store.with_options({"scan.snapshot-id": "2", "scan.tag-name": "x"}))
-    with pytest.raises(InvalidOptionError, match=r"'from-snapshot' does not go with 'scan.timestamp'"):
+    with pytest.raises(InvalidOptionError, match=r"'from-snapshot' cannot be combined with 'scan.timestamp'"):
         snapshot_of_options(store.with_options({"scan.mode": "from-snapshot", "scan.timestamp": "2024-01-01"}))
     with pytest.raises(InvalidOptionError, match=r"'from-timestamp' needs 'scan.timestamp-millis' or"):
         snapshot_of_options(store.with_options({"scan.mode": "from-timestamp"}))

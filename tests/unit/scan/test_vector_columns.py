@@ -60,7 +60,7 @@ def test_other_columns_are_read_filtered_and_counted(table: Table) -> None:
 
 
 def test_the_column_is_refused_by_its_name(table: Table) -> None:
-    message = r"Column 'v' of table default\.t is of type VECTOR<FLOAT, 2>.*select other columns \(k, name\)"
+    message = r"Column 'v' of table default\.t is of type VECTOR<FLOAT, 2>.*Select other columns \(k, name\)"
     with pytest.raises(UnsupportedFeatureError, match=message):
         read(table, "k", "v")
     plan = table.plan(table.latest_snapshot())
