@@ -184,7 +184,7 @@ def test_values_of_maps_have_indexes() -> None:
         ({"file-index.hash.columns": "k"}, "bitmap, bloom-filter, bsi, range-bitmap"),
         ({"file-index.bitmap.columns": "k[a]"}, "is not a MAP"),
         ({"file-index.bitmap.columns": "n[a]"}, "keys are not strings"),
-        ({"file-index.bloom-filter.k.items": "5"}, "Add 'k' to 'file-index.bloom-filter.columns'"),
+        ({"file-index.bloom-filter.k.items": "5"}, "Add it to 'file-index.bloom-filter.columns'"),
         ({"file-index.bitmap.columns": "k", "file-index.bitmap.k.version": "3"}, "version"),
         ({"file-index.bloom-filter.columns": "k", "file-index.bloom-filter.k.fpp": "x"}, "fpp"),
     ],
