@@ -51,7 +51,7 @@ def texts_of_module(path: Path) -> Iterator[Text]:
     """The docstrings, comments and messages of a module."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    docstrings = set()
+    taken = set()  # texts that are yielded as a docstring, or as a part of a message
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
             first = node.body[0]
@@ -60,14 +60,14 @@ def texts_of_module(path: Path) -> Iterator[Text]:
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
-                docstrings.add(id(first.value))
+                taken.add(id(first.value))
                 yield Text(path, first.lineno, "docstring", first.value.value)
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             parts = [p.value if isinstance(p, ast.Constant) else "…" for p in node.values]
-            docstrings.update(id(p) for p in node.values)
+            taken.update(id(p) for p in node.values)
             yield Text(path, node.lineno, "message", "".join(map(str, parts)))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in taken:
             yield Text(path, node.lineno, "message", node.value)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
