@@ -156,7 +156,7 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
 def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     """Run statements of HiveServer2 and unpack their answers as clients fetch them, or None if Spark unpacks them. An
     answer is at most as large as the settings say, and all together take at most a quarter of the memory: tasks
-    send another answer meanwhile, of which the driver holds up to three copies."""
+    send another answer meanwhile, and the driver holds up to three copies of it."""
     if jvm.variant(thrift_results).name == _NONE:
         return None
     memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
