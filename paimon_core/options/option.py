@@ -160,6 +160,10 @@ def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
     return parse
 
 
+NO_NAMES: tuple[str, ...] = ()
+NO_LEVELS: Mapping[int, str] = {}
+
+
 class Change(Enum):
     """The time until ALTER TABLE, or one use of a table, may change the value of an option."""
 

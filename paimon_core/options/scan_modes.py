@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options.option import TableOptions
-from paimon_core.options.table import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_MODE
+from paimon_core.options.reading import SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS, SCAN_MODE
 
 VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version")
 MOMENTS = ("scan.timestamp-millis", "scan.timestamp")

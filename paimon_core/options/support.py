@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from paimon_core.options.indexes import SEARCH_MODES
 from paimon_core.options.option import (
     Change,
     Option,
@@ -25,7 +26,7 @@ from paimon_core.options.option import (
     one_of,
     share,
 )
-from paimon_core.options.table import SEARCH_MODES, TABLE_OPTIONS
+from paimon_core.options.table import TABLE_OPTIONS
 
 _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
     {

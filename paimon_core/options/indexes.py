@@ -1,0 +1,60 @@
+"""Indexes of files, and global indexes."""
+
+from __future__ import annotations
+
+from paimon_core.options.option import (
+    Change,
+    Option,
+    boolean,
+    integer,
+    long_integer,
+    memory_size,
+    one_of,
+    optional,
+)
+
+SEARCH_MODES = ("fast", "full", "detail")
+
+BITMAP_INDEX_COMPRESSION = Option("bitmap-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
+BITMAP_INDEX_COMPRESSION_LEVEL = Option("bitmap-index.compression-level", integer, 1, "Level of zstd.")
+BITMAP_INDEX_BLOCK_SIZE = Option(
+    "bitmap-index.dictionary-block-size", memory_size, 16 * 2**10, "Size of a bitmap index's blocks of keys."
+)
+BITMAP_INDEX_SCAN_SIZE = Option(
+    "bitmap-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
+)
+BTREE_INDEX_BLOCK_SIZE = Option("btree-index.block-size", memory_size, 64 * 2**10, "Bytes of a block of a btree index.")
+BTREE_INDEX_COMPRESSION = Option("btree-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
+BTREE_INDEX_COMPRESSION_LEVEL = Option("btree-index.compression-level", integer, 1, "Level of zstd.")
+BTREE_INDEX_SCAN_SIZE = Option(
+    "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
+)
+FILE_INDEX_THRESHOLD = Option(
+    "file-index.in-manifest-threshold", memory_size, 500, "Largest file index that is stored in a manifest."
+)
+FILE_INDEX_READ = Option("file-index.read.enabled", boolean, True, "Skip files and rows by file indexes.")
+GLOBAL_INDEX_UPDATE_ACTION = Option(
+    "global-index.column-update-action",
+    one_of("throw_error", "drop_partition_index", "ignore"),
+    "throw_error",
+    "What happens to a global index when its column is updated.",
+)
+GLOBAL_INDEX_ENABLED = Option("global-index.enabled", boolean, True, "Skip files and rows by global indexes.")
+GLOBAL_INDEX_EXTERNAL_PATH = Option("global-index.external-path", optional(str), None, "Folder for new index files.")
+GLOBAL_INDEX_SEARCH_MODE = Option(
+    "global-index.search-mode", one_of(*SEARCH_MODES), "full", "How queries find rows that are not indexed yet."
+)
+GLOBAL_INDEX_THREADS = Option("global-index.thread-num", integer, 32, "Index files to read at a time.")
+INDEX_FILE_IN_DATA_DIR = Option(
+    "index-file-in-data-file-dir", boolean, False, "Store index files beside data files.", change=Change.EMPTY
+)
+SCALAR_INDEX_SEARCH_MODE = Option(
+    "scalar-index.search-mode",
+    optional(one_of(*SEARCH_MODES)),
+    None,
+    "Overrides global-index.search-mode.",
+)
+GLOBAL_INDEX_MAX_PARALLELISM = Option(
+    "sorted-index.build.max-parallelism", integer, 4096, "Most index files per range."
+)
+GLOBAL_INDEX_ROWS = Option("sorted-index.records-per-range", long_integer, 10_000_000, "Rows of a global index file.")
