@@ -21,6 +21,7 @@ from typing import Any
 
 from memory import peak_bytes
 
+from paimon_core.clock import metadata_now
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.orphans.search import find_orphans
@@ -34,7 +35,6 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.clock import metadata_now
 
 KEPT = 100
 FOREVER = 2**62

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
@@ -15,9 +14,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import open_branch
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
@@ -16,13 +14,11 @@ from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import partition_specs
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")
-def compact_chain_table(
-    context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None
-) -> Sequence[tuple[Any, ...]]:
+def compact_chain_table(context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None) -> Rows:
     """Make a partition (`date="20250811"`) a full one: merge the latest full partition before it with the changes since
     then, and write the result to the branch of full partitions. With `overwrite`, replace an existing full partition.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
@@ -24,7 +23,7 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
 from paimon_sql.procedures.file_tasks import copying
 from paimon_sql.procedures.partition_choice import chosen_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, has_table, load_table, procedure
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, has_table, load_table, procedure
 
 _FORMATS = ("parquet", "orc", "avro")
 _FIXED = (BUCKET.key, "path")  # of the source: files lie in its buckets
@@ -48,7 +47,7 @@ def clone(
     meta_only: bool = False,
     clone_if_exists: bool = True,
     target_table_conf: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Clone a table (`database`, `table` to `target_database`, `target_table`), all tables of a database (to
     `target_database`), or all tables of a catalog: each as `copy` does, so that the call can be repeated.
 
@@ -144,9 +143,7 @@ def _chosen(
 
 
 @procedure(result="boolean")
-def copy(
-    context: ProcedureContext, source_table: str, target_table: str, where: str | None = None
-) -> Sequence[tuple[Any, ...]]:
+def copy(context: ProcedureContext, source_table: str, target_table: str, where: str | None = None) -> Rows:
     """Copy a table to a new one: its schema, options and files, without its history. If the target exists, partitions
     that get rows are replaced; the target must have the same keys, buckets and columns.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
 
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.commit.draft import CommitInfo
@@ -25,7 +24,7 @@ from paimon_core.write.compaction.sort_job import Curve, check_order, replacing,
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, procedure, quoted
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure, quoted
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
@@ -43,7 +42,7 @@ def compact(
     options: str | None = None,
     partition_idle_time: str | None = None,
     buckets: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Compact a table, or some partitions: named partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`), partitions that
     satisfy `where` (`dt > '2024-01-01'`), or partitions without new files for `partition_idle_time` (`1 d`).
 
@@ -98,7 +97,7 @@ def compact_database(
     including_tables: str | None = None,
     excluding_tables: str | None = None,
     options: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Compact every table with a full name `database.table` that matches `including_tables` and not `excluding_tables`,
     in databases that match `including_databases`; all three are regular expressions.
 
@@ -184,7 +183,7 @@ def rescale(
     bucket_num: Int | None = None,
     partitions: str | None = None,
     where: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Divide the rows of a table, or of some partitions, among `bucket_num` buckets (default: the table's option
     `bucket`). Partitions are named (`dt=2024-01-01;dt=2024-01-02`), or satisfy `where`.
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from paimon_core.maintenance import consumers as core
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")

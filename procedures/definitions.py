@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnreadableFileError, UnsupportedFeatureError
@@ -12,9 +11,8 @@ from paimon_sql.catalog.base import SupportsFunctions, SupportsViews
 from paimon_sql.catalog.definition_changes import changed_function, changed_view
 from paimon_sql.catalog.function import function_of
 from paimon_sql.procedures.arguments import given, table_options
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
-Rows = Sequence[tuple[Any, ...]]
 _ENGINE = "spark"  # the default dialect
 _ACTIONS = {"add": "addDialect", "update": "updateDialect", "drop": "dropDialect"}
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from typing import Any
-
+from paimon_core.clock import now_millis
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import local_now
@@ -14,9 +11,7 @@ from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.value_texts import shown_partition
 from paimon_sql.procedures.arguments import epoch_millis, given, table_options
 from paimon_sql.procedures.file_tasks import deleting
-from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
 
 @procedure(deleted_snapshots_count="int")
@@ -37,7 +32,7 @@ def expire_snapshots(
     `options` (`key=value,key=value`) overrides them. The result is the number of removed snapshots.
     """
     target = context.load_table(table).with_options(table_options(options or ""))
-    now = _now()
+    now = now_millis()
     chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     retention = core.retention_of(target.store.options, now, chosen)
     return [(core.expire_snapshots(target.store, retention, now, deleting(context)),)]
@@ -56,7 +51,7 @@ def expire_changelogs(
     """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots.
 
     `delete_all` removes all of them. The result is the number of removed changelogs."""
-    store, now = context.load_table(table).store, _now()
+    store, now = context.load_table(table).store, now_millis()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
         return [(core.expire_changelogs(store, every, deleting(context)),)]
@@ -115,7 +110,3 @@ def expire_partitions(
 def _older(context: ProcedureContext, text: str | None) -> int | None:
     older = given(text)
     return None if older is None else epoch_millis("older_than", older, context.zone)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from typing import Any
-
+from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.maintenance.orphans import search as orphans
@@ -19,9 +16,7 @@ from paimon_sql.catalog.listing import of_some
 from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_tasks import remove_orphans
-from paimon_sql.procedures.registry import Int, ProcedureContext, load_table, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, load_table, procedure
 
 
 @procedure(deletedFileCount="bigint", deletedFileTotalLenInBytes="bigint")
@@ -118,7 +113,7 @@ def _now(store: TableStore, *, dry: bool) -> int:
     except StorageError:
         if not dry:
             raise
-        return time.time_ns() // 1_000_000  # a reader without rights to write may still look
+        return now_millis()  # a reader without rights to write may still look
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Identifier]:

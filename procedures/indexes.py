@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
@@ -26,11 +25,11 @@ from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_sql.procedures.arguments import given, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, procedure
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
 
 @procedure(written_partitions="int", written_indexes="int")
-def rewrite_file_index(context: ProcedureContext, table: str, where: str | None = None) -> Sequence[tuple[Any, ...]]:
+def rewrite_file_index(context: ProcedureContext, table: str, where: str | None = None) -> Rows:
     """Rebuild the file indexes of all data files, or of partitions that satisfy `where` (`dt > '2024-01-01'`), by the
     table's current `file-index` options. Rows are read, data files are not changed.
 
@@ -54,7 +53,7 @@ def create_global_index(
     index_type: str,
     partitions: str | None = None,
     options: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Create a global index of a column for all rows, or for some partitions (`dt=2024-01-01;dt=2024-01-02`), that have
     no index of this type yet: `btree`, or `bitmap` for columns with few different values. The table must have data
     evolution. `options` are settings of the index (`btree-index.compression=zstd`).
@@ -87,7 +86,7 @@ def drop_global_index(
     index_type: str,
     partitions: str | None = None,
     dry_run: bool | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Drop the global index of a column for all rows, or for some partitions. Its files are deleted when no snapshot
     needs them any more.
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.options import (
@@ -13,7 +10,7 @@ from paimon_core.options import (
     MANIFEST_SORT_SIZE,
 )
 from paimon_sql.procedures.arguments import table_options
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")
@@ -25,7 +22,7 @@ def compact_manifest(
     manifest_sort_enabled: bool | None = None,
     manifest_sort_partition_field: str | None = None,
     manifest_sort_max_rewrite_size: str | None = None,
-) -> Sequence[tuple[Any, ...]]:
+) -> Rows:
     """Rewrite the table's manifests into few, without entries of deleted files. With `dry_run` nothing changes.
 
     `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` are the options `manifest-sort.…`: rewritten

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
@@ -57,9 +56,8 @@ from paimon_sql.procedures.migration_runs import (
     new_name,
     swap,
 )
-from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, has_table, procedure, quoted
+from paimon_sql.procedures.registry import ForeignTable, Int, ProcedureContext, Rows, has_table, procedure, quoted
 
-Rows = Sequence[tuple[Any, ...]]
 _ICEBERG = "iceberg"
 _TABLES = ("hive", "spark")
 _SESSION_CATALOG = "spark_catalog"

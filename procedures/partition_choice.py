@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import datetime, timedelta
 
+from paimon_core.clock import metadata_now
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.partitions import expired_partitions
 from paimon_core.options import (
@@ -19,7 +20,6 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.table import Table
-from paimon_core.write.clock import metadata_now
 from paimon_sql.procedures.arguments import given, partition_specs
 from paimon_sql.procedures.registry import ProcedureContext
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import tzinfo
-from typing import Any
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
@@ -13,11 +11,11 @@ from paimon_core.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from paimon_core.spec.value_texts import folder_text
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import column_named, partition_specs, partition_value
-from paimon_sql.procedures.registry import ProcedureContext, procedure
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")
-def mark_partition_done(context: ProcedureContext, table: str, partitions: str) -> Sequence[tuple[Any, ...]]:
+def mark_partition_done(context: ProcedureContext, table: str, partitions: str) -> Rows:
     """Mark partitions (`dt=2024-01-01,hh=10;dt=2024-01-02,hh=0`) as complete.
 
     The option `partition.mark-done-action` chooses a `_SUCCESS` file in each (`success-file`), a POST to
@@ -41,7 +39,7 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
 
 
 @procedure(result="boolean")
-def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Sequence[tuple[Any, ...]]:
+def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Rows:
     """Remove the rows of partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`) in one commit.
 
     The result is true.

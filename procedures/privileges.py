@@ -5,15 +5,10 @@ Source: the procedures of Paimon's Flink connector, whose names, arguments and a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog, accounts_of, privileged
 from paimon_sql.catalog.privileges.rules import WHOLE_CATALOG, Privilege, Scope
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="string")

@@ -27,6 +27,7 @@ from paimon_sql.catalog.base import Catalog, SupportsDatabases
 from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
+Rows = Sequence[tuple[Any, ...]]  # of a result
 Int = NewType("Int", int)  # an argument of Spark's type INT; int stands for BIGINT
 _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}
 
@@ -167,9 +168,9 @@ class Procedure:
     summary: str
     parameters: tuple[Parameter, ...]
     columns: tuple[tuple[str, str], ...]
-    body: Callable[..., Sequence[tuple[Any, ...]]]
+    body: Callable[..., Rows]
 
-    def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+    def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Rows:
         """Run it; arguments that are not given take their defaults. Returns the result's rows.
 
         Raises `InvalidOptionError` if an argument without a default is missing or NULL.
@@ -180,12 +181,12 @@ class Procedure:
         return self.body(context, **arguments)
 
 
-def procedure(**columns: str) -> Callable[[Callable[..., Sequence[tuple[Any, ...]]]], Procedure]:
+def procedure(**columns: str) -> Callable[[Callable[..., Rows]], Procedure]:
     """Turn a function `(context, argument, …) -> rows` into a procedure.
 
     `columns` are the columns of the result: none, and no rows, for a statement without a result."""
 
-    def make(function: Callable[..., Sequence[tuple[Any, ...]]]) -> Procedure:
+    def make(function: Callable[..., Rows]) -> Procedure:
         hints = get_type_hints(function)
         arguments = list(inspect.signature(function).parameters.values())[1:]
         parameters = tuple(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
 from paimon_core.maintenance.rollback import snapshot_at_watermark
@@ -14,9 +12,7 @@ from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.base import Catalog, SupportsRegistration
 from paimon_sql.catalog.listing import of_some
-from paimon_sql.procedures.registry import ProcedureContext, load_table, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import ProcedureContext, Rows, load_table, procedure
 
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from paimon_core.errors import InvalidNameError, SnapshotNotFoundError
 from paimon_core.maintenance import auto_tags
 from paimon_core.maintenance import tags as core
@@ -13,9 +10,7 @@ from paimon_core.store.snapshots import describe_snapshots, list_snapshots
 from paimon_core.store.tags import has_tag, readable_tags
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import time_to_live
-from paimon_sql.procedures.registry import ProcedureContext, procedure
-
-Rows = Sequence[tuple[Any, ...]]
+from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")

@@ -37,6 +37,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from paimon_core.clock import now_millis
 from paimon_core.commit.attempt import Attempt, author
 from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
@@ -124,7 +125,7 @@ def commit(
         guard.made(None)
     if overwrite is not None:  # a changelog does not say which rows an overwrite replaced
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
-    warning = None if made is None else clock_warning(store.name, made, time.time_ns() // 1_000_000)
+    warning = None if made is None else clock_warning(store.name, made, now_millis())
     if warning is not None:
         _LOG.warning("%s", warning)
     return made

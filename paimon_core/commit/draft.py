@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from paimon_core.clock import now_millis
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
 from paimon_core.commit.snapshot_times import snapshot_time
@@ -118,7 +118,7 @@ def _snapshot(
 ) -> Snapshot:
     rows = sum(e.file.row_count if e.kind is FileKind.ADD else -e.file.row_count for e in delta.entries)
     watermarks = [w for w in (info.watermark, None if latest is None else latest.watermark) if w is not None]
-    now = time.time_ns() // 1_000_000
+    now = now_millis()
     return Snapshot(
         uuid=str(uuid.uuid4()),
         id=1 if latest is None else latest.id + 1,

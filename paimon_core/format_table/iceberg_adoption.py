@@ -6,7 +6,6 @@ version of the schema that has the file's names and types.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema, field_id
+from paimon_core.clock import now_millis
 from paimon_core.errors import DataFileMissingError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.iceberg import IcebergFile, IcebergTable
 from paimon_core.format_table.migration import ADOPTED, Adoption, adopted_name, imported_meta
@@ -46,7 +46,7 @@ def schemas_of(source: IcebergTable, options: Mapping[str, str]) -> tuple[TableS
             primary_keys=(),
             options=dict(options),
             comment=None,
-            time_millis=time.time_ns() // 1_000_000,
+            time_millis=now_millis(),
         )
         for fields in source.schemas
         if set(keys) <= {f.name for f in fields} or fields is source.schemas[-1]

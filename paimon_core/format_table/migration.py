@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import field_id
+from paimon_core.clock import metadata_now
 from paimon_core.format_table.folders import Folder, partition_batch
 from paimon_core.format_table.scan import FORMAT_SPLIT, FormatSplit, read_format_split
 from paimon_core.formats.reading import read_errors
@@ -34,7 +35,6 @@ from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.snapshots import latest_snapshot, list_snapshots
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import metadata_now
 from paimon_core.write.writer import open_writer, written
 
 ADOPTED = ("orc", "parquet")

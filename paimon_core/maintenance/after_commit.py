@@ -7,9 +7,9 @@ metadata. The rest is left to others. A successful commit does not fail if its u
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection
 
+from paimon_core.clock import now_millis
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import (
     AlreadyExistsError,
@@ -119,7 +119,7 @@ def _expire_consumers(store: TableStore) -> None:
     kept = store.options[CONSUMER_EXPIRATION_TIME]
     if kept is None:
         return
-    if any(f.modified < _now() - kept for f in (*consumer_files(store).values(), *stream_files(store))):
+    if any(f.modified < now_millis() - kept for f in (*consumer_files(store).values(), *stream_files(store))):
         older_than = storage_now(store) - kept
         expire_consumers(store, older_than)
         forget_streams(store, older_than)
@@ -129,13 +129,9 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
     earliest = earliest_snapshot(store)
     if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
         return
-    now = _now()
+    now = now_millis()
     # no patience: if another process has the turn, it expires them, or a later commit does
     expire_snapshots(store, retention_of(store.options, now), now, patience=0)
     longer = changelog_retention_of(store.options, now)
     if longer is not None:
         expire_changelogs(store, longer, patience=0)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

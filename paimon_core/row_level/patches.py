@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values, int64_array, with_values
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
+from paimon_core.clock import metadata_now
 from paimon_core.errors import SeveralMatchesError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
@@ -45,7 +46,6 @@ from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.new_paths import NewPaths
 from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
 from paimon_core.arrow.default_values import default_value
+from paimon_core.clock import now_millis
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.formats.registry import check_formats
 from paimon_core.indexes.file_index.options import indexed_columns
@@ -78,7 +78,7 @@ def new_table_schema(
         primary_keys=keys,
         options=kept,
         comment=comment,
-        time_millis=time.time_ns() // 1_000_000,
+        time_millis=now_millis(),
     )
     check_schema(schema)
     check_definable(kept, keyed=bool(keys))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.binary_rows import hash_rows, row_bytes
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import VALUE_KIND, key_value_fields
+from paimon_core.clock import metadata_now
 from paimon_core.errors import InvalidDataError
 from paimon_core.lsm.diff import with_kinds
 from paimon_core.lsm.engines.registry import columns_to_merge
@@ -38,7 +39,6 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.bucketing import partition_codes, split_by
 from paimon_core.write.buckets.dynamic import AssignmentBase, DynamicBuckets
-from paimon_core.write.clock import metadata_now
 
 _NONE = -1  # no bucket, or no row
 _MERGED_WHERE_THEY_ARE = ("partial-update", "aggregation")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
+from paimon_core.clock import metadata_now
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs, pick_append, plan_rewrites
 from paimon_core.lsm.record_expiry import record_expiry
@@ -19,7 +20,6 @@ from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fiel
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import metadata_now
 from paimon_core.write.compaction.bucket_steps import BucketCompaction, CompactResult
 from paimon_core.write.compaction.expired_files import expired_files
 from paimon_core.write.deletion import changed_vectors

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.clock import metadata_now
 from paimon_core.formats.blob import BlobFileWriter
 from paimon_core.formats.stats import NONE, value_stats
 from paimon_core.options import BLOB_TARGET_FILE_SIZE, STATS_DENSE_STORE
@@ -19,7 +20,6 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.new_paths import NewPaths
 
 _ENDING = ".blob"

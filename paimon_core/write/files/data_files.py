@@ -11,6 +11,7 @@ import pyarrow as pa
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.clock import metadata_now
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, write_format
 from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
@@ -32,7 +33,6 @@ from paimon_core.store.data.row_tracking import written_fields
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.clock import metadata_now
 from paimon_core.write.files.blob_files import BlobColumnWriter
 from paimon_core.write.files.new_paths import NewPaths
 from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from paimon_core.arrow.patterns import Pattern
+from paimon_core.clock import now_millis
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.store.load_history import loaded_files, record_loads
@@ -167,7 +167,7 @@ def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: s
         status = "LOADED" if not report.errors else "PARTIALLY_LOADED" if count else "LOAD_FAILED"
         results.append((file.name, status, count, report.parsed, report.errors, report.first_error))
     snapshot = load.table.latest_snapshot()
-    record_loads(load.table.store, loaded, 0 if snapshot is None else snapshot.id, time.time_ns() // 1_000_000)
+    record_loads(load.table.store, loaded, 0 if snapshot is None else snapshot.id, now_millis())
     return results
 
 

@@ -55,7 +55,7 @@ def repeatable() -> Iterator[None]:
     with (
         mock.patch.object(os, "urandom", chance.randbytes),
         mock.patch("paimon_core.write.buckets.postponed.random", chance),
-        mock.patch("paimon_core.write.clock.datetime", mock.Mock(now=lambda: _MOMENT)),
+        mock.patch("paimon_core.clock.datetime", mock.Mock(now=lambda: _MOMENT)),
     ):
         yield
 
