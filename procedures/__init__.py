@@ -16,12 +16,12 @@ from paimon_sql.procedures import (
     files,
     indexes,
     manifests,
-    migration,
     partitions,
     privileges,
     rollback,
     tags,
 )
+from paimon_sql.procedures.migration import calls as migration_calls
 from paimon_sql.procedures.registry import (
     ForeignTable,
     Parameter,
@@ -53,7 +53,7 @@ PROCEDURES = procedures_of(
     files,
     indexes,
     manifests,
-    migration,
+    migration_calls,
     partitions,
     privileges,
     rollback,

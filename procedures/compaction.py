@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import compress
 
 from paimon_core.arrow.patterns import Pattern
@@ -14,9 +15,10 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage
-from paimon_core.spec.snapshot import Operation
+from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compaction.job import compaction_job, live_buckets
@@ -24,10 +26,71 @@ from paimon_core.write.compaction.sort_job import Curve, check_order, replacing,
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import given, idle_millis, table_options
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure, quoted
+from paimon_sql.procedures.registry import Int, ProcedureContext, ProcedureExecutor, Rows, procedure, quoted
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
+
+
+@dataclass(frozen=True, slots=True)
+class _Compaction:
+    """The work of one call: partitions of a version, only some `buckets` (None: all), and the `order` to sort by."""
+
+    executor: ProcedureExecutor
+    table: Table
+    snapshot: Snapshot | None
+    partitions: PartitionFilter
+    strategy: Strategy
+    buckets: frozenset[int] | None
+    order: tuple[Curve, tuple[str, ...]] | None
+
+    def files(self) -> list[BucketState]:
+        """Return the files of the partitions, by bucket."""
+        return live_buckets(self.table.store, self.snapshot, self.partitions)
+
+
+def _cluster(work: _Compaction) -> list[CommitMessage]:
+    store = work.table.store
+    units = cluster_units(store, work.files(), full=work.strategy is Strategy.FULL)
+    columns = store.options[CLUSTERING_COLUMNS]
+    job = sort_job(store, [u.files for u in units], columns, clustering_curve(store.options))
+    return clustered(store, units, work.executor.sort(job, f"cluster {work.table.name}")) if units else []
+
+
+def _sort(work: _Compaction) -> list[CommitMessage]:
+    found = work.files()
+    if work.order is None or not found:
+        return []
+    curve, columns = work.order
+    job = sort_job(work.table.store, found, columns, curve)
+    return replacing(found, work.executor.sort(job, f"sort {work.table.name}"))
+
+
+def _assign_buckets(work: _Compaction) -> list[CommitMessage]:
+    moves = work.table.bucket_moves(work.executor, f"compact {work.table.name}")
+    return moves.compact(work.partitions, work.strategy)
+
+
+def _compact_buckets(work: _Compaction) -> list[CommitMessage]:
+    tasks = [t for t in work.files() if work.buckets is None or t.bucket in work.buckets]
+    return work.table.run(work.executor, compaction_job(work.table.store, tasks, work.strategy))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Tables that are compacted alike: `applies` decides by the table and by whether the call sorts its rows."""
+
+    applies: Callable[[TableStore, bool], bool]
+    default: Strategy
+    compact: Callable[[_Compaction], list[CommitMessage]]
+
+
+_KINDS = (  # the first that applies
+    _Kind(lambda store, sorts: is_clustered(store), Strategy.MINOR, _cluster),
+    _Kind(lambda store, sorts: sorts, Strategy.FULL, _sort),
+    _Kind(lambda store, sorts: store.options[BUCKET] == POSTPONED, Strategy.MINOR, _assign_buckets),
+    _Kind(lambda store, sorts: True, Strategy.FULL, _compact_buckets),
+)
 
 
 @procedure(result="boolean")
@@ -60,7 +123,8 @@ def compact(
     sorts = (given(order_strategy) or "none").lower() != "none"
     if sorts and (partition_idle_time is not None or buckets is not None):
         raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
-    strategy, curve = _strategy(target, compact_strategy), _curve(target, order_strategy, order_by)
+    kind = next(k for k in _KINDS if k.applies(target.store, sorts))
+    strategy, curve = _strategy(kind, compact_strategy), _curve(target, order_strategy, order_by)
     numbers = None if buckets is None else _bucket_numbers(target, buckets)
     if curve is not None and is_clustered(target.store):
         raise InvalidOptionError(
@@ -74,17 +138,8 @@ def compact(
     chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
-    if is_clustered(target.store):
-        messages = _cluster(context, target, live_buckets(target.store, snapshot, chosen), strategy)
-    elif curve is not None:
-        found = live_buckets(target.store, snapshot, chosen)
-        job = sort_job(target.store, found, names(order_by or ""), curve)
-        messages = replacing(found, context.executor.sort(job, f"sort {target.name}")) if found else []
-    elif target.store.options[BUCKET] == POSTPONED:
-        messages = _compact_postponed(context, target, chosen, strategy)
-    else:
-        tasks = [t for t in live_buckets(target.store, snapshot, chosen) if numbers is None or t.bucket in numbers]
-        messages = target.run(context.executor, compaction_job(target.store, tasks, strategy))
+    order = None if curve is None else (curve, names(order_by or ""))
+    messages = kind.compact(_Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order))
     if messages:
         target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
@@ -134,10 +189,9 @@ def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | 
     return Curve(strategy.lower())
 
 
-def _strategy(table: Table, given: str | None) -> Strategy:
+def _strategy(kind: _Kind, given: str | None) -> Strategy:
     if given is None or not given.strip():
-        seldom_full = table.store.options[BUCKET] == POSTPONED or is_clustered(table.store)
-        return Strategy.MINOR if seldom_full else Strategy.FULL
+        return kind.default
     if given.strip().lower() not in STRATEGIES:
         raise InvalidOptionError(f"compact_strategy cannot be {given!r}: it only supports 'full' or 'minor'.")
     return Strategy(given.strip().lower())
@@ -158,22 +212,6 @@ def _bucket_numbers(table: Table, text: str) -> frozenset[int]:
             raise InvalidOptionError(f"buckets cannot be {text!r}: write it as '0-9,12', below {count}.")
         numbers.update(range(low, high + 1))
     return frozenset(numbers)
-
-
-def _cluster(
-    context: ProcedureContext, table: Table, partitions: Sequence[BucketState], strategy: Strategy
-) -> list[CommitMessage]:
-    units = cluster_units(table.store, partitions, full=strategy is Strategy.FULL)
-    options = table.store.options
-    columns = options[CLUSTERING_COLUMNS]
-    job = sort_job(table.store, [u.files for u in units], columns, clustering_curve(options))
-    return clustered(table.store, units, context.executor.sort(job, f"cluster {table.name}")) if units else []
-
-
-def _compact_postponed(
-    context: ProcedureContext, table: Table, chosen: PartitionFilter, strategy: Strategy
-) -> list[CommitMessage]:
-    return table.bucket_moves(context.executor, f"compact {table.name}").compact(chosen, strategy)
 
 
 @procedure(result="boolean")

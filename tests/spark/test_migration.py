@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from paimon_sql.procedures import file_tasks, migration
+from paimon_sql.procedures import file_tasks
 from tests.support.iceberg import evolved_table
 
 pytestmark = pytest.mark.spark
@@ -62,7 +62,7 @@ def test_tables_of_the_session_catalog(spark: Any, tmp_path: Path) -> None:
 def test_iceberg_tables_and_copies_by_tasks(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evolved_table(tmp_path / "ice")
     monkeypatch.setattr(file_tasks, "MANY_COPIES", 1)
-    monkeypatch.setattr(migration, "_MANY", 1)
+    monkeypatch.setattr("paimon_sql.procedures.migration.files._MANY", 1)
     arguments = f"table => '{tmp_path / 'ice'}', delete_origin => false"
     spark.sql(f"CALL sys.migrate_table(source_type => 'iceberg', target_table => 'i', {arguments})")
     assert rows(spark, "SELECT id, title FROM i WHERE day = DATE '1970-01-01'") == [(1, "a"), (2, None)]

@@ -31,7 +31,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_tasks, migration
+from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, file_tasks
 from tests.support.tables import fields
 from tests.unit.procedures.test_compaction import Tasks
 
@@ -122,7 +122,7 @@ def test_files_are_copied_where_the_old_table_stays(
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t", "delete_origin": False}
     assert call("migrate_table", **arguments) is True
     monkeypatch.setattr(file_tasks, "MANY_COPIES", 1)
-    monkeypatch.setattr(migration, "_MANY", 1)
+    monkeypatch.setattr("paimon_sql.procedures.migration.files._MANY", 1)
     assert call("migrate_table", **arguments) is True  # adds to what is there, in tasks
     assert [d.split()[0] for d in executor.descriptions] == ["plan", "copy"]
     assert sorted(read(table(warehouse, "t"))) == sorted(ROWS * 2, key=lambda r: r[0])
@@ -161,7 +161,7 @@ def test_files_that_could_not_be_deleted_are_not_added_again(
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t"}
     with monkeypatch.context() as patched:
         patched.setattr(LocalFileIO, "delete", delete)
-        patched.setattr("paimon_sql.procedures.migration_runs.for_each", lambda pairs, act: list(map(act, pairs)))
+        patched.setattr("paimon_sql.procedures.migration.runs.for_each", lambda pairs, act: list(map(act, pairs)))
         with pytest.raises(StorageError, match="refuses"):
             call("migrate_table", **arguments)
     assert read(table(warehouse, "t")) == ROWS and len(list(folder.rglob("*.parquet"))) == 1

@@ -1,0 +1,156 @@
+"""Rows of the files of a folder, as they are read through a format table: taken over as they are, or rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.errors import AlreadyCommittedError, InvalidSchemaError
+from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
+from paimon_core.format_table.options import FORMAT_TABLE, TYPE
+from paimon_core.format_table.scan import FormatSplit
+from paimon_core.format_table.table import FormatTable
+from paimon_core.io.failure import on_certain_failure
+from paimon_core.io.load import load_file_io, normalize
+from paimon_core.jobs import Executor, Job, ResultT, TaskT
+from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME
+from paimon_core.spec.identifier import Identifier
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_sql.catalog.base import SupportsDatabases
+from paimon_sql.procedures.migration.adoption import commit_adopted
+from paimon_sql.procedures.migration.request import Migration
+from paimon_sql.procedures.migration.runs import Runs, delete_source_files, drop_unused, is_swapping, new_name, swap
+from paimon_sql.procedures.registry import ForeignTable, ProcedureContext, has_table
+
+_MANY = 100  # splits
+_HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedFiles:
+    """The migrated table as a format table; `drop` removes it, `identifier` is its name if it is in this catalog."""
+
+    files: FormatTable
+    drop: Callable[[], None]
+    identifier: Identifier | None = None
+
+
+def migrate_files(migration: Migration, find: Callable[[], MigratedFiles]) -> None:
+    """Migrate the source that `find` returns, or finish a run that stopped when it gave the new table its name."""
+    catalog, own = migration.context.catalog, migration.source_name
+    if own is not None and migration.delete_origin and is_swapping(catalog, own):
+        swap(catalog, own)
+        return
+    source = find()
+    if migration.target is None and source.identifier is not None:
+        _migrate(migration, source, new_name(source.identifier))
+    else:
+        _migrate(migration, source, migration.target_name())
+
+
+def migrate_folder(migration: Migration) -> None:
+    """Migrate the files of a folder, which stays."""
+    context = migration.context
+
+    def find() -> MigratedFiles:
+        found = context.executor.folder_of_files(migration.kind, migration.source, migration.options)
+        return of_foreign(context, found, lambda: None)
+
+    migrate_files(migration, find)
+
+
+def of_foreign(
+    context: ProcedureContext, found: ForeignTable, drop: Callable[[], None], identifier: Identifier | None = None
+) -> MigratedFiles:
+    """Return a table of another engine as a source."""
+    fixed = {TYPE: FORMAT_TABLE, FILE_FORMAT.key: found.format, PARTITION_DEFAULT_NAME.key: _HIVE_DEFAULT}
+    schema = new_table_schema(found.fields, found.partition_keys, {**found.options, **fixed})
+    io = load_file_io(found.location, context.catalog.options)
+    return MigratedFiles(
+        FormatTable.of(TableStore.of(io, normalize(found.location), schema, identifier=identifier)), drop
+    )
+
+
+def _migrate(migration: Migration, source: MigratedFiles, name: Identifier) -> None:
+    context, delete_origin = migration.context, migration.delete_origin
+    catalog, own, splits = context.catalog, source.identifier, source.files.plan()
+    replaces = own is not None and name == new_name(own)
+    runs = Runs.of(source.files, splits) if own is None else Runs.of_table(own, source.files, splits)
+    catalog.create_database(name.database, ignore_if_exists=True)
+    if replaces and _is_outdated(catalog, name, runs):
+        catalog.drop_table(name)
+    made = not catalog.table_exists(name)
+    if made:
+        _create(context, source.files, name, migration.options)
+    target = catalog.load_table(name)
+    drop = on_certain_failure(lambda: drop_unused(catalog, name), FileNotFoundError)
+    with drop if made else nullcontext():
+        _check_fits(source.files, target)
+        taken = _import_rows(context, source.files, splits, target, runs if delete_origin else None)
+    if not delete_origin:
+        return
+    if replaces and own is not None:
+        swap(catalog, own)
+        return
+    delete_source_files(source.files.store.io, taken)
+    source.drop()
+
+
+def _is_outdated(catalog: SupportsDatabases, name: Identifier, runs: Runs) -> bool:
+    """Whether a run left the table with rows of other files than the format table has now."""
+    if not has_table(catalog, name):
+        return False
+    left = catalog.load_table(name)
+    return left.latest_snapshot() is not None and runs.has_begun(left.store) and not runs.is_done(left)
+
+
+def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
+    kind = source.store.options[FILE_FORMAT]
+    given = ({FILE_FORMAT.key: kind} if kind in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
+    schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
+    context.catalog.create_table(name, schema)
+
+
+def _check_fits(source: FormatTable, target: Table) -> None:
+    target.check_writable()
+    ours, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.fields] for s in (target.schema, source.schema))
+    keys = target.schema.partition_keys == source.schema.partition_keys
+    if ours != theirs or not keys or target.store.has_primary_key or target.store.options[BUCKET] != -1:
+        raise InvalidSchemaError(
+            f"Files of {source.name} cannot be added to {target.name}: the target must have the same columns in the "
+            "same order, the same partition columns, no primary key, and 'bucket' = '-1'."
+        )
+
+
+def _import_rows(
+    context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, runs: Runs | None
+) -> list[str]:
+    """Commit the rows, unless one of the `runs` of this migration did (None: always).
+
+    Returns the files that were taken over, which the caller must then delete."""
+    adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
+    if adoption is not None:
+        commit_adopted(context, source.store.io, target, adoption, runs)
+        return [path for path, _ in adoption.paths]
+    if runs is None:
+        info = CommitInfo(user=target.new_commit_user())
+        target.commit_or_abort(target.run(context.executor, import_job(source.store, splits, target.store)), info)
+    elif not runs.is_done(target):
+        written = target.run(context.executor, import_job(source.store, splits, target.store))
+        with suppress(AlreadyCommittedError):  # by another run, meanwhile
+            target.commit_or_abort(written, runs.info())
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class _FewHere:
+    """Runs jobs in the driver, unless they have many tasks."""
+
+    executor: Executor
+
+    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
+        return job.run_here() if len(job.tasks) < _MANY else self.executor.run(job)
