@@ -6,6 +6,8 @@ import argparse
 import shlex
 import textwrap
 from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from paimon_core.errors import InvalidOptionError
@@ -23,6 +25,20 @@ _GATEWAY = "PYSPARK_GATEWAY_PORT"  # set if spark-submit has started the JVM and
 
 
 _SCRIPT = "run this script; - is standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsGiven:
+    """The statements of one `-e`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileGiven:
+    """The path of one `-f`; `-` is standard input."""
+
+    path: str
 
 
 class WholeWords(argparse.HelpFormatter):
@@ -52,8 +68,10 @@ def parser() -> argparse.ArgumentParser:
     add("-H", action="help", help=argparse.SUPPRESS)  # as spark-sql has it
     add("--version", action="version", version=f"paimon-sql {_version('paimon-sql')}, PySpark {_version('pyspark')}")
     add("--database", metavar="NAME", help="current database at the start")
-    add("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
-    add("-f", "--file", metavar="FILE", action="append", default=[], help=f"{_SCRIPT}; may be repeated")
+    execute, in_order = "run these statements; may be repeated", "may be repeated; -e and -f run in the order given"
+    both = partial(add, dest="scripts", action="append", default=[])
+    both("-e", "--execute", metavar="SQL", type=StatementsGiven, help=execute)
+    both("-f", "--file", metavar="FILE", type=FileGiven, help=f"{_SCRIPT}; {in_order}")
     add("-i", "--init", metavar="FILE", action="append", default=[], help="a script to run first; may be repeated")
     add("--interactive", action="store_true", help="open a prompt after -e and -f")
     add("--output", choices=list(FORMATS), default="table", help="how results are printed (default: table)")

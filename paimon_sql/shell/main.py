@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import paimon_sql
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.shell.arguments import hand_to_spark_submit, parser
+from paimon_sql.shell.arguments import FileGiven, hand_to_spark_submit, parser
 from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     quickstart = words[:1] == ["quickstart"]
     arguments = parser().parse_args(words[1:] if quickstart else words)
     if quickstart:
-        arguments.file.insert(0, str(QUICKSTART))
+        arguments.scripts.insert(0, FileGiven(str(QUICKSTART)))
     shell = Shell(None, sys.stdout, sys.stderr, _options(arguments))
     try:
         first = [_script(path) for path in arguments.init]
@@ -93,8 +93,11 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _scripts(arguments: argparse.Namespace) -> list[GivenScript]:
-    scripts = [GivenScript(text, "") for text in arguments.execute]
-    scripts += map(_script, arguments.file)
+    """The statements of `-e` and the scripts of `-f`, in the order of the command line."""
+    scripts = [
+        _script(given.path) if isinstance(given, FileGiven) else GivenScript(given.text, "")
+        for given in arguments.scripts
+    ]
     if not (scripts or arguments.interactive or sys.stdin.isatty()):
         scripts.append(_script("-"))
     return scripts

@@ -37,6 +37,22 @@ def test_statements_of_the_command_line(session, capsys):
     assert session.is_stopped and session.log_levels == ["OFF"]
 
 
+def test_statements_and_files_run_in_the_order_of_the_command_line(session, tmp_path, capsys):
+    """As with psql; spark-sql and Hive take only one of both."""
+    for number in (2, 5):
+        (tmp_path / f"{number}.sql").write_text(f"SELECT {number};\n")
+    (tmp_path / "first.sql").write_text("SELECT 0;\n")
+    words = ["-e", "SELECT 1", "-f", f"{tmp_path}/2.sql", "--execute=SELECT 3; SELECT 4", f"--file={tmp_path}/5.sql"]
+    assert main(["-S", *words, "-eSELECT 6", "-i", f"{tmp_path}/first.sql"]) == 0
+    assert session.ran == [f"SELECT {number}" for number in range(7)]
+    session.ran.clear()
+    assert main(["-S", "-f", f"{tmp_path}/5.sql", "-e", "SELECT bad", "-f", f"{tmp_path}/2.sql"]) == 1
+    assert session.ran == ["SELECT 5", "SELECT bad"]
+    session.ran.clear()
+    assert main(["quickstart", "-S", "-e", "SELECT 1"]) == 0
+    assert session.ran[-1] == "SELECT 1" and len(session.ran) > 1
+
+
 def test_what_the_session_is_made_with(session):
     arguments = ["-w", "/w", "--catalog", "c", "--metastore", "jdbc", "--database", "d`b", "-e", "SELECT 1"]
     assert main([*arguments, "--uri", "jdbc:x=y", "-c", "spark.ui.enabled=true"]) == 0
