@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +18,7 @@ from paimon_core.arrow.evolution import missing_column
 from paimon_core.arrow.types import arrow_schema, arrow_type
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
+from paimon_core.lazy import cached_property
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cached_property
 from typing import Protocol
 
 import pyarrow as pa
 
 from paimon_core.io.file_io import FileIO, writing_errors
+from paimon_core.lazy import cached_property
 
 
 class Output(Protocol):

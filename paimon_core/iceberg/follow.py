@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, PaimonError
@@ -29,6 +29,7 @@ from paimon_core.iceberg.metadata import (
     version_path,
 )
 from paimon_core.io.load import normalize
+from paimon_core.lazy import cached_property
 from paimon_core.options import DISABLED, ICEBERG_STORAGE, is_in_iceberg_catalog
 from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from paimon_core.arrow.columns import byte_lengths, byte_words, int64_array
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.formats.avro.field_offsets import Path, UnusualError
+from paimon_core.lazy import cached_property
 from paimon_core.manifests.record_files import decode_file
 from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, FileKind, ManifestEntry, epoch_millis

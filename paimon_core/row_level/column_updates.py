@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -22,6 +21,7 @@ from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
 from paimon_core.errors import CommitConflictError, InvalidDataError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
+from paimon_core.lazy import cached_property
 from paimon_core.lsm.rows import ROW_DELETE, concat_batches
 from paimon_core.row_level.removed_rows import RemovedRows
 from paimon_core.spec.manifest import BucketKey, DataFileMeta

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.partitions import values_array
 from paimon_core.scan.plan import Plan

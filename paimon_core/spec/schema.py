@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from paimon_core.errors import InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError, UnsupportedVersionError
+from paimon_core.lazy import cached_property
 from paimon_core.secrets import redacted
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, node_integer, node_text
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field

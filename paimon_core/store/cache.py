@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sized
-from functools import cached_property
 from threading import Lock
 from typing import TypeVar
 
 from paimon_core.formats.parquet.shapes import Shapes
+from paimon_core.lazy import cached_property
 
 S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each

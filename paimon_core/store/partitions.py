@@ -7,7 +7,6 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from paimon_core.arrow.casts import cast_column
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
+from paimon_core.lazy import cached_property
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import ManifestFileMeta
 from paimon_core.spec.paths import unescape_path_name

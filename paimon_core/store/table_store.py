@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import cached_property
 from typing import Any, Protocol
 
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileIO
+from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.rights import Rights
 from paimon_core.spec.identifier import Identifier, PathIdentifier

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
+from paimon_core.lazy import cached_property
 from paimon_core.options.table import TABLE_OPTIONS
 from paimon_sql.procedures import PROCEDURES
 

@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Callable
 from datetime import tzinfo
-from functools import cached_property
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -15,6 +14,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from paimon_core.lazy import cached_property
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table

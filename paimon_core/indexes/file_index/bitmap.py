@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.column_index import UnknownIndex
 from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32
 from paimon_core.indexes.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
+from paimon_core.lazy import cached_property
 
 VERSIONS = (1, 2)
 BLOCK_SIZE = 16 * 2**10

@@ -22,7 +22,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from paimon_core.indexes.file_index.bit_slices import BitSlices, slices_of
 from paimon_core.indexes.file_index.column_index import UnknownIndex
 from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32
 from paimon_core.indexes.file_index.keys import ByteKeys, Key, Keys, KeyType, join_entries, slice_keys
+from paimon_core.lazy import cached_property
 
 VERSION = 1
 CHUNK_SIZE = 16 * 2**10

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from paimon_core.indexes.global_index.block_codecs import Fetch, read_block, rea
 from paimon_core.indexes.global_index.blocks import BlockHandle, damaged
 from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, row_ids
 from paimon_core.indexes.global_index.keys import KeyFormat
+from paimon_core.lazy import cached_property
 
 
 class GlobalIndexFile(Protocol):

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array, taken, validity
+from paimon_core.lazy import cached_property
 
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.int64]

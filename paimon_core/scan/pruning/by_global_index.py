@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from paimon_core.expressions.predicate import Predicate, columns
@@ -21,6 +21,7 @@ from paimon_core.indexes.global_index.grouped_rows import RowIds
 from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
+from paimon_core.lazy import cached_property
 from paimon_core.options import (
     BITMAP_INDEX_SCAN_SIZE,
     BTREE_INDEX_SCAN_SIZE,

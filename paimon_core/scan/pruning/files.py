@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import InvalidOperation
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -22,6 +21,7 @@ from paimon_core.indexes.file_index.cursor import Rows as Positions
 from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
 from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
+from paimon_core.lazy import cached_property
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.scan.pruning.by_file_index import is_worth_reading, rows_by_index
 from paimon_core.scan.pruning.entries import Range, prune_entries, ranges

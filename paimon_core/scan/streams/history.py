@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from paimon_core.errors import SnapshotNotFoundError
+from paimon_core.lazy import cached_property
 from paimon_core.lsm.compaction import last_level
 from paimon_core.options import (
     BUCKET,

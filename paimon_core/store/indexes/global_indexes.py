@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from paimon_core.errors import DataFileMissingError, InvalidOptionError
 from paimon_core.indexes.global_index.blocks import ADVICE
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.io.file_io import storage_errors
+from paimon_core.lazy import cached_property
 from paimon_core.options import GLOBAL_INDEX_EXTERNAL_PATH
 from paimon_core.spec.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.types import DataField, Kind

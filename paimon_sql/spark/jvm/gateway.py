@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 from importlib.resources import files
 from typing import Any
 
@@ -23,6 +23,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.types import DataType, StructType
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.lazy import cached_property
 from paimon_sql.spark.jvm import classes, java
 from paimon_sql.spark.jvm.hooks import Member, MemberKind, Variant, hook, hook_of, java_type, method, python
 

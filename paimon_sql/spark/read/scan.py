@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -14,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from paimon_core.expressions.predicate import Predicate, conjunction
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
+from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_sizes
 from paimon_core.scan.partitions import in_partitions

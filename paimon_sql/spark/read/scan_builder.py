@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
 from paimon_core.errors import PaimonError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.aggregates import aggregate
 from paimon_core.scan.changes.increment import Increment

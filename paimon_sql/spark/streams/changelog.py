@@ -7,10 +7,10 @@ row before and after each update, so that Spark need not compute them.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from paimon_core.expressions.predicate import conjunction
+from paimon_core.lazy import cached_property
 from paimon_core.options import SCAN_MODE, SCAN_SNAPSHOT_ID
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.partitions import in_partitions

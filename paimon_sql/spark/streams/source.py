@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import Execution, ScanRequest, check_row_positions, choose_execution
 from paimon_core.scan.partitions import in_partitions

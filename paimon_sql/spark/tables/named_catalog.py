@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from threading import RLock
 from typing import Any
 
 from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, UnsupportedFeatureError
@@ -21,10 +21,18 @@ class NamedCatalog(Proxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, load: Callable[[], Catalog]) -> None:
         super().__init__(jvm)
         self.session, self.catalog_name, self._load = session, name, load
+        self._made: Catalog | None = None
+        self._making = RLock()  # of this catalog only: others do not wait for its storage
 
-    @cached_property
+    @property
     def catalog(self) -> Catalog:
-        """Made when it is first used: until then its configuration may be incomplete."""
+        """The catalog, which the first use makes. Until then its configuration may be incomplete."""
+        if self._made is None:
+            with self._making:
+                self._made = self._made or self._make()
+        return self._made
+
+    def _make(self) -> Catalog:
         made = self._load()
         if self._default_database != DEFAULT_DATABASE:
             with_databases(made).create_database(self._default_database, ignore_if_exists=True)

@@ -1,0 +1,42 @@
+"""`cached_property` without a lock.
+
+Before Python 3.12, `functools.cached_property` has one lock for all objects of a class. While one of them waits for its
+storage, every other thread would wait that needs the value of another object. The code imports this class instead
+(tests/unit/test_house.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class cached_property(Generic[T]):  # noqa: N801  a drop-in for the class of functools
+    """A value that is computed when it is first read, and kept in the object.
+
+    Two threads that read it first at the same time may both compute it. Both get the value that is kept, so the
+    computation must be harmless if it is done twice. If it fails, the next reader tries again.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self._name = compute, compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached_property[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> cached_property[T] | T:
+        if instance is None:
+            return self
+        kept = vars(instance)
+        if self._name in kept:  # another thread was faster
+            return kept[self._name]  # type: ignore[no-any-return]
+        return kept.setdefault(self._name, self._compute(instance))  # type: ignore[no-any-return]
