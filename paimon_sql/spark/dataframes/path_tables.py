@@ -29,7 +29,8 @@ from paimon_sql.spark.jvm.frame_io import (
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
-from paimon_sql.spark.tables.catalog import PROVIDER, STATE_OPTIONS
+from paimon_sql.spark.tables.catalog import STATE_OPTIONS
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.path_names import table_name
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 

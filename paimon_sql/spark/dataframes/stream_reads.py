@@ -26,7 +26,7 @@ from paimon_sql.spark.jvm.streams.sources import (
 from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.parser import registry_of
-from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 

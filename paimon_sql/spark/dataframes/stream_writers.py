@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.streams import sinks
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
-from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.evolved_table import latest_table, relation
 from paimon_sql.spark.tables.path_names import table_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes

@@ -31,7 +31,7 @@ from paimon_sql.spark.session_bridge import OPTION_PREFIX
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
-from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_options, overwrites_partitions
 

@@ -43,8 +43,8 @@ from paimon_sql.spark.session_bridge import (
     GENERIC_CLASSES,
     SessionBridge,
 )
-from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
-from paimon_sql.spark.tables.path_catalog import SparkPathCatalog
+from paimon_sql.spark.tables.catalog import SparkCatalog, SparkPathCatalog
+from paimon_sql.spark.tables.definitions import PROVIDER
 
 Located = tuple[SparkCatalog, Identifier]  # a Paimon catalog, and a table's name in it
 

@@ -32,7 +32,8 @@ from paimon_sql.preprocess.statements import (
     SuspendMaterialized,
 )
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.tables.catalog import PROVIDER, SparkCatalog
+from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.types import string_types, to_struct
 
 NAME_COLUMNS = (("namespace", "string"), ("tableName", "string"))

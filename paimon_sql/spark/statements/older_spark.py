@@ -31,7 +31,6 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.views.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
-from paimon_sql.spark.tables.catalog import create_like as create_table_like
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 
 _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORECASE)
@@ -94,7 +93,7 @@ class OlderSpark:
         if kept is not None:
             new = NewTable.of_struct(self.jvm, kept.schema, kept.partition_columns, statement.properties)
         try:
-            create_table_like(catalog, identifier, new, copied)
+            catalog.definitions.create_like(identifier, new, copied)
         except TableExistsError as error:
             condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}
             message = f"[{condition}] Cannot create table or view `{identifier}` because it already exists."

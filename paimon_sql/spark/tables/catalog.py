@@ -12,69 +12,61 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
-from paimon_core.format_table.table import FormatTable, refuse_format_table
+from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.table import refuse_format_table
 from paimon_core.object_table import is_object_table, refuse_object_table
-from paimon_core.options import FILE_FORMAT, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import overridden, says_version, without_version
-from paimon_core.spec.identifier import BRANCH_OPTION, Identifier, PathIdentifier
+from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import UpdateColumnDefault
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
     SYSTEM_DATABASE,
-    StagedTable,
     SupportsDatabaseProperties,
     SupportsDatabases,
-    SupportsLocations,
 )
+from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
-from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
+from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import identifier_parts, option_map, python_map
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.state_options import options_in_name
-from paimon_sql.spark.jvm.older.table_info import NewTable, new_table
+from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
+from paimon_sql.spark.jvm.scans.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
+from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
-from paimon_sql.spark.tables.constants import with_constant, with_constants
-from paimon_sql.spark.tables.declared_types import apply_declared_types
-from paimon_sql.spark.tables.format_table import FormatSparkTable, StagedFormatTable
+from paimon_sql.spark.tables.constants import with_constant
+from paimon_sql.spark.tables.definitions import TableDefinitions
+from paimon_sql.spark.tables.format_table import FormatSparkTable
 from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.object_table import ObjectSparkTable
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
-from paimon_sql.spark.tables.session_catalogs import without_own_name
-from paimon_sql.spark.tables.staged_table import StagedSparkTable
+from paimon_sql.spark.tables.session_catalogs import path_catalog
 from paimon_sql.spark.tables.table import (
-    SCAN_VERSION,
     SparkCatalogSystemTable,
     SparkDerivedTable,
     SparkSystemTable,
     SparkTable,
-    is_written,
-    statement_options,
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
-from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
-from paimon_sql.spark.types import from_struct, read_struct
 
-PROVIDER = "paimon"
-# properties Spark hands to every CREATE TABLE beside the user's own
-_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
-_PATH = "path"  # the option that is a table's location
+SCAN_VERSION = "scan.version"
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
 # options of a query by which a table's columns differ
 STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
@@ -227,26 +219,28 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return False
 
     def createTable(self, identifier: Any, *told: Any) -> Any:
-        ours, new = self._identifier(identifier), new_table(self.jvm, told)
-        self.catalog.create_table(ours, self._new_schema(ours, new, staged=False), ignore_if_exists=False)
+        ours = self._identifier(identifier)
+        self.definitions.create(ours, new_table(self.jvm, told))
         return self._latest(ours)
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         ours = self._identifier(identifier)
-        create_like(self, ours, new_table(self.jvm, [info]), self._schema_of(source))
+        self.definitions.create_like(ours, new_table(self.jvm, [info]), self._schema_of(source))
         return self._latest(ours)
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, *told: Any) -> Any:
-        return self._stage(self._identifier(identifier), told, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
+        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+        return self.definitions.stage(ours, new, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
 
     def stageReplace(self, identifier: Any, *told: Any) -> Any:
-        return self._stage(self._identifier(identifier), told, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
+        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+        return self.definitions.stage(ours, new, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
 
     def stageCreateOrReplace(self, identifier: Any, *told: Any) -> Any:
-        ours = self._identifier(identifier)
+        ours, new = self._identifier(identifier), new_table(self.jvm, told)
         exists = self.catalog.table_exists(ours)
-        return self._stage(ours, told, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
+        return self.definitions.stage(ours, new, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
         ours = self._identifier(identifier)
@@ -296,6 +290,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         ]
 
     # -- ours ---------------------------------------------------------------------------------------------------------
+    @property
+    def definitions(self) -> TableDefinitions:
+        """The definitions of tables in this catalog."""
+        return TableDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
+
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
         """Load the table of a statement. Raises the errors of `_NOT_THERE`, and any error in the table's metadata."""
         namespace, written = identifier_parts(self.jvm, identifier)
@@ -367,73 +366,6 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return self._of_files(table, identifier, {})
         return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
-    def _stage(self, identifier: Identifier, told: Sequence[Any], operation: Operation, *, replaces: bool) -> Any:
-        new = new_table(self.jvm, told)
-        schema = self._new_schema(identifier, new, staged=True)
-        replaced = self.catalog.load_table(identifier) if replaces else None
-        if is_object_table(schema.options) or (replaced is not None and is_object_table(replaced.schema.options)):
-            raise refuse_object_table(str(identifier))
-        if is_format_table(schema.options):
-            if replaced is not None and not is_format_table(replaced.schema.options):
-                raise _irreplaceable(identifier)
-            staged = (self.catalog.stage_replace if replaces else self.catalog.stage_create)(identifier, schema)
-            files = None if replaced is None else FormatTable.of(replaced.store)
-            return StagedFormatTable(self.jvm, self.session, self.catalog_name, staged, files)
-        if replaced is not None and is_format_table(replaced.schema.options):
-            raise _irreplaceable(identifier)
-
-        def stage(options: Mapping[str, str]) -> StagedTable:
-            made = self.catalog.stage_replace if replaces else self.catalog.stage_create
-            return made(identifier, self._new_schema(identifier, new, options, staged=True) if options else schema)
-
-        return StagedSparkTable(self.jvm, self.session, self.catalog_name, stage, replaced, operation)
-
-    def _new_schema(
-        self, identifier: Identifier, new: NewTable, more: Mapping[str, str] | None = None, *, staged: bool
-    ) -> TableSchema:
-        """The schema of a statement's table, with `more` options."""
-        properties = dict(new.properties) | dict(more or {})
-        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a LIKE source that is not a Paimon table
-        declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
-        return new_table_schema(
-            with_constants(self.session, apply_declared_types(from_struct(read_struct(new.schema_json)), declared)),
-            partition_keys=() if "partitions" in excluded else _partition_columns(new.partitions),
-            options=self._options(identifier, properties, staged=staged),
-            comment=properties.get("comment"),
-        )
-
-    def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
-        """The table's options among the properties of a statement.
-
-        `staged` tables may come from `saveAsTable`, which names Spark's default source if the user names none.
-        """
-        provider = properties.get("provider", PROVIDER).lower()
-        is_default = staged and provider == self.session.default_source()
-        if provider not in (PROVIDER, *SUPPORTED) and not is_default:
-            raise UnsupportedFeatureError(
-                f"Table {identifier} cannot be created with USING {provider}: catalog {self.catalog_name} makes Paimon"
-                f" tables. Leave USING out, write USING paimon, or one of {', '.join(SUPPORTED)} for a format table."
-            )
-        options = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith("option.")}
-        own = {"path": str(identifier)} if isinstance(identifier, PathIdentifier) else {}
-        own |= {"catalog": self.catalog_name, "database": identifier.database, "table": identifier.table}
-        options = without_own_name(options, **own) | self._location(identifier, properties)
-        is_format = provider in SUPPORTED and not is_default
-        return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
-
-    def _location(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-        """The option for the LOCATION of a statement, if it has one. Raises `UnsupportedFeatureError` if tables of this
-        catalog cannot have one."""
-        location = properties.get("location")
-        if location is None:
-            return {}
-        if not isinstance(self.catalog, SupportsLocations):
-            raise UnsupportedFeatureError(
-                f"Table {identifier} cannot have a LOCATION: this catalog keeps its tables below its warehouse."
-            )
-        self.catalog.check_location(location)
-        return {_PATH: location}
-
     def _of_files(
         self, table: Table, identifier: Identifier, options: dict[str, str]
     ) -> FormatSparkTable | ObjectSparkTable:
@@ -447,17 +379,30 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return FormatSparkTable(self.jvm, self.session, self.catalog_name, table, options)
 
 
-def create_like(catalog: SparkCatalog, ours: Identifier, new: NewTable, copied: TableSchema | None) -> None:
-    """Create a table with the columns of the source. A Paimon table, `copied`, gives keys, options and comment, too."""
-    if copied is None:
-        catalog.catalog.create_table(ours, catalog._new_schema(ours, new, staged=False), ignore_if_exists=False)
-        return
-    properties = dict(new.properties)
-    check_not_stored_as(str(ours), properties)
-    excluded = properties.pop(EXCLUDED_PROPERTY, "").split(",")
-    given, comment = catalog._options(ours, properties, staged=False), properties.get("comment")
-    schema = schema_like(copied, given, comment, excluded, names_type="provider" in properties)
-    catalog.catalog.create_table(ours, schema, ignore_if_exists=False)
+class SparkPathCatalog(SparkCatalog):
+    """The catalog in which a table's name is its path: ``SELECT * FROM paimon_path.`/folder/table` ``.
+
+    Each session has one, made when it is first named; `spark.sql.catalog.paimon_path.KEY` are storages' options.
+    """
+
+    def __init__(self, jvm: Jvm, session: SessionBridge) -> None:
+        paths = path_catalog(session)
+        super().__init__(jvm, session, PATHS, lambda: paths)
+        self.paths = paths
+
+    @staticmethod
+    def named(namespace: Sequence[str], name: str) -> Identifier:
+        return path_identifier(name if "/" in name else "/".join([*namespace, name]))
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        """Asked for the defaults of new tables: there are none."""
+        return self.jvm.map({})
+
+    def renameTable(self, source: Any, target: Any) -> None:
+        raise UnsupportedFeatureError(f"The table at {self._identifier(source)} cannot be renamed: move its folder.")
+
+    def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
+        return self.session.in_zone(self.paths.with_options(options).load_table(identifier))
 
 
 def _is_of_files(table: Table) -> bool:
@@ -465,33 +410,32 @@ def _is_of_files(table: Table) -> bool:
     return is_format_table(table.schema.options) or is_object_table(table.schema.options)
 
 
-def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"Table {identifier} cannot be replaced by one of another type, as a format table keeps no versions: drop it "
-        "and create it anew."
-    )
+def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
+    """The table options of a statement, for `VERSION AS OF`, `TIMESTAMP AS OF` and `WITH`.
+
+    `context` holds the arguments of Spark's `loadTable` after the name: nothing, a version, a time in microseconds,
+    write privileges, or a `TableContext` and options.
+    """
+    if not context:
+        return {}
+    first = context[0]
+    if isinstance(first, str):
+        return {SCAN_VERSION: first}
+    if isinstance(first, int):
+        return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
+    if len(context) == 1:  # privileges
+        return {}
+    options = option_map(jvm, context[1])
+    travel = read_time_travel(first)
+    if travel is None:
+        return options
+    if travel.version is not None:
+        return options | {SCAN_VERSION: travel.version}
+    return options | ({} if travel.micros is None else {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros // 1000)})
 
 
-def _not_partitioned(kind: str, spelled: str) -> str:
-    """Explain why Paimon refuses a transform in PARTITIONED BY, and what to write instead."""
-    if kind in ("bucket", "sorted_bucket"):
-        return (
-            f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not how Paimon's tables name buckets: set the options "
-            "'bucket' and 'bucket-key' by TBLPROPERTIES; a primary key needs 'bucket' alone."
-        )
-    if kind == "cluster_by":
-        return (
-            "CLUSTER BY is not how Paimon's tables name the columns that rows are sorted by: set the option "
-            "'clustering.columns' by TBLPROPERTIES."
-        )
-    return f"PARTITIONED BY {spelled}: Paimon partitions by columns. Add one that holds the value."
-
-
-def _partition_columns(transforms: Any) -> tuple[str, ...]:
-    names = []
-    for transform in transforms:
-        kind = str(transform.name())
-        if kind != "identity":
-            raise UnsupportedFeatureError(_not_partitioned(kind, str(transform.toString())))
-        names.append(".".join(transform.references()[0].fieldNames()))
-    return tuple(names)
+def is_written(context: Sequence[Any]) -> bool:
+    """Whether a statement writes to the table that it loads; `context` as for `statement_options`."""
+    if not context or isinstance(context[0], str | int):
+        return False
+    return len(context) == 1 or not context[0].writePrivileges().isEmpty()

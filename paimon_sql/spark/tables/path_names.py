@@ -8,7 +8,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import is_storage_option, normalize
 from paimon_core.spec.identifier import PathIdentifier
 from paimon_sql.preprocess.quoting import PATHS, quoted_name
-from paimon_sql.spark.tables.catalog import PROVIDER
+from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
-from paimon_core.options import SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -29,7 +28,6 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
-from paimon_sql.spark.jvm.scans.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
@@ -49,39 +47,6 @@ from paimon_sql.spark.types import from_arrow, to_spark, to_struct
 from paimon_sql.spark.write.table_write import table_write_builder
 from paimon_sql.spark.write.write import PaimonWriteBuilder
 from paimon_sql.spark.write.write_options import check_foreign, without_own
-
-SCAN_VERSION = "scan.version"
-
-
-def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
-    """The table options of a statement, for `VERSION AS OF`, `TIMESTAMP AS OF` and `WITH`.
-
-    `context` holds the arguments of Spark's `loadTable` after the name: nothing, a version, a time in microseconds,
-    write privileges, or a `TableContext` and options.
-    """
-    if not context:
-        return {}
-    first = context[0]
-    if isinstance(first, str):
-        return {SCAN_VERSION: first}
-    if isinstance(first, int):
-        return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
-    if len(context) == 1:  # privileges
-        return {}
-    options = option_map(jvm, context[1])
-    travel = read_time_travel(first)
-    if travel is None:
-        return options
-    if travel.version is not None:
-        return options | {SCAN_VERSION: travel.version}
-    return options | ({} if travel.micros is None else {SCAN_TIMESTAMP_MILLIS.key: str(travel.micros // 1000)})
-
-
-def is_written(context: Sequence[Any]) -> bool:
-    """Whether a statement writes to the table that it loads; `context` as for `statement_options`."""
-    if not context or isinstance(context[0], str | int):
-        return False
-    return len(context) == 1 or not context[0].writePrivileges().isEmpty()
 
 
 class _BridgedTable(TableProxy):

@@ -29,7 +29,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.spark.tables.table_like import schema_like
+from paimon_sql.spark.tables.definitions import schema_like
 from tests.support.data import files_of, make_batch, read_rows
 from tests.support.row_changes import delete, merge, update
 from tests.support.stored import T, compact, insert, open_table, read

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.spark.tables.table import statement_options
+from paimon_sql.spark.tables.catalog import statement_options
 
 
 class Java:

@@ -8,7 +8,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_sql.spark.tables.table_like import check_not_stored_as, schema_like
+from paimon_sql.spark.tables.definitions import check_not_stored_as, schema_like
 from tests.support.tables import fields
 
 CSV = {"type": "format-table", "file.format": "csv"}
