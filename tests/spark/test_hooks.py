@@ -25,8 +25,8 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.jobs import Job
 from paimon_core.maintenance.release import FILE_LIST, FileList
 from paimon_sql import spark as bridge
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.scans.rows import internal_rows
 from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Proxy

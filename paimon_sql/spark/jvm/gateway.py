@@ -1,18 +1,16 @@
-"""Jvm: the connection to a Spark driver's JVM, its classes, and values as Java's and Scala's.
+"""Jvm: the connection to a Spark driver's JVM, and its classes, by name without round trips.
 
-Classes are addressed by name without round trips; values cross as collections. The other modules of this folder build
-on it; each function there that uses an internal of Spark's is marked as a hook.
+`conversions` makes values for Java, `lookup` finds what this Spark has. The other modules of this folder build on
+`Jvm`; each function there that uses an internal of Spark's is marked as a hook.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
 import re
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache, reduce
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -20,19 +18,17 @@ from py4j.java_collections import JavaArray
 from py4j.java_gateway import JavaClass, JavaObject
 from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.sql.types import DataType, StructType
 
-from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.lazy import cached_property
 from paimon_sql.spark.jvm import classes, java
-from paimon_sql.spark.jvm.hooks import Member, MemberKind, Variant, hook, hook_of, java_type, method, python
+from paimon_sql.spark.jvm.hooks import hook, java_type, method, python
+from paimon_sql.spark.jvm.lookup import SparkMembers
 
-_NUL = "\0"  # in no path
 _CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
 _COMPILING = threading.RLock()  # if two threads need a class first, only one compiles it: see `_compiled`
 
 
-class Jvm:
+class Jvm(SparkMembers):
     """The JVM of a Spark driver; `jvm_of` returns the one of a context."""
 
     @hook(
@@ -42,23 +38,16 @@ class Jvm:
         python("py4j.java_gateway", "GatewayClient._give_back_connection"),
     )
     def __init__(self, context: SparkContext) -> None:
+        super().__init__()
         self.context = context
         self.gateway = context._gateway
+        self._constants: dict[tuple[str, str], Any] = {}
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
         _keep_connections_once(self.gateway._gateway_client)
         server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
         self.compiled("CallbackConnections").install(server.getGateway())
-        self._constants: dict[tuple[str, str], Any] = {}
-        self._there: dict[Member, bool] = {}
-        self._variants: dict[Callable[..., Any], Variant] = {}
-        self._added = lru_cache(_CACHED)(self._find_added)
-        self._type_of_json = lru_cache(_CACHED)(lambda text: self.java_class(classes.DATA_TYPE).fromJson(text))
-        self._columns_of_json = lru_cache(_CACHED)(self._make_columns)
-        self._array_of = lru_cache(_CACHED)(self._make_array)
-        self._set_of = lru_cache(_CACHED)(self.string_set)
-        self._constants_of = lru_cache(_CACHED)(self._make_constants)
 
     @property
     def has_ended(self) -> bool:
@@ -82,10 +71,6 @@ class Jvm:
             self._constants[key] = getattr(self.java_class(class_name), name)
         return self._constants[key]
 
-    def constants(self, class_name: str, *names: str) -> JavaObject:
-        """A set of static members of a Java class."""
-        return self._constants_of(class_name, names)
-
     def is_instance(self, value: JavaObject, class_name: str) -> bool:
         """Whether a Java object is of a class."""
         return bool(self.constant("py4j.reflection.TypeUtil", "isInstanceOf")(class_name, value))
@@ -105,195 +90,17 @@ class Jvm:
         """The code of a class in `java/`, and of those in it, by name: for what Java itself looks up by name."""
         return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
 
-    def fronted(self, value: Any) -> Any:
-        """Return a Python proxy behind an object that caches the answers of the methods in `CACHED`, and passes on any
-        error of the methods in `RAISING`. Return other values unchanged."""
-        kind = type(value)  # a Java object has members of every name
-        cached, raising = getattr(kind, "CACHED", ()), getattr(kind, "RAISING", ())
-        if not cached and not raising:
-            return value
-        return self.compiled("ProxyFronts").before(value, self._set_of(cached), self._set_of(raising))
-
-    def weak_reference(self, value: JavaObject) -> JavaObject:
-        """Return a reference that does not keep the object alive; its `get` returns the object."""
-        return self.java_class(classes.WEAK_REFERENCE)(value)
-
-    # -- what this Spark has ------------------------------------------------------------------------------------------
-    def probe(self, members: Iterable[Member]) -> None:
-        """Look up which members this Spark has, all of the JVM's in one crossing; `has` then has the answers."""
-        unknown = [m for m in members if m not in self._there]
-        self._there.update((m, _is_in_python(m)) for m in unknown if m.kind is MemberKind.PYTHON)
-        asked = [m for m in unknown if m.kind is not MemberKind.PYTHON]
-        if asked:
-            lines = "\n".join(_line(m) for m in asked)
-            self._there.update(zip(asked, (c == "1" for c in self.compiled("Members").there(lines)), strict=True))
-
-    def has(self, member: Member) -> bool:
-        """Whether a part of Spark is there."""
-        if member not in self._there:
-            self.probe([member])
-        return self._there[member]
-
-    def variant(self, function: Callable[..., Any]) -> Variant:
-        """Return the variant that a function under `@hook` uses in this Spark. Raises `UnsupportedFeatureError` if none
-        fits: `install` has already raised it then, unless Spark was changed since."""
-        if function not in self._variants:
-            found = hook_of(function)
-            chosen = found.chosen(self.has)
-            if chosen is None:
-                lacking = ", ".join(map(str, found.missing(self.has)))
-                raise UnsupportedFeatureError(f"This Spark has no {lacking}: what does not work is {found.breaks}.")
-            self._variants[function] = chosen
-        return self._variants[function]
-
-    def interfaces(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Return the interfaces of a proxy that this Spark has."""
-        optional = classes.OPTIONAL
-        return [name for name in wanted if name not in optional or self.has(method(name, optional[name]))]
-
-    def fitted(self, class_name: str, name: str, *arguments: Any) -> tuple[Any, ...]:
-        """Return arguments for a method of a class, or for its constructor if the name is empty. If the method has more
-        parameters in this Spark, None, false or an empty Map is added for each. Raises `UnsupportedFeatureError` if
-        no method fits the arguments."""
-        return (*arguments, *self._added(class_name, name, len(arguments), False))
-
-    def fitted_private(self, class_name: str, *arguments: Any) -> tuple[Any, ...]:
-        """As `fitted`, for a private constructor."""
-        return (*arguments, *self._added(class_name, "", len(arguments), True))
-
-    def _find_added(self, class_name: str, name: str, given: int, private: bool) -> tuple[Any, ...]:
-        kinds = self.compiled("Members").added(class_name, name, given, private)
-        if kinds is None:
-            called = name or "a constructor"
-            raise UnsupportedFeatureError(
-                f"This Spark has no {called} of {class_name} that takes {given} arguments: run paimon-sql doctor."
-            )
-        empty = {"N": self.none, "F": False, "M": self.empty_map}
-        return tuple(empty[kind] for kind in kinds)
-
-    def private_value(self, owner: JavaObject, name: str) -> Any:
-        """Return the value of a private field of a Java object's class."""
-        return self.compiled("Members").value(owner, name)
-
-    # -- collections --------------------------------------------------------------------------------------------------
-    def array(self, class_name: str, items: Iterable[Any]) -> JavaArray:
-        values = tuple(items)
-        return self._make_array(class_name, values) if values else self.cached_array(class_name, ())
-
-    def cached_array(self, class_name: str, items: Iterable[Hashable]) -> JavaArray:
-        """An array that is made once for equal items."""
-        return self._array_of(class_name, tuple(items))
-
-    def strings(self, items: Iterable[str]) -> JavaArray:
-        return self.cached_array(classes.STRING, items)
-
-    def string_set(self, items: Iterable[str]) -> JavaObject:
-        out = self.java_class(classes.HASH_SET)()
-        for item in items:
-            out.add(item)
-        return out
-
-    def array_list(self, items: Iterable[Any]) -> JavaObject:
-        out = self.java_class(classes.ARRAY_LIST)()
-        for item in items:
-            out.add(item)
-        return out
-
-    def map(self, items: Mapping[str, Any]) -> JavaObject:
-        """A Java map. Texts and numbers cross at once, as JSON, Java's objects one by one."""
-        plain = {key: value for key, value in items.items() if isinstance(value, (str, int))}
-        out = self.compiled("Entries").of(json.dumps(plain))
-        for key in items.keys() - plain.keys():
-            out.put(key, items[key])
-        return out
-
-    def seq(self, items: Iterable[Any]) -> JavaObject:
-        """A Scala Seq."""
-        values = [*items]
-        return self._to_seq(values) if values else self.empty_seq
-
-    def scala_map(self, items: Mapping[str, Any]) -> JavaObject:
-        """An immutable Scala Map."""
-        return self.constant(classes.PYTHON_UTILS, "toScalaMap")(self.map(items))
-
-    @cached_property
-    def _to_seq(self) -> Any:
-        return self.constant(classes.PYTHON_UTILS, "toSeq")
-
-    @cached_property
-    def empty_seq(self) -> JavaObject:
-        return self._to_seq([])
-
-    @cached_property
-    def empty_map(self) -> JavaObject:
-        """A Scala Map without entries."""
-        return self.scala_map({})
-
-    @cached_property
-    def none(self) -> JavaObject:
-        return self.java_class(classes.OPTION).empty()
-
-    def some(self, value: Any) -> JavaObject:
-        return self.java_class(classes.SOME)(value)
-
-    def option(self, value: Any | None) -> JavaObject:
-        """A Scala Option."""
-        return self.none if value is None else self.some(value)
-
-    def as_java(self, entries: JavaObject) -> JavaObject:
-        """A Scala collection as Java's."""
-        return self.java_class(classes.COLLECTION_CONVERTERS).asJava(entries)
-
-    def paths(self, paths: Iterable[str]) -> JavaObject:
-        """A Scala Seq of Hadoop paths, in a few crossings however many there are."""
-        joined = _NUL.join(paths)
-        if not joined:
-            return self.empty_seq
-        strings = self.constant(classes.HADOOP_STRINGS, "getStrings")(joined, _NUL)
-        found = self.constant(classes.HADOOP_STRINGS, "stringToPath")(strings)
-        return self.scala_object(classes.ARRAY_SEQ).unsafeWrapArray(found)
-
-    # -- types --------------------------------------------------------------------------------------------------------
-    def struct_type(self, schema: StructType) -> JavaObject:
-        return self._type_of_json(schema.json())
-
-    def data_type(self, data_type: DataType) -> JavaObject:
-        return self._type_of_json(data_type.json())
-
-    def columns(self, schema: StructType) -> JavaArray:
-        """Connector columns of a schema."""
-        return self._columns_of_json(schema.json())
-
     @cached_property
     def opens_unicode_names(self) -> bool:
         """Return whether this JVM opens files with names beyond ASCII: in the locale C it does not."""
         return str(self.java_class(classes.SYSTEM).getProperty("sun.jnu.encoding")).upper() == "UTF-8"
 
-    def _make_array(self, class_name: str, items: tuple[Any, ...]) -> JavaArray:
-        out = self.gateway.new_array(self.java_class(class_name), len(items))
-        for i, item in enumerate(items):
-            if hasattr(item, "Java"):  # py4j assigns no proxies
-                self.java_class(classes.REFLECTED_ARRAY).set(out, i, self.fronted(item))
-            else:
-                out[i] = item
-        return out
+    def new_array(self, class_name: str, size: int) -> JavaArray:
+        return self.gateway.new_array(self.java_class(class_name), size)
 
-    def _make_constants(self, class_name: str, members: tuple[str, ...]) -> JavaObject:
-        out = self.java_class(classes.HASH_SET)()
-        for name in members:
-            out.add(self.constant(class_name, name))
-        return out
-
-    @hook(
-        "`CatalogV2Util.structTypeToV2Columns`",
-        "the columns of every table",
-        method(classes.CATALOG_UTIL, "structTypeToV2Columns", 1, fits=True),
-    )
-    def _make_columns(self, schema_json: str) -> JavaArray:
-        to_columns, struct = "structTypeToV2Columns", self._type_of_json(schema_json)
-        return getattr(self.java_class(classes.CATALOG_UTIL), to_columns)(
-            *self.fitted(classes.CATALOG_UTIL, to_columns, struct)
-        )
+    def weak_reference(self, value: JavaObject) -> JavaObject:
+        """Return a reference that does not keep the object alive; its `get` returns the object."""
+        return self.java_class(classes.WEAK_REFERENCE)(value)
 
 
 @lru_cache(1)
@@ -342,20 +149,6 @@ def kill_jvm() -> None:
     process = getattr(SparkContext._gateway, "proc", None)
     if process is not None:
         process.kill()
-
-
-def _line(member: Member) -> str:
-    """A member as `Members.java` reads it."""
-    arity = "" if member.arity is None else str(member.arity)
-    return "\t".join((member.kind, member.owner, member.name, arity, "fits" if member.fits else ""))
-
-
-def _is_in_python(member: Member) -> bool:
-    try:
-        reduce(getattr, member.name.split("."), importlib.import_module(member.owner))
-    except (ImportError, AttributeError):
-        return False
-    return True
 
 
 def stack_names(jvm: Jvm) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
+from urllib.parse import parse_qsl
 
 from py4j.java_gateway import JavaObject
 
@@ -16,10 +17,10 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, python_map, scala_map, scala_options, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import simple_name
 from paimon_sql.spark.jvm.hooks import hook, java_type, method
-from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.origins import position_text
 
 _PRIVILEGES = "__required_write_privileges__"  # an option that Spark takes away when it looks a relation up
+OPTIONS_MARK = "?options:"  # see `options_in_name`
 _UNRESOLVED = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 
 
@@ -385,3 +386,9 @@ _KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[Statemen
     "OverwritePartitionsDynamic": (FrameWrite, "table", _frame_write),
     "UpdateTable": (Update, "table", _update),
 }
+
+
+def options_in_name(name: str) -> tuple[str, dict[str, str]]:
+    """The name of a table without the options that travel in it, and these."""
+    plain, _, encoded = name.partition(OPTIONS_MARK)
+    return plain, dict(parse_qsl(encoded, keep_blank_values=True))

@@ -24,8 +24,8 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DATA_SPLIT
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.scans.files import parquet_scan_builder
 from paimon_sql.spark.jvm.scans.pushdown import read_term
 from paimon_sql.spark.proxy import WithoutMetrics

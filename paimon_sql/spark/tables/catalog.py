@@ -38,9 +38,9 @@ from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import identifier_parts, option_map, python_map
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.older.state_options import options_in_name
 from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
+from paimon_sql.spark.jvm.plans import options_in_name
 from paimon_sql.spark.jvm.scans.pushdown import read_time_travel
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range

@@ -56,8 +56,8 @@ class TableDefinitions:
         self.catalog.create_table(identifier, self.schema(identifier, new, staged=False), ignore_if_exists=False)
 
     def create_like(self, identifier: Identifier, new: NewTable, copied: TableSchema | None) -> None:
-        """Create a table with the columns of the source, and if that is a Paimon table, with the keys, options and comment
-        of its schema `copied`."""
+        """Create a table with the columns of the source. The schema `copied` of a Paimon table gives keys, options and
+        comment, too."""
         if copied is None:
             self.create(identifier, new)
             return

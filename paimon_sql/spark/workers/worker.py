@@ -38,7 +38,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
-from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema as spark_arrow_schema
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema as spark_arrow_schema
 
 T = TypeVar("T")
 BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, python
-from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 
 _ARROW = Variant.of("of Arrow", python("pyspark.sql.functions", "arrow_udf"))
 _PANDAS = Variant.of("of Pandas", python("pyspark.sql.functions", "pandas_udf"))

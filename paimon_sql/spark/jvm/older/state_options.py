@@ -7,7 +7,6 @@ table is known under its own name all the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl
 
 from py4j.java_gateway import JavaObject
 
@@ -15,9 +14,9 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import texts
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, method
+from paimon_sql.spark.jvm.plans import OPTIONS_MARK
 from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, parser_of
 
-_MARK = "?options:"
 _LOADED = Variant.of("when a table is loaded", method(classes.STAGING_TABLE_CATALOG, "tableStateOptionKeys", 0))
 _NAMED = Variant.of(
     "in the name of a table",
@@ -36,7 +35,7 @@ def travels_in_name(jvm: Jvm) -> bool:
 def with_named_options(jvm: Jvm, session: JavaObject, plan: JavaObject, keys: Iterable[str]) -> JavaObject:
     """A parsed query, options of its tables that are among `keys` in their names."""
     place = current_catalog(session), current_namespace(session)
-    return jvm.compiled("StateOptions").named(plan, jvm.string_set(keys), _MARK, *place)
+    return jvm.compiled("StateOptions").named(plan, jvm.string_set(keys), OPTIONS_MARK, *place)
 
 
 def named_relation(
@@ -46,9 +45,3 @@ def named_relation(
     parts = jvm.seq(texts(parser_of(session).parseMultipartIdentifier(name)))
     found = jvm.java_class(classes.UNRESOLVED_RELATION)(parts, connector.string_map(jvm, options), False)
     return with_named_options(jvm, session, found, keys)
-
-
-def options_in_name(name: str) -> tuple[str, dict[str, str]]:
-    """The name of a table without the options that travel in it, and these."""
-    plain, _, encoded = name.partition(_MARK)
-    return plain, dict(parse_qsl(encoded, keep_blank_values=True))

@@ -12,9 +12,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, StructType
 
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, method
-from paimon_sql.spark.jvm.older.arrow_schemas import arrow_schema
 
 _NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # as Spark's rows hold them
 _PICKLED_ROWS = 1_000
