@@ -26,7 +26,6 @@ from paimon_core.format_table.folders import (
 from paimon_core.format_table.options import FORMAT_TABLE, format_options
 from paimon_core.format_table.scan import FormatSplit, plan_format_table
 from paimon_core.format_table.write import StagedFile, discard
-from paimon_core.io.file_io import storage_errors
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.value_texts import internal_text
@@ -87,10 +86,8 @@ class FormatTable:
         elsewhere = placed_elsewhere(self.store)
         old = [] if overwrite is None else self._replaced(files, overwrite, elsewhere)
         self._check_in_place(files, elsewhere)
-        fs = self.store.io.arrow()
         for file in files:
-            with storage_errors("rename to", file.path):
-                fs.move(self.store.io.arrow_path(file.staged_path), self.store.io.arrow_path(file.path))
+            self.store.io.move_file(file.staged_path, file.path)
             self._make_durable(file.path)
         if overwrite is not None and overwrite.predicate is not None:
             self._make_named_folder(overwrite.predicate)

@@ -39,7 +39,7 @@ class OutputFile:
     def sink(self) -> pa.NativeFile:
         self._io.make_dirs(self.path.rpartition("/")[0])
         with writing_errors("create", self.path):
-            return self._io.arrow().open_output_stream(self._io.arrow_path(self.path), compression=None)
+            return self._io.open_output(self.path)
 
     @property
     def size(self) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
-from pyarrow.fs import LocalFileSystem
 
 from paimon_core.arrow.evolution import (
     AmbiguousNameError,
@@ -28,7 +27,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.file_io import storage_errors
 
 
 @contextmanager
@@ -48,11 +47,6 @@ def read_errors(format_name: str, path: str) -> Iterator[None]:
         if "not yet implemented" in str(error).lower():  # Parquet's words for encodings and codecs it lacks
             raise UnfamiliarFormError(path, f"as a {format_name} file, {error}") from error
         raise CorruptFileError(path, f"it is not a {format_name} file, or damaged ({error})") from error
-
-
-def is_near(io: FileIO) -> bool:
-    """Return whether reading a few bytes of a file costs next to nothing, because it is on a local disk."""
-    return isinstance(io.arrow(), LocalFileSystem)
 
 
 def check_row_count(request: ReadRequest, found: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from pyarrow import NativeFile
-from pyarrow.fs import FileSystem
 
 from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 
@@ -26,8 +26,18 @@ class DelegatingFileIO(ABC):
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self._io().read_bytes(path, most)
 
-    def open_input(self, path: str) -> NativeFile:
-        return self._io().open_input(path)
+    @property
+    def is_near(self) -> bool:
+        return self._io().is_near
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        return self._io().open_input(path, size)
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return self._io().read_ranges(path, ranges)
+
+    def open_output(self, path: str) -> NativeFile:
+        return self._io().open_output(path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         self._io().write_bytes(path, data)
@@ -74,11 +84,11 @@ class DelegatingFileIO(ABC):
     def rename_dir(self, source: str, target: str) -> None:
         self._io().rename_dir(source, target)
 
-    def arrow(self) -> FileSystem:
-        return self._io().arrow()
+    def move_file(self, source: str, target: str) -> None:
+        self._io().move_file(source, target)
 
-    def arrow_path(self, path: str) -> str:
-        return self._io().arrow_path(path)
+    def copy_file(self, source: str, target: str) -> None:
+        self._io().copy_file(source, target)
 
     def sync(self, path: str) -> None:
         self._io().sync(path)

@@ -16,6 +16,7 @@ Contract, for every backend:
 
 from __future__ import annotations
 
+import builtins
 import errno
 import re
 import uuid
@@ -26,7 +27,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyarrow import NativeFile
-from pyarrow.fs import FileSystem
 
 from paimon_core.errors import FolderMissingError, StorageError, StorageRefusedError, UnfamiliarFormError
 from paimon_core.secrets import without_secrets
@@ -80,8 +80,28 @@ class FileIO(Protocol):
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
 
-    def open_input(self, path: str) -> NativeFile:
-        """Open a data file, to be read from any offset and closed. Errors are as from `arrow()`."""
+    @property
+    def is_near(self) -> bool:
+        """Whether reading a few bytes of a file costs next to nothing, because it is on a local disk."""
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        """Open a data file, to be read from any offset and closed.
+
+        A caller that has the size of the file from metadata saves the storage a request: a file of another size may
+        raise any error that a damaged file raises. Reading raises `OSError`, not always `StorageError`.
+        """
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        """Read parts of one file, each given by its offset and length, side by side if the storage can.
+
+        Raises `EOFError` for a part that the file does not have. Callers join parts that lie close together.
+        """
+
+    def open_output(self, path: str) -> NativeFile:
+        """Create or replace a data file, to be written from its start and closed, in bounded memory.
+
+        Its folder must exist. The file is whole once it is closed, and durable once `sync` has returned.
+        """
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
@@ -144,14 +164,14 @@ class FileIO(Protocol):
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` if the target exists. Not atomic on object stores."""
 
-    def arrow(self) -> FileSystem:
-        """The same storage as a pyarrow file system, for data files; `arrow_path` gives its spelling of a path."""
+    def move_file(self, source: str, target: str) -> None:
+        """Give a file another path, and replace a file that has it. Not atomic on object stores."""
 
-    def arrow_path(self, path: str) -> str:
-        """`path` as `arrow()` spells it."""
+    def copy_file(self, source: str, target: str) -> None:
+        """Copy a file within the storage, which moves the bytes itself if it can. The folder of `target` must exist."""
 
     def sync(self, path: str) -> None:
-        """Make a file written through `arrow()` as durable as `write_bytes` does; call it before a commit names it."""
+        """Make a file of `open_output` as durable as one of `write_bytes`; call it before a commit names the file."""
 
 
 def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, OSError]:
@@ -163,6 +183,19 @@ def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, 
         except OSError as error:
             errors[path] = error
     return errors
+
+
+def read_each_range(io: FileIO, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+    """`read_ranges` by one open file, a part after the other."""
+    with storage_errors("read", path), io.open_input(path) as file:
+        return [whole_part(path, file.read_at(length, offset), offset, length) for offset, length in ranges]
+
+
+def whole_part(path: str, data: bytes, offset: int, length: int) -> bytes:
+    """Return the bytes of a part of a file. Raises `EOFError` if the file ends before."""
+    if len(data) < length:
+        raise EOFError(f"{path} has {len(data)} of {length} bytes from {offset} on")
+    return data
 
 
 def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` obje
 
 from __future__ import annotations
 
+import builtins
 import errno
 import glob
 import os
@@ -24,13 +25,14 @@ from functools import lru_cache
 from typing import Any
 
 from pyarrow import NativeFile
-from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.file_io import (
     MOST_TEXT,
     FileStatus,
     delete_each_below,
+    read_each_range,
     storage_error,
     temporary_name,
     too_large,
@@ -72,8 +74,18 @@ class FsspecFileIO:
                 raise too_large(path, most)
             return data
 
-    def open_input(self, path: str) -> NativeFile:
-        return self.arrow().open_input_file(self.arrow_path(path))
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        return self._arrow().open_input_file(self._bare(path))
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return read_each_range(self, path, ranges)
+
+    def open_output(self, path: str) -> NativeFile:
+        return self._arrow().open_output_stream(self._bare(path), compression=None)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with self._errors("write", path):
@@ -184,11 +196,13 @@ class FsspecFileIO:
             fs.copy(files, [_bare(fs, target) + file[skip:] for file in files])
         self.delete_dir(source)
 
-    def arrow(self) -> FileSystem:
-        return PyFileSystem(FSSpecHandler(self._fs()))
+    def move_file(self, source: str, target: str) -> None:
+        with self._errors(f"rename {source} to", target):
+            self._arrow().move(self._bare(source), self._bare(target))
 
-    def arrow_path(self, path: str) -> str:
-        return _bare(self._fs(), path)
+    def copy_file(self, source: str, target: str) -> None:
+        with self._errors(f"copy {source} to", target):
+            self._arrow().copy_file(self._bare(source), self._bare(target))
 
     def sync(self, path: str) -> None:
         """Nothing to do: a closed file is as durable as the storage makes it."""
@@ -197,6 +211,12 @@ class FsspecFileIO:
         uncached = {"use_listings_cache": False} if self.scheme in OBJECT_STORES else {}
         with self._errors("connect to", f"{self.scheme}://"):
             return _file_system_class(self.scheme)(**{**uncached, **self.options})  # fsspec keeps one per options
+
+    def _arrow(self) -> PyFileSystem:
+        return PyFileSystem(FSSpecHandler(self._fs()))
+
+    def _bare(self, path: str) -> str:
+        return _bare(self._fs(), path)
 
     def _make_parent(self, fs: Any, path: str) -> None:
         if self.scheme not in OBJECT_STORES:

@@ -9,6 +9,7 @@ Writers of one machine queue by `flock(2)` on a folder, which the system gives b
 
 from __future__ import annotations
 
+import builtins
 import errno
 import fcntl
 import os
@@ -20,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pyarrow import NativeFile
-from pyarrow.fs import FileSystem, LocalFileSystem
+from pyarrow.fs import LocalFileSystem
 
 from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below, delete_many_below
@@ -29,6 +30,7 @@ from paimon_core.io.file_io import (
     MOST_TEXT,
     FileStatus,
     delete_each_below,
+    read_each_range,
     storage_error,
     storage_errors,
     temporary_name,
@@ -57,9 +59,19 @@ class LocalFileIO:
             finally:
                 os.close(descriptor)
 
-    def open_input(self, path: str) -> NativeFile:
+    @property
+    def is_near(self) -> bool:
+        return True
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
         _check_regular(path, os.stat(path).st_mode)
         return LocalFileSystem().open_input_file(path)
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return read_each_range(self, path, ranges)
+
+    def open_output(self, path: str) -> NativeFile:
+        return LocalFileSystem().open_output_stream(path, compression=None)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with writing_errors("write", path):
@@ -160,11 +172,13 @@ class LocalFileIO:
             _sync_dir(os.path.dirname(source))
             _sync_dir(parent)
 
-    def arrow(self) -> FileSystem:
-        return LocalFileSystem()
+    def move_file(self, source: str, target: str) -> None:
+        with storage_errors(f"rename {source} to", target):
+            os.replace(source, target)
 
-    def arrow_path(self, path: str) -> str:
-        return path
+    def copy_file(self, source: str, target: str) -> None:
+        with storage_errors(f"copy {source} to", target):
+            LocalFileSystem().copy_file(source, target)
 
     def link(self, path: str, other: str) -> bool:
         """Give a file a second path. Returns False if that is not possible, and the caller must copy the file."""

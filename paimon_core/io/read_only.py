@@ -13,10 +13,7 @@ from paimon_core.io.file_io import FileIO
 
 @dataclass(frozen=True)
 class ReadOnlyFileIO(DelegatingFileIO):
-    """A `FileIO` that raises `NoPrivilegeError` with the text `refusal` for each call that would change files.
-
-    Data files can still be written through `arrow()`, but not committed.
-    """
+    """A `FileIO` that raises `NoPrivilegeError` with the text `refusal` for each call that would change files."""
 
     inner: FileIO
     refusal: str
@@ -30,5 +27,6 @@ class ReadOnlyFileIO(DelegatingFileIO):
     def _refuse(self, *arguments: object, **named: object) -> NoReturn:
         raise NoPrivilegeError(self.refusal)
 
-    write_bytes = replace_file = create_exclusive = make_dirs = rename_dir = sync = _refuse
+    write_bytes = replace_file = create_exclusive = make_dirs = rename_dir = move_file = copy_file = sync = _refuse
+    open_output = _refuse
     delete = delete_below = delete_many_below = delete_dir_below = delete_dir = delete_empty_dir_below = _refuse

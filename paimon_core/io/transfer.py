@@ -25,7 +25,7 @@ def copy_file(source: FileIO, target: FileIO, path: str, target_path: str) -> No
     with (
         storage_errors("copy", path),
         source.open_input(path) as reader,
-        target.arrow().open_output_stream(target.arrow_path(target_path), compression=None) as writer,
+        target.open_output(target_path) as writer,
     ):
         while chunk := reader.read(_CHUNK):
             writer.write(chunk)
@@ -46,8 +46,7 @@ def take_files(source: FileIO, target: FileIO, pairs: Pairs, copy: Copy) -> None
 def _take_file(io: FileIO, path: str, target_path: str) -> None:
     io.make_dirs(target_path.rpartition("/")[0])
     if not (isinstance(io, LocalFileIO) and io.link(path, target_path)):
-        with storage_errors(f"copy {path} to", target_path):
-            io.arrow().copy_file(io.arrow_path(path), io.arrow_path(target_path))
+        io.copy_file(path, target_path)
     io.sync(target_path)
     _check_same_size(io, io, path, target_path)
 

@@ -15,7 +15,6 @@ from functools import partial
 from paimon_core.errors import PaimonError
 from paimon_core.formats.parquet.plain_columns import has_plain_chunks, has_plain_columns
 from paimon_core.formats.parquet.shapes import FileLook, Shape, look
-from paimon_core.formats.reading import is_near
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit
@@ -45,7 +44,7 @@ def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: S
         return judged[id(shape)][1]
 
     with ExitStack() as stack:
-        pool = None if is_near(store.io) else stack.enter_context(ThreadPoolExecutor(_THREADS))
+        pool = None if store.io.is_near else stack.enter_context(ThreadPoolExecutor(_THREADS))
         looked = partial(_look, store)
         for start in range(0, len(files), _AT_ONCE):
             part = files[start : start + _AT_ONCE]

@@ -50,7 +50,7 @@ class Operations:
         """From now on: what changes files, and each data file that is opened."""
         for name in CHANGES:
             setattr(os, name, self._counted(getattr(os, name)))
-        setattr(LocalFileIO, "arrow_path", self._counted(LocalFileIO.arrow_path))  # noqa: B010  a method of a class
+        setattr(LocalFileIO, "open_output", self._counted(LocalFileIO.open_output))  # noqa: B010  a method of a class
 
     def of_workers(self) -> dict[str, str]:
         """Settings of Spark with which its Python workers count, too."""

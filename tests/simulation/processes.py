@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +14,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from greenlet import getcurrent
 from pyarrow import NativeFile
-from pyarrow.fs import FileInfo, FileSystem, FileSystemHandler, FileType, PyFileSystem
 
 from paimon_core.errors import StorageError, StorageRefusedError, UnsafeStorageError
-from paimon_core.io.file_io import MOST_TEXT, FileStatus, delete_each_below, too_large
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, delete_each_below, read_each_range, too_large
 from paimon_core.store.cache import MetadataCache, S
 from tests.simulation.history import Fault, FaultKind, Step
 from tests.simulation.scheduler import Scheduler
@@ -174,8 +174,18 @@ class SimulatedIO:
             raise too_large(path, most)
         return data
 
-    def open_input(self, path: str) -> NativeFile:
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
         return pa.BufferReader(self.process.call("open", path, lambda: self.disk.get(path).data))
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return read_each_range(self, path, ranges)
+
+    def open_output(self, path: str) -> NativeFile:
+        return pa.PythonFile(_Stream(self, path), mode="w")
 
     def write_bytes(self, path: str, data: bytes) -> None:
         self.process.call("write", path, lambda: self.disk.put(path, data), changes=True)
@@ -227,11 +237,11 @@ class SimulatedIO:
     def rename_dir(self, source: str, target: str) -> None:
         self.process.call("rename folder", source, lambda: self.disk.rename_dir(source, target), changes=True)
 
-    def arrow(self) -> FileSystem:
-        return PyFileSystem(_Handler(self))
+    def move_file(self, source: str, target: str) -> None:
+        raise NotImplementedError("no file is moved")
 
-    def arrow_path(self, path: str) -> str:
-        return path
+    def copy_file(self, source: str, target: str) -> None:
+        raise NotImplementedError("no file is copied")
 
     def sync(self, path: str) -> None:
         pass
@@ -266,44 +276,6 @@ class _Stream:
         if not self.closed:
             self.closed = True
             self.io.write_bytes(self.path, b"".join(self.parts))
-
-
-class _Handler(FileSystemHandler):  # type: ignore[misc]
-    """The storage as pyarrow asks for it; only what this project uses of it."""
-
-    def __init__(self, io: SimulatedIO) -> None:
-        self.io = io
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Handler) and self.io is other.io
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def get_type_name(self) -> str:
-        return "simulated"
-
-    def normalize_path(self, path: str) -> str:
-        return path
-
-    def open_output_stream(self, path: str, metadata: Any) -> NativeFile:
-        return pa.PythonFile(_Stream(self.io, path), mode="w")
-
-    def open_input_file(self, path: str) -> NativeFile:
-        return self.io.open_input(path)
-
-    def open_input_stream(self, path: str) -> NativeFile:
-        return self.io.open_input(path)
-
-    def get_file_info(self, paths: list[str]) -> list[FileInfo]:
-        kinds = [(p, FileType.File if self.io.disk.is_file(p) else FileType.NotFound) for p in paths]
-        return [FileInfo(p, kind) for p, kind in kinds]
-
-    def get_file_info_selector(self, selector: Any) -> list[FileInfo]:
-        raise NotImplementedError("this project does not list folders through pyarrow")
-
-    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = get_file_info_selector
-    delete_file = move = copy_file = open_append_stream = get_file_info_selector
 
 
 class ProcessCache(MetadataCache):

@@ -1,13 +1,14 @@
 """A `FileIO` in which one call goes wrong: the storage refuses, loses the answer, acts late, tears a file, is full, or
 we die.
 
-Every call is counted; of data files, which go through `arrow()`, opening one, each piece read or written, and the end
+Every call is counted; of data files, opening one, each piece read or written, and the end
 of writing. Call number `fail_at` (from 1) fails as `mode` says; `fail_at=0` never fails, and `moments` then gives the
 numbers to try.
 """
 
 from __future__ import annotations
 
+import builtins
 import enum
 import errno
 import io
@@ -19,9 +20,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, FileSystemHandler, PyFileSystem
 
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, delete_each_below, storage_error
+from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, delete_each_below, read_each_range, storage_error
 
 T = TypeVar("T")
 
@@ -71,8 +71,20 @@ class FaultyIO:
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self.call(path, lambda: self.inner.read_bytes(path, most), shorten=_half)
 
-    def open_input(self, path: str) -> Any:
-        return pa.PythonFile(_FaultyReader(self, path, self.call(path, lambda: self.inner.open_input(path))), mode="r")
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def open_input(self, path: str, size: int | None = None) -> Any:
+        opened = self.call(path, lambda: self.inner.open_input(path, size))
+        return pa.PythonFile(_FaultyReader(self, path, opened), mode="r")
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return read_each_range(self, path, ranges)
+
+    def open_output(self, path: str) -> Any:
+        opened = self.call(path, lambda: self.inner.open_output(path), writes=True, may_be_late=False)
+        return pa.PythonFile(_FaultyStream(self, path, opened), mode="w")
 
     def write_bytes(self, path: str, data: bytes) -> None:
         def tear() -> None:
@@ -140,11 +152,11 @@ class FaultyIO:
     def sync(self, path: str) -> None:
         self.call(path, lambda: self.inner.sync(path), writes=True)
 
-    def arrow(self) -> FileSystem:
-        return PyFileSystem(_FaultyHandler(self, self.inner.arrow()))
+    def move_file(self, source: str, target: str) -> None:
+        self.call(source, lambda: self.inner.move_file(source, target), writes=True)
 
-    def arrow_path(self, path: str) -> str:
-        return self.inner.arrow_path(path)
+    def copy_file(self, source: str, target: str) -> None:
+        self.call(source, lambda: self.inner.copy_file(source, target), writes=True)
 
     def call(
         self,
@@ -241,69 +253,3 @@ class _FaultyStream(io.RawIOBase):
                 self.faulty.call(self.path, self.inner.close, writes=True, may_be_late=False)
             finally:
                 self.inner.close()  # the process lets go of the file whatever the storage answered
-
-
-class _FaultyHandler(FileSystemHandler):  # type: ignore[misc]
-    """`inner`, where every call that opens or changes a file is one of `io`; looking up is not counted."""
-
-    def __init__(self, io: FaultyIO, inner: FileSystem):
-        self.io, self.inner = io, inner
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FaultyHandler) and self.inner == other.inner and self.io is other.io
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def open_input_stream(self, path: str) -> Any:
-        return self.io.call(path, lambda: self.inner.open_input_stream(path, compression=None))
-
-    def open_input_file(self, path: str) -> Any:
-        found = self.io.call(path, lambda: self.inner.open_input_file(path))
-        return pa.PythonFile(_FaultyReader(self.io, path, found), mode="r")
-
-    def open_output_stream(self, path: str, metadata: Any) -> Any:
-        def act() -> Any:
-            return self.inner.open_output_stream(path, compression=None, metadata=metadata)
-
-        opened = self.io.call(path, act, writes=True, may_be_late=False)
-        return pa.PythonFile(_FaultyStream(self.io, path, opened), mode="w")
-
-    def open_append_stream(self, path: str, metadata: Any) -> Any:
-        def act() -> Any:
-            return self.inner.open_append_stream(path, compression=None, metadata=metadata)
-
-        return self.io.call(path, act, writes=True)
-
-    def get_type_name(self) -> str:
-        return f"faulty+{self.inner.type_name}"
-
-    def normalize_path(self, path: str) -> str:
-        return str(self.inner.normalize_path(path))
-
-    def get_file_info(self, paths: list[str]) -> Any:
-        return self.inner.get_file_info(paths)
-
-    def get_file_info_selector(self, selector: Any) -> Any:
-        return self.inner.get_file_info(selector)
-
-    def create_dir(self, path: str, recursive: bool) -> None:
-        self.io.call(path, lambda: self.inner.create_dir(path, recursive=recursive), writes=True)
-
-    def delete_dir(self, path: str) -> None:
-        self.io.call(path, lambda: self.inner.delete_dir(path), deletes=True)
-
-    def delete_dir_contents(self, path: str, missing_dir_ok: bool) -> None:
-        self.io.call(path, lambda: self.inner.delete_dir_contents(path, missing_dir_ok=missing_dir_ok), deletes=True)
-
-    def delete_root_dir_contents(self) -> None:
-        self.io.call("/", lambda: self.inner.delete_dir_contents("", accept_root_dir=True), deletes=True)
-
-    def delete_file(self, path: str) -> None:
-        self.io.call(path, lambda: self.inner.delete_file(path), deletes=True)
-
-    def move(self, src: str, dest: str) -> None:
-        self.io.call(src, lambda: self.inner.move(src, dest), writes=True)
-
-    def copy_file(self, src: str, dest: str) -> None:
-        self.io.call(src, lambda: self.inner.copy_file(src, dest), writes=True)

@@ -5,6 +5,7 @@ There is no queue for writers, as on object stores: only `create_exclusive` deci
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pyarrow import NativeFile
-from pyarrow.fs import FileSystem
 
 from paimon_core.io.file_io import FileStatus, delete_each_below
 from paimon_core.store.cache import MetadataCache, S
@@ -90,8 +90,18 @@ class MemoryIO:
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
         return False
 
-    def open_input(self, path: str) -> NativeFile:
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
         raise NotImplementedError("no data file is read")
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        return [self._file(path)[0][offset : offset + length] for offset, length in ranges]
+
+    def open_output(self, path: str) -> NativeFile:
+        raise NotImplementedError("no data file is written")
 
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):
@@ -99,11 +109,11 @@ class MemoryIO:
         for file in [p for p in self.files if p.startswith(f"{source}/")]:
             self.files[target + file[len(source) :]] = self.files.pop(file)
 
-    def arrow(self) -> FileSystem:
-        raise NotImplementedError("no data file is read")
+    def move_file(self, source: str, target: str) -> None:
+        self.files[target] = self.files.pop(source)
 
-    def arrow_path(self, path: str) -> str:
-        return path
+    def copy_file(self, source: str, target: str) -> None:
+        self.write_bytes(target, self._file(source)[0])
 
     def sync(self, path: str) -> None:
         pass
@@ -114,7 +124,7 @@ class MemoryIO:
         return self.files[path]
 
 
-_READS = frozenset({"read_bytes", "exists", "status"})
+_READS = frozenset({"read_bytes", "read_ranges", "exists", "status"})
 
 
 @dataclass
@@ -172,11 +182,15 @@ class InterleavedIO:
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
 
-    def arrow(self) -> FileSystem:
-        return self.inner.arrow()
+    @property
+    def is_near(self) -> bool:
+        return False
 
-    def arrow_path(self, path: str) -> str:
-        return path
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        return self.inner.open_input(path, size)
+
+    def open_output(self, path: str) -> NativeFile:
+        return self.inner.open_output(path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
         return delete_each_below(self, root, paths)

@@ -113,6 +113,14 @@ class WatchedIO(FaultyIO):
         self.watch.handed.append(target)
         super().rename_dir(source, target)
 
+    def move_file(self, source: str, target: str) -> None:
+        self.watch.handed.append(target)
+        super().move_file(source, target)
+
+    def copy_file(self, source: str, target: str) -> None:
+        self.watch.handed.append(target)
+        super().copy_file(source, target)
+
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         self.watch.handed.append(path)
         return super().writer_slot(path)

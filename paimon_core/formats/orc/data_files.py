@@ -21,7 +21,7 @@ from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.orc.timestamps import has_old_clocks, is_found_by_rules, stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import check_row_count, conform_batch, is_near, read_errors, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
 from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -79,7 +79,7 @@ class OrcFormat:
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
             for i in range(file.nstripes):
-                zone = check_stripe(source, tail, tail.stripes[i], near=is_near(io))
+                zone = check_stripe(source, tail, tail.stripes[i], near=io.is_near)
                 stripe = None if is_found_by_rules(zone) else _natively(file, i, names, zone)
                 stripe = _by_rules(file, source, i, names, request.path) if stripe is None else stripe
                 stripe.validate(full=True)  # ORC files have no checksums, so texts may be invalid UTF-8

@@ -29,7 +29,7 @@ from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_foote
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.parquet.thrift import checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
-from paimon_core.formats.reading import check_row_count, conform_batch, is_near, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
 from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
@@ -212,7 +212,7 @@ class _Opened:
 def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     """Open the file and read its footer. Raises `UnfamiliarFormError`, `CorruptFileError` for another table's file."""
     # a local file is read as batches need it, without a memory map: a file that shrinks would end the process
-    pre_buffer, verify = not is_near(io), request.options[VERIFY_CHECKSUM]
+    pre_buffer, verify = not io.is_near, request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
         has_maps = False

@@ -252,7 +252,7 @@ def test_bloom_filters_of_orc(tmp_path: Path) -> None:
         writer = FORMATS["orc"].open_writer(IO, str(tmp_path / f"{name}.orc"), fields, TableOptions(options))
         writer.write(rows)
         writer.close()
-    with IO.arrow().open_input_file(str(tmp_path / "f.orc")) as source:
+    with IO.open_input(str(tmp_path / "f.orc")) as source:
         tail = read_tail(source)
         kinds = {(s.column, s.kind) for s in read_streams(source, tail, tail.stripes[0])[0]}
     utf8_filter = 8

@@ -210,15 +210,46 @@ def test_rename_dir(storage: Storage) -> None:
     assert io.read_bytes(f"{root}/other.db/new/deep/b") == b"b"
 
 
-def test_arrow_reads_and_writes_the_same_files(storage: Storage) -> None:
+def test_data_files_are_opened(storage: Storage) -> None:
     io, root = storage
     path = f"{root}/bucket-0/data.parquet"
     io.make_dirs(f"{root}/bucket-0")
     table = pa.table({"a": [1, None, 3]})
-    pq.write_table(table, io.arrow_path(path), filesystem=io.arrow())
+    with io.open_output(path) as sink:
+        pq.write_table(table, sink)
     io.sync(path)
-    assert io.status(path).size == len(io.read_bytes(path)) > 0
-    assert pq.read_table(io.arrow_path(path), filesystem=io.arrow()).equals(table)
+    size = io.status(path).size
+    assert size == len(io.read_bytes(path)) > 0
+    for known in (None, size):
+        with io.open_input(path, known) as source:
+            assert source.size() == size
+            assert pq.read_table(source).equals(table)
+
+
+def test_parts_of_a_file(storage: Storage) -> None:
+    io, root = storage
+    io.write_bytes(f"{root}/file", bytes(range(100)))
+    assert io.read_ranges(f"{root}/file", [(90, 10), (0, 0), (3, 2), (3, 90)]) == [
+        bytes(range(90, 100)), b"", b"\x03\x04", bytes(range(3, 93)),
+    ]  # fmt: skip
+    assert io.read_ranges(f"{root}/file", []) == []
+    with pytest.raises(EOFError, match="file"):
+        io.read_ranges(f"{root}/file", [(0, 1), (95, 6)])
+    with pytest.raises(FileNotFoundError):
+        io.read_ranges(f"{root}/none", [(0, 1)])
+
+
+def test_a_file_is_moved_and_copied(storage: Storage) -> None:
+    io, root = storage
+    io.write_bytes(f"{root}/a/old", b"new")
+    io.write_bytes(f"{root}/b/new", b"replaced")
+    io.move_file(f"{root}/a/old", f"{root}/b/new")
+    assert io.read_bytes(f"{root}/b/new") == b"new" and not io.exists(f"{root}/a/old")
+    io.copy_file(f"{root}/b/new", f"{root}/b/copy")
+    assert io.read_bytes(f"{root}/b/new") == io.read_bytes(f"{root}/b/copy") == b"new"
+    for call in (io.move_file, io.copy_file):
+        with pytest.raises(FileNotFoundError):
+            call(f"{root}/none", f"{root}/b/other")
 
 
 def test_a_file_is_no_folder(storage: Storage) -> None:

@@ -16,7 +16,8 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.io.read_only import ReadOnlyFileIO
 
 CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
-READS = {"arrow", "arrow_path", "atomic_create", "exists", "list", "open_input", "read_bytes", "status", "writer_slot"}
+PROPERTIES = {"atomic_create", "is_near"}
+READS = PROPERTIES | {"exists", "list", "open_input", "read_bytes", "read_ranges", "status", "writer_slot"}
 
 
 class Noting:
@@ -26,7 +27,7 @@ class Noting:
         self.asked: list[tuple[str, tuple[object, ...]]] = []
 
     def __getattr__(self, name: str) -> Any:
-        return name if name == "atomic_create" else partial(self._answer, name)
+        return name if name in PROPERTIES else partial(self._answer, name)
 
     def _answer(self, name: str, *arguments: object) -> str:
         self.asked.append((name, arguments))
