@@ -107,6 +107,14 @@ class SupportsDatabases(Catalog, Protocol):
 
 
 @runtime_checkable
+class SupportsClosing(Catalog, Protocol):
+    """A catalog with open connections."""
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+
+
+@runtime_checkable
 class SupportsDatabaseProperties(SupportsDatabases, Protocol):
     """A catalog that keeps properties of databases."""
 

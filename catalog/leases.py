@@ -15,26 +15,63 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from paimon_core.commit.publish import CatalogLock, Publisher, publisher_for
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError, StorageRefusedError
 from paimon_core.io.holders import Deaths, Mark
+from paimon_core.options import COMMIT_UNSAFE_STORAGE
+from paimon_core.options.option import boolean, duration, integer
 from paimon_core.spec.identifier import Identifier
+from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.option_values import option_value
 
 _LOG = logging.getLogger(__name__)
-_FIRST_WAIT = 0.01  # seconds, as all times here
+_FIRST_WAIT = 0.01  # seconds
+_MOST_EXPIRY = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetastoreSettings:
+    """The options that every catalog with a metastore has. Times in milliseconds."""
+
+    pool_size: int = 2
+    sync_properties: bool = True
+    lock_enabled: bool = False  # whether commits take locks
+    acquire_timeout: int = 480_000
+    max_sleep: int = 8_000
+
+    @property
+    def lock_expiry(self) -> int:
+        """The whole seconds without a sign of life after which a lock is free."""
+        return max(1, min(self.acquire_timeout, _MOST_EXPIRY) // 1000)
+
+
+def metastore_options(options: Mapping[str, str], *, locks: bool) -> dict[str, Any]:
+    """The fields of `MetastoreSettings`. `locks` is whether commits take locks if `lock.enabled` is not set.
+
+    Raises `InvalidOptionError`.
+    """
+    return {
+        "pool_size": option_value(options, "client-pool-size", integer, 2),
+        "sync_properties": option_value(options, "sync-all-properties", boolean, True),
+        "lock_enabled": option_value(options, "lock.enabled", boolean, locks),
+        "acquire_timeout": option_value(options, "lock-acquire-timeout", duration, 480_000),
+        "max_sleep": option_value(options, "lock-check-max-sleep", duration, 8_000),
+    }
 
 
 class LeasedLock(ABC):
     """The lock of one table; a `CatalogLock`. Subclasses implement the methods that call the metastore."""
 
-    def __init__(self, name: str, *, patience: float, max_sleep: float, expiry: float) -> None:
-        self.name = name
-        self._patience, self._max_sleep, self._expiry = patience, max_sleep, expiry
+    def __init__(self, name: str, settings: MetastoreSettings) -> None:
+        self.name, self._expiry = name, settings.lock_expiry
+        self._patience, self._max_sleep = settings.acquire_timeout / 1000, settings.max_sleep / 1000
         self._queue = threading.RLock()
         self._depth = 0
         self._row = threading.Lock()  # the thread that holds the lock and the timer that renews it both change it
@@ -168,14 +205,33 @@ _L = TypeVar("_L", bound=LeasedLock)
 class LeasedLocks(ABC, Generic[_L]):
     """The locks of a catalog's tables: one shared object for each lock of this process, for as long as it is used."""
 
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[Hashable, _L] = WeakValueDictionary()
+    def __init__(self, settings: MetastoreSettings) -> None:
+        self._lock_enabled = settings.lock_enabled
+        self._locks: WeakValueDictionary[str, _L] = WeakValueDictionary()
         self._guard = threading.Lock()
 
     @abstractmethod
+    def _name_of(self, table: Identifier) -> str:
+        """The name of a table's lock. Raises `InvalidNameError` for a table that cannot be locked."""
+
+    @abstractmethod
+    def _new(self, name: str, table: Identifier) -> _L: ...
+
     def lock(self, table: Identifier) -> _L:
-        """The lock of a table, the same object for all threads. Raises `InvalidNameError` for a name that cannot be
+        """The lock of a table, the same object for all threads. Raises `InvalidNameError` for a table that cannot be
         locked."""
+        name = self._name_of(table)
+        with self._guard:
+            found = self._locks.get(name)
+            if found is None:
+                found = self._locks[name] = self._new(name, table)
+            return found
+
+    def publisher(self, store: TableStore) -> Publisher:
+        """The publisher of a table's schemas and snapshots: under the table's lock, if commits take locks."""
+        table = replace(store.identifier, branch=store.branch or None)
+        lock: CatalogLock | None = self.lock(table) if self._lock_enabled else None
+        return publisher_for(store.io, lock, store.options[COMMIT_UNSAFE_STORAGE])
 
     @contextmanager
     def held(self, *tables: Identifier) -> Iterator[None]:
@@ -184,13 +240,6 @@ class LeasedLocks(ABC, Generic[_L]):
             for table in in_order(tables):
                 stack.enter_context(self.lock(table))
             yield
-
-    def _shared(self, key: Hashable, make: Callable[[], _L]) -> _L:
-        with self._guard:
-            found = self._locks.get(key)
-            if found is None:
-                found = self._locks[key] = make()
-            return found
 
 
 def in_order(tables: Iterable[Identifier]) -> list[Identifier]:

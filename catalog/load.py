@@ -19,7 +19,9 @@ from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
     io, warehouse = _warehouse(options)
-    return FileSystemCatalog(io, warehouse, dict(options), allowed=Allowed.of(options), open_iceberg=NamedForIceberg)
+    return FileSystemCatalog(
+        io, warehouse, options=dict(options), allowed=Allowed.of(options), open_iceberg=NamedForIceberg
+    )
 
 
 def _jdbc(options: Mapping[str, str]) -> SupportsDatabases:

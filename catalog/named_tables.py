@@ -1,94 +1,197 @@
-"""Tables by name, for all catalogs that define a table by its schema files: the code that is the same for all names.
+"""Tables by name, for all catalogs: the statements that are the same wherever a catalog keeps its names.
 
-A catalog keeps names in folders, rows of a database, or entries of a metastore. A subclass of `NamedTables` finds the
-table of a name, gives a name to a new table, and makes a change so that the names follow it. `SchemaFiles` does the
-rest.
+`NamedTables` has the statements. A `Registry` has the names: in folders, in rows of a database, in entries of a
+metastore, or at a server. Definitions of tables are schema files (`SchemaFiles`), or belong to a server.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, Protocol
 
-from paimon_core.errors import TableExistsError
+from paimon_core.errors import PaimonError, TableExistsError
+from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.allowed import Allowed
+from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.catalog.schema_files import SchemaFiles, check_is_table
+from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, table_defaults
 
 
-class NamedTables(ABC):
-    """The methods of `Catalog` that create and change tables. See there for what they raise."""
+class TableDefinitions(Protocol):
+    """Changes the definitions of tables. See `SchemaFiles`."""
 
-    # -- what a catalog keeps -----------------------------------------------------------------------------------------
+    def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable: ...
+
+    def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None: ...
+
+    def stage_alter(self, table: Table, changes: Sequence[SchemaChange]) -> StagedTable: ...
+
+
+class Registry(ABC):
+    """The tables of a catalog by name. A method that changes a name holds the lock, or has the turn, of the name.
+
+    Methods raise as the ones of `Catalog`.
+    """
+
     @abstractmethod
-    def table_exists(self, identifier: Identifier) -> bool:
-        """See `Catalog`."""
+    def exists(self, identifier: Identifier) -> bool:
+        """Return whether the table exists, in its branch."""
 
     @abstractmethod
-    def load_table(self, identifier: Identifier) -> Table:
-        """See `Catalog`."""
+    def load(self, identifier: Identifier) -> Table:
+        """Find a table by its name."""
 
     @abstractmethod
-    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
-        """A table that `publish` creates and names. Raises for a name or definition that is refused, but does not
-        check that the name is free: `publish` does, and raises `TableExistsError`."""
+    def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        """A table that `publish` inserts under its name. Does not check that the name is free: `publish` does."""
 
     @abstractmethod
-    def _check_free(self, table: Table) -> None:
+    def check_free(self, identifier: Identifier) -> None:
         """Raises `TableExistsError` if a table, or a view, has the name of a new table."""
 
     @abstractmethod
-    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
-        """Return the `SchemaFiles` that change a table; `path` is its folder, if the caller has it."""
+    def rename(self, source: Identifier, target: Identifier) -> None:
+        """Give a table another name, and move its folder."""
 
-    def _change(self, identifier: Identifier, change: Callable[[], None]) -> None:
-        """Change the definition of a table, and the catalog's copy of it."""
-        change()
+    @abstractmethod
+    def remove(self, identifier: Identifier) -> bool:
+        """Delete a table and its files; False if no table has the name."""
 
-    def _check_replaced(self, old: Table, schema: TableSchema) -> None:  # noqa: B027  most replace any table
+    @abstractmethod
+    def missing(self, identifier: Identifier) -> PaimonError:
+        """The error for a name that no table has. Raises `DatabaseNotFoundError`."""
+
+    @abstractmethod
+    def definitions(self, identifier: Identifier, path: str | None = None) -> TableDefinitions:
+        """Return the object that changes the definition of a table; `path` is its folder, if the caller has it."""
+
+    def loaded_to_alter(self, identifier: Identifier) -> Table:
+        """The table, or branch, to alter. Raises `UnsupportedFeatureError` for a table that cannot be altered here."""
+        return self.load(identifier)
+
+    def check_replaced(self, old: Table, schema: TableSchema) -> None:  # noqa: B027  most replace any table
         """Raises `UnsupportedFeatureError` for a table that cannot be replaced by one of another schema."""
 
-    # -- what is the same ---------------------------------------------------------------------------------------------
+    def change(self, identifier: Identifier, act: Callable[[], None]) -> None:
+        """Change the definition of a table under its lock, and the catalog's copy of the definition."""
+        act()
+
+    def stage(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        """A table that is created with its first rows."""
+        staged = self.new(identifier, schema)
+        self.check_free(staged.table.identifier)
+        return staged
+
+
+class NamedTables(ABC):
+    """The methods of `Catalog` that find, create, change, rename and drop tables. See there for what they raise."""
+
+    @property
+    @abstractmethod
+    def _registry(self) -> Registry: ...
+
     def identifier(self, name: str) -> Identifier:
         return Identifier.parse(name)
 
+    def table_exists(self, identifier: Identifier) -> bool:
+        return self._registry.exists(identifier)
+
+    def load_table(self, identifier: Identifier) -> Table:
+        return self._registry.load(identifier)
+
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        self._staged(identifier, schema, ignore_if_exists).publish()
+        check_is_table(identifier)
+        try:
+            self._registry.new(identifier, schema).publish()
+        except TableExistsError:
+            if not ignore_if_exists or not self.table_exists(identifier):
+                raise
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        staged = self._staged(identifier, schema)
-        self._check_free(staged.table)
-        return staged
+        check_is_table(identifier)
+        return self._registry.stage(identifier, schema)
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         check_is_table(identifier)
         old = self.load_table(identifier)
-        self._check_replaced(old, schema)
-        staged = self._files_of(identifier, old.store.root).stage_replace(old, schema)
-        return staged.seen_by(partial(self._change, identifier))
+        self._registry.check_replaced(old, schema)
+        staged = self._registry.definitions(identifier, old.store.root).stage_replace(old, schema)
+        return staged.seen_by(partial(self._registry.change, identifier))
 
     def alter_table(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> None:
-        alter = partial(self._files_of(identifier).alter, partial(self._altered, identifier), changes)
-        self._change(identifier, alter)
+        _check_altered(identifier)
+        load = partial(self._registry.loaded_to_alter, identifier)
+        self._registry.change(identifier, partial(self._registry.definitions(identifier).alter, load, changes))
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        table = self._altered(identifier)
-        staged = self._files_of(identifier, table.store.root).stage_alter(table, changes)
-        return staged.seen_by(partial(self._change, identifier))
+        _check_altered(identifier)
+        table = self._registry.loaded_to_alter(identifier)
+        staged = self._registry.definitions(identifier, table.store.root).stage_alter(table, changes)
+        return staged.seen_by(partial(self._registry.change, identifier))
 
-    def _altered(self, identifier: Identifier) -> Table:
-        """Return the table, or branch, to alter. Raises `InvalidNameError` for a system table."""
-        if identifier.system_table is not None:
-            check_is_table(identifier)
-        return self.load_table(identifier)
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        check_is_table(identifier)
+        if not self._registry.remove(identifier) and not ignore_if_not_exists:
+            raise self._registry.missing(identifier)
 
-    def _create_unless_there(self, identifier: Identifier, create: Callable[[], None], ignore_if_exists: bool) -> None:
-        try:
-            create()
-        except TableExistsError:
-            if not ignore_if_exists or not self.table_exists(identifier):
-                raise
+    def rename_table(self, source: Identifier, target: Identifier) -> None:
+        check_is_table(source)
+        check_is_table(target)
+        self._registry.rename(source, target)
+
+
+def _check_altered(identifier: Identifier) -> None:
+    """Raises `InvalidNameError` for a system table; a branch can be altered."""
+    if identifier.system_table is not None:
+        check_is_table(identifier)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogTables(NamedTables):
+    """A catalog with options of its own, which its tables share."""
+
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
+    allowed: Allowed = field(default_factory=Allowed)
+    open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
+
+    def _schema_files(self, io: FileIO, *own: Callable[[], object], **how: Any) -> SchemaFiles:
+        """The tables of a storage. `own` opens the metastore that the catalog keeps its names in, if Iceberg's readers
+        may find tables there; `how` are more fields of `SchemaFiles`."""
+        iceberg = self.open_iceberg and self.open_iceberg(self.options, *own)
+        common = (io, self.cache, self.allowed, table_defaults(self.options))
+        return SchemaFiles(*common, iceberg_catalogs=iceberg, **how)
+
+
+class KeptRegistry(Registry):
+    """Names that are kept apart from the folders, so that a folder may lose its name."""
+
+    @abstractmethod
+    def register(self, identifier: Identifier) -> None:
+        """Bring what is kept of a table in line with its folder. Raises `TableNotFoundError` if it has no table."""
+
+    @abstractmethod
+    def unregistered(self, database: str) -> list[str]:
+        """The tables in the folder of a database that have no name, sorted."""
+
+
+class RegisteredTables(CatalogTables):
+    """A catalog that keeps names apart from the folders. See `SupportsRegistration`."""
+
+    @property
+    @abstractmethod
+    def _registry(self) -> KeptRegistry: ...
+
+    def register_table(self, identifier: Identifier) -> None:
+        check_is_table(identifier)
+        self._registry.register(identifier)
+
+    def unregistered_tables(self, database: str) -> list[str]:
+        return self._registry.unregistered(database)

@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_core.errors import InvalidNameError, NoPrivilegeError, TableExistsError, TableNotFoundError
+from paimon_core.errors import (
+    InvalidNameError,
+    NoPrivilegeError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, is_storage_option, load_file_io, normalize, without_links
 from paimon_core.spec.identifier import Identifier, PathIdentifier
@@ -16,9 +22,9 @@ from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.catalog.named_tables import NamedTables
+from paimon_sql.catalog.named_tables import NamedTables, Registry
 from paimon_sql.catalog.privileges.accounts import Accounts
-from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table
+from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles
 
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -70,34 +76,11 @@ class PathCatalog(NamedTables):
     def identifier(self, name: str) -> Identifier:
         return path_identifier(name)
 
-    def table_exists(self, identifier: Identifier) -> bool:
-        return self._files_of(identifier).exists(identifier, str(identifier.base))
+    @property
+    def _registry(self) -> PathRegistry:
+        return PathRegistry(self._files_of)
 
-    def load_table(self, identifier: Identifier) -> Table:
-        table = self._files_of(identifier).load(identifier, str(identifier.base))
-        if table is None:
-            raise _not_found(identifier)
-        return table
-
-    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        check_is_table(identifier)
-        files = self._files_of(identifier)
-        if files.exists(identifier, str(identifier)):
-            files.drop(str(identifier))
-        elif not ignore_if_not_exists:
-            raise _not_found(identifier)
-
-    def _staged(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> StagedTable:
-        check_is_table(identifier)
-        files = self._files_of(identifier)
-        table = files.prepare(identifier, str(identifier), schema)
-        return StagedTable(table, partial(files.create, table, ignore_if_exists))
-
-    def _check_free(self, table: Table) -> None:
-        if SchemaFiles(table.store.io).exists(table.identifier, table.store.root):
-            raise TableExistsError(f"Table {table.identifier} already exists.")
-
-    def _files_of(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
+    def _files_of(self, identifier: Identifier) -> SchemaFiles:
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is not a table's path: write /folder/table.")
         options, root = self.settings(), str(identifier.base)
@@ -106,6 +89,47 @@ class PathCatalog(NamedTables):
             _check_no_users(io, location)
         common = (io, self.cache.under(options), Allowed.of(options))
         return SchemaFiles(*common, iceberg_catalogs=self.open_iceberg and self.open_iceberg(options))
+
+
+@dataclass(frozen=True)
+class PathRegistry(Registry):
+    """The tables of any storage, each under the path of its folder. `files_of` opens the storage of a table."""
+
+    files_of: Callable[[Identifier], SchemaFiles]
+
+    def exists(self, identifier: Identifier) -> bool:
+        return self.files_of(identifier).exists(identifier, str(identifier.base))
+
+    def load(self, identifier: Identifier) -> Table:
+        table = self.files_of(identifier).load(identifier, str(identifier.base))
+        if table is None:
+            raise self.missing(identifier)
+        return table
+
+    def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
+        files = self.files_of(identifier)
+        table = files.prepare(identifier, str(identifier), schema)
+        return StagedTable(table, partial(files.create, table))
+
+    def check_free(self, identifier: Identifier) -> None:
+        if self.exists(identifier):
+            raise TableExistsError(f"Table {identifier} already exists.")
+
+    def rename(self, source: Identifier, target: Identifier) -> None:
+        raise UnsupportedFeatureError("Tables named by their paths are in no database: name one, as `/folder/table`.")
+
+    def remove(self, identifier: Identifier) -> bool:
+        files = self.files_of(identifier)
+        is_there = files.exists(identifier, str(identifier))
+        if is_there:
+            files.drop(str(identifier))
+        return is_there
+
+    def missing(self, identifier: Identifier) -> TableNotFoundError:
+        return TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")
+
+    def definitions(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
+        return self.files_of(identifier)
 
 
 def _check_no_users(io: FileIO, path: str) -> None:
@@ -118,7 +142,3 @@ def _check_no_users(io: FileIO, path: str) -> None:
             f"Table {path} is in a warehouse with users: name it in a catalog of the warehouse, which has the options "
             "'user' and 'password'."
         )
-
-
-def _not_found(identifier: Identifier) -> TableNotFoundError:
-    return TableNotFoundError(f"There is no table at {identifier.base}: it has no schema file.")

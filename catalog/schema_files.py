@@ -25,6 +25,7 @@ from paimon_core.errors import (
     StorageError,
     StorageRefusedError,
     TableExistsError,
+    TableNotFoundError,
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
@@ -97,10 +98,16 @@ class SchemaFiles:
         main = self._table(identifier.base, path, schema)
         return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
 
-    def create(self, table: Table, ignore_if_exists: bool = False) -> None:
-        """Make a prepared table. Raises `TableExistsError`, also where another process creates the table meanwhile."""
-        exists = self.exists(table.identifier, table.store.root) or not publish_schema(table)
-        if exists and not ignore_if_exists:
+    def registered_schema(self, path: str) -> TableSchema:
+        """The latest schema of a folder to register. Raises `TableNotFoundError`."""
+        schema = latest_schema(self.io, path)
+        if schema is None:
+            raise TableNotFoundError(f"There is no table in {path}: it has no schema file.")
+        return schema
+
+    def create(self, table: Table) -> None:
+        """Make a prepared table. Raises `TableExistsError`, also if another process creates the table meanwhile."""
+        if self.exists(table.identifier, table.store.root) or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
@@ -282,6 +289,12 @@ class SchemaFiles:
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
     """The options that a catalog gives its new tables: its own `table-default.OPTION`."""
     return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
+
+
+def properties_of(schema: TableSchema) -> dict[str, str]:
+    """Return the copy of a table's definition that metastores keep, for people and tools that read them."""
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return {**schema.options, **{k: ",".join(columns) for k, columns in keys.items() if columns}}
 
 
 def unfollowed(table: Table) -> Table:

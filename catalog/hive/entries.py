@@ -22,6 +22,7 @@ from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
+from paimon_sql.catalog import schema_files
 from paimon_sql.catalog.hive.settings import HiveSettings
 from paimon_sql.catalog.hive.types import hive_type
 
@@ -224,11 +225,11 @@ def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: An
 
 
 def properties_of(schema: TableSchema, settings: HiveSettings) -> dict[str, str]:
+    """Return the copy of a table's definition that its entry keeps."""
     options = schema.options
     if not settings.sync_properties:
         return {k: v for k, v in options.items() if k.startswith("hive.") or k in _KEPT_ALWAYS} | _comment(schema)
-    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
-    return options | {k: ",".join(columns) for k, columns in keys.items() if columns} | _comment(schema)
+    return schema_files.properties_of(schema) | _comment(schema)
 
 
 def _comment(schema: TableSchema) -> dict[str, str]:

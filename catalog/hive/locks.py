@@ -27,14 +27,12 @@ from paimon_core.errors import InvalidNameError, PaimonError, StorageError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
-from paimon_sql.catalog.hive.settings import HiveSettings
 from paimon_sql.catalog.leases import LeasedLock, LeasedLocks, in_order
 from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
 _LOOKS = 0.5  # seconds between two looks at the others in a queue
-_MOST_EXPIRY = 60  # seconds
 _AGENT = "paimon-sql {}, expires after {} s"
 _OURS = re.compile(r"paimon-sql (?P<holder>[0-9a-f]{32}), expires after (?P<seconds>[0-9]{1,6}) s")
 _SAFE = re.compile(r"[\w -]+")
@@ -48,13 +46,16 @@ class HiveLocks(LeasedLocks["HiveLock"]):
     is not locked, as its lock would not hold."""
 
     def __init__(self, metastore: Metastore) -> None:
-        super().__init__()
+        super().__init__(metastore.settings)
         self.metastore = metastore
 
-    def lock(self, table: Identifier) -> HiveLock:
+    def _name_of(self, table: Identifier) -> str:
         if _SAFE.fullmatch(f"{table.database} {table.table}") is None:
             raise InvalidNameError(f"Cannot lock table {table.base}: Hive does not allow some characters of its name.")
-        return self._shared(table.base, lambda: HiveLock(self.metastore, table.base))
+        return str(table.base)
+
+    def _new(self, name: str, table: Identifier) -> HiveLock:
+        return HiveLock(self.metastore, name, table)
 
     @contextmanager
     def held_or_queued(
@@ -100,18 +101,11 @@ class HiveLocks(LeasedLocks["HiveLock"]):
 class HiveLock(LeasedLock):
     """The lock of one table: its token is the number that the metastore gave it."""
 
-    def __init__(self, metastore: Metastore, table: Identifier) -> None:
-        settings = metastore.settings
+    def __init__(self, metastore: Metastore, name: str, table: Identifier) -> None:
+        super().__init__(name, metastore.settings)
         self._metastore, self._table = metastore, table
-        self._expires = expiry(settings)
         self._waits: int | None = None
         self._looked = 0.0  # when the others in the queue were last looked at
-        super().__init__(
-            str(table),
-            patience=settings.acquire_timeout / 1000,
-            max_sleep=settings.max_sleep / 1000,
-            expiry=self._expires,
-        )
 
     def take(self) -> str | None:
         if self._waits is None:
@@ -185,7 +179,7 @@ class HiveLock(LeasedLock):
             component=[part],
             user=self._metastore.settings.user,
             hostname=socket.gethostname(),
-            agentInfo=_AGENT.format(holder, self._expires),
+            agentInfo=_AGENT.format(holder, self._expiry),
         )
 
     def _number_of(self, agent: str) -> int | None:
@@ -240,8 +234,3 @@ def _holder_of(lock: Any) -> str:
 
 def _mark_of(holder: str) -> str:
     return f"hive\0{holder}"
-
-
-def expiry(settings: HiveSettings) -> int:
-    """After how many seconds without a sign of life one of our locks is free."""
-    return max(1, min(settings.acquire_timeout // 1000, _MOST_EXPIRY))

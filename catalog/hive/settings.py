@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.options.option import boolean, duration, integer
+from paimon_core.options.option import boolean, integer
 from paimon_core.secrets import without_secrets
 from paimon_sql.catalog.hive.hive_site import read_hive_site
+from paimon_sql.catalog.leases import MetastoreSettings, metastore_options
 from paimon_sql.catalog.option_values import option_value
 
 _URI = re.compile(r"thrift://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:?#@\s,\[\]]+)(?::(?P<port>[0-9]{1,5}))?/?")
@@ -49,12 +50,11 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HiveSettings:
-    """The metastore's addresses, the user, and options of tables and locks. Times in milliseconds unless noted."""
+class HiveSettings(MetastoreSettings):
+    """The metastore's addresses, the user, and options of tables and locks."""
 
     addresses: tuple[Address, ...]
     user: str
-    pool_size: int = 2
     connect_seconds: float = _CONNECT_SECONDS
     answer_seconds: float = _ANSWER_SECONDS
     names_user: bool = True
@@ -64,15 +64,11 @@ class HiveSettings:
     certificates: str | None = None
     kerberos_principal: str | None = None  # None: no SASL
     location_in_properties: bool = False
-    sync_properties: bool = True
     external: bool = False
     cascade: bool = True
     skip_statistics: bool = False
     batch: int = 300
     format_tables: bool = True
-    lock_enabled: bool = False
-    acquire_timeout: int = 480_000
-    max_sleep: int = 8_000
 
     @property
     def address(self) -> str:
@@ -100,7 +96,6 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
     made = HiveSettings(
         addresses=addresses_of(given.get("uri", "").strip() or given.get("hive.metastore.uris", "").strip()),
         user=os.environ.get("HADOOP_USER_NAME") or _user(),
-        pool_size=option_value(given, "client-pool-size", integer, 2),
         connect_seconds=option_value(given, "hive.metastore.client.connection.timeout", _seconds, _CONNECT_SECONDS),
         answer_seconds=option_value(given, "hive.metastore.client.socket.timeout", _seconds, _ANSWER_SECONDS),
         names_user=option_value(given, "hive.metastore.execute.setugi", boolean, True),
@@ -110,15 +105,12 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
         certificates=given.get("hive.metastore.truststore.path"),
         kerberos_principal=_principal(given),
         location_in_properties=option_value(given, "location-in-properties", boolean, False),
-        sync_properties=option_value(given, "sync-all-properties", boolean, True),
         external=option_value(given, "table.type", _is_external, False),
         cascade=option_value(given, "alter-table-cascade", boolean, True),
         skip_statistics=option_value(given, "hive.skip-update-stats", boolean, False),
         batch=option_value(given, "hive.metastore.batch.retrieve.max", integer, 300),
         format_tables=option_value(given, "format-table.enabled", boolean, True),
-        lock_enabled=option_value(given, "lock.enabled", boolean, locks),
-        acquire_timeout=option_value(given, "lock-acquire-timeout", duration, 480_000),
-        max_sleep=option_value(given, "lock-check-max-sleep", duration, 8_000),
+        **metastore_options(given, locks=locks),
     )
     if made.pool_size < 1 or made.batch < 1 or made.connect_seconds <= 0 or made.answer_seconds <= 0:
         raise InvalidOptionError(

@@ -4,7 +4,6 @@ create one name, for a table or a view, the metastore accepts one. A process loc
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,24 +23,22 @@ from paimon_sql.catalog.hive.view_entries import (
     renamed_view,
     replaced_view,
 )
+from paimon_sql.catalog.hive.warehouse import Warehouse
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.view import View
 
 
 @dataclass(frozen=True)
 class HiveViews:
-    """See `Definitions`. `locked` holds the locks of names, `check_lock` raises if a lock was lost, and
-    `check_database` raises if the database does not exist."""
+    """See `Definitions`."""
 
     metastore: Metastore
-    locked: Callable[..., AbstractContextManager[None]]
-    check_lock: Callable[[Identifier], None]
-    check_database: Callable[[str], object]
+    warehouse: Warehouse
 
     def names(self, database: str) -> list[str]:
         found = self.metastore.tables_of_type(folded("database", database), VIEW_TYPE)
         if not found:
-            self.check_database(database)
+            self.warehouse.database(database)
         return sorted(found)
 
     def exists(self, identifier: Identifier) -> bool:
@@ -54,7 +51,7 @@ class HiveViews:
     def create(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         name = self._new(identifier, view)
         try:
-            with self.locked(name):
+            with self.warehouse.locked(name):
                 self._create(name, view)
         except ViewExistsError:
             if not ignore_if_exists:
@@ -62,7 +59,7 @@ class HiveViews:
 
     def replace(self, identifier: Identifier, view: View, create: bool = False) -> None:
         name = self._new(identifier, view)
-        with self.locked(name):
+        with self.warehouse.locked(name):
             found = self._found(name)
             if found is not None and is_view(found):
                 self._alter(
@@ -80,18 +77,18 @@ class HiveViews:
         if ignore_if_not_exists and not self.exists(name):
             return
         self._entry(name)
-        with self.locked(name):
+        with self.warehouse.locked(name):
             self._entry(name)
-            self.check_lock(name)
+            self.warehouse.check_lock(name)
             drop = partial(self.metastore.change, "drop_table", name.database, name.table, False)
             settle(drop, lambda: not self.exists(name))
 
     def rename(self, source: Identifier, target: Identifier) -> None:
         old, new = _view_name(source), _view_name(target)
         self._entry(old)
-        self.check_database(new.database)
+        self.warehouse.database(new.database)
         new = replace(new, table=new_name("view", new.table))
-        with self.locked(old, new):
+        with self.warehouse.locked(old, new):
             entry = self._entry(old)
             taken = self._found(new)
             if taken is not None:
@@ -99,7 +96,7 @@ class HiveViews:
             self._alter(old, renamed_view(entry, new), lambda: self._found(old) is None)
 
     def _create(self, name: Identifier, view: View) -> None:
-        self.check_lock(name)
+        self.warehouse.check_lock(name)
         entry = new_view(name, view, self.metastore.settings, zones=self.metastore.has_zones_for(view.fields))
         self.metastore.name(
             partial(self.metastore.change, "create_table", entry),
@@ -109,7 +106,7 @@ class HiveViews:
         )
 
     def _alter(self, name: Identifier, entry: Any, is_done: Callable[[], bool]) -> None:
-        self.check_lock(name)
+        self.warehouse.check_lock(name)
         new = Identifier(entry.dbName, entry.tableName)
         self.metastore.name(
             partial(self.metastore.alter_table, name.database, name.table, entry),
@@ -129,7 +126,7 @@ class HiveViews:
     def _new(self, identifier: Identifier, view: View) -> Identifier:
         """Return the name of a view to create or replace."""
         name = _view_name(identifier)
-        self.check_database(name.database)
+        self.warehouse.database(name.database)
         check_view_kept(identifier, view)
         return replace(name, table=new_name("view", identifier.table))
 
@@ -137,7 +134,7 @@ class HiveViews:
         """Raises `ViewNotFoundError`, `DatabaseNotFoundError`."""
         found = self._found(name)
         if found is None or not is_view(found):
-            self.check_database(name.database)
+            self.warehouse.database(name.database)
             raise self._no_view(name, found)
         return found
 

@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -200,6 +201,28 @@ class Database:
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", _Alive(engine))
         return engine
+
+
+@dataclass(frozen=True)
+class CatalogRows:
+    """The rows of one catalog in its database. Each `act`, a function of `rows`, gets a connection and the catalog's
+    key before its arguments. Methods raise as `Database`."""
+
+    database: Database
+    key: str
+
+    def read(self, act: Callable[..., _T], *arguments: object) -> _T:
+        return self.database.read(lambda connection: act(connection, self.key, *arguments))
+
+    def write(self, act: Callable[..., _T], *arguments: object) -> _T:
+        return self.database.write(lambda connection: act(connection, self.key, *arguments))
+
+    def write_surely(self, act: Callable[..., _T], *arguments: object) -> _T:
+        """Make a change that may be made twice: without an answer it is made again."""
+        try:
+            return self.write(act, *arguments)
+        except OutcomeUnknown:
+            return self.write(act, *arguments)
 
 
 def _cause(error: Exception) -> BaseException:

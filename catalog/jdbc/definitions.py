@@ -17,7 +17,7 @@ from paimon_core.spec.paths import check_name
 from paimon_sql.catalog.base import DEFAULT_DATABASE
 from paimon_sql.catalog.definitions import DefinitionKind, T
 from paimon_sql.catalog.jdbc import rows
-from paimon_sql.catalog.jdbc.database import RowExists
+from paimon_sql.catalog.jdbc.database import CatalogRows, RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
 from paimon_sql.catalog.jdbc.rows import DefinitionTable
 from paimon_sql.catalog.jdbc.settings import JdbcSettings
@@ -30,19 +30,18 @@ from paimon_sql.catalog.view import View
 class JdbcDefinitions(Generic[T]):
     """See `Definitions`. Each change is one transaction: of two that create a name, the row decides.
 
-    `read` and `write` run functions of `rows`, `check_database` raises for a database that does not exist.
+    `check_database` raises for a database that does not exist.
     """
 
     kind: DefinitionKind[T]
     kept: DefinitionTable
     settings: JdbcSettings
-    read: Callable[..., Any]
-    write: Callable[..., Any]
+    rows: CatalogRows
     check_database: Callable[[str], None]
 
     def names(self, database: str) -> list[str]:
         check_name("database", database)
-        found = self.read(rows.definitions, self.kept, database)
+        found = self.rows.read(rows.definitions, self.kept, database)
         if not found:
             self.check_database(database)
         return sorted(found)
@@ -106,11 +105,10 @@ class JdbcDefinitions(Generic[T]):
 
     def _change(self, change: Callable[[Connection, str], Any], left: Identifier, text: str | None) -> Any:
         """Make a change after which `left` has a definition, or for None has no definition."""
-        return settle(partial(self.write, change), lambda: self._text(left) == text)
+        return settle(partial(self.rows.write, change), lambda: self._text(left) == text)
 
     def _text(self, identifier: Identifier) -> str | None:
-        found: str | None = self.read(rows.definition, self.kept, identifier)
-        return found
+        return self.rows.read(rows.definition, self.kept, identifier)
 
     def _encoded(self, identifier: Identifier, definition: T) -> str:
         """The text of a definition that a name can have. Raises if the name is not valid, or the text is too long."""
@@ -145,7 +143,7 @@ class JdbcDefinitions(Generic[T]):
 
 @dataclass(frozen=True)
 class JdbcViews(JdbcDefinitions[View]):
-    """Views; a view and a table cannot share a name. `end_rename` ends the pending rename of a table name."""
+    """Views; a view and a table cannot share a name. `end_rename` ends the pending rename of a table's name."""
 
     locks: JdbcLocks
     end_rename: Callable[[Identifier], object]
@@ -159,7 +157,7 @@ class JdbcViews(JdbcDefinitions[View]):
             if text is None:
                 raise self._missing(source)
             self.check_database(target.database)
-            if self.read(rows.has_any, target):
+            if self.rows.read(rows.has_any, target):
                 raise self.kind.exists(target)
             try:
                 self._change(partial(self._rename, source, target), target, text)

@@ -59,32 +59,29 @@ class JdbcLocks(LeasedLocks["JdbcLock"]):
     """The locks of a catalog's tables and branches."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__()
+        super().__init__(database.settings)
         self.database, self.settings = database, database.settings
         self.statements = _Statements(self.settings.kind)
 
-    def lock(self, table: Identifier) -> JdbcLock:
+    def _name_of(self, table: Identifier) -> str:
         name = f"{self.settings.catalog_key}.{table.database}.{replace(table, system_table=None).name}"
         if len(name) > self.settings.lock_key_length:
             raise InvalidNameError(
                 f"Table {table.base} has no lock: its key {name!r} is longer than {self.settings.lock_key_length} "
                 "characters. Raise 'lock-key-max-length' before the first lock is taken, or choose shorter names."
             )
-        return self._shared(name, lambda: JdbcLock(self, name))
+        return name
+
+    def _new(self, name: str, table: Identifier) -> JdbcLock:
+        return JdbcLock(self, name)
 
 
 class JdbcLock(LeasedLock):
     """The lock of one table: its token is the time that the holder wrote into the row last."""
 
     def __init__(self, locks: JdbcLocks, name: str) -> None:
-        settings = locks.settings
-        super().__init__(
-            name,
-            patience=settings.acquire_timeout / 1000,
-            max_sleep=settings.max_sleep / 1000,
-            expiry=settings.lock_expiry,
-        )
-        self._database, self._settings, self._statements = locks.database, settings, locks.statements
+        super().__init__(name, locks.settings)
+        self._database, self._settings, self._statements = locks.database, locks.settings, locks.statements
 
     def take(self) -> str | None:
         def take(connection: Connection) -> str:

@@ -16,8 +16,9 @@ from urllib.parse import parse_qsl, unquote
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import normalize
-from paimon_core.options.option import boolean, duration, integer
+from paimon_core.options.option import integer
 from paimon_core.secrets import without_secrets
+from paimon_sql.catalog.leases import MetastoreSettings, metastore_options
 from paimon_sql.catalog.option_values import option_value
 
 _LOG = logging.getLogger(__name__)
@@ -27,7 +28,6 @@ _SERVER = re.compile(
 )
 _PREFIX = "jdbc."
 _DEFAULT_FILE = "paimon-catalog.sqlite"  # no `.db`, which ends the folders of databases
-_MOST_EXPIRY = 60_000  # milliseconds
 # parameters of Java's drivers that change nothing here: Python's drivers always do what they ask for
 _NEEDLESS = frozenset(
     (
@@ -39,8 +39,8 @@ _NEEDLESS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JdbcSettings:
-    """The address of the database, the user, and the options of locks. Times in milliseconds."""
+class JdbcSettings(MetastoreSettings):
+    """The address of the database, the user, and the options of locks."""
 
     kind: str  # sqlite, postgresql or mysql
     host: str = ""
@@ -50,17 +50,7 @@ class JdbcSettings:
     password: str | None = field(default=None, repr=False)
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the driver, as Java spells them
     catalog_key: str = "jdbc"
-    pool_size: int = 2
-    lock_enabled: bool = False
-    acquire_timeout: int = 480_000
-    max_sleep: int = 8_000
     lock_key_length: int = 255
-    sync_properties: bool = True
-
-    @property
-    def lock_expiry(self) -> int:
-        """After how many whole seconds without a sign of life a lock is free."""
-        return max(1, min(self.acquire_timeout, _MOST_EXPIRY) // 1000)
 
     @property
     def address(self) -> str:
@@ -87,7 +77,7 @@ class JdbcSettings:
 
 
 def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
-    """The settings of a catalog's options. `locks` is whether commits take locks where `lock.enabled` does not say so.
+    """The settings of a catalog's options. `locks` is whether commits take locks if `lock.enabled` is not set.
 
     Raises `InvalidOptionError`.
     """
@@ -100,12 +90,8 @@ def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
         password=parameters.pop("password", None),
         parameters=parameters,
         catalog_key=options.get("catalog-key", "jdbc"),
-        pool_size=option_value(options, "client-pool-size", integer, 2),
-        lock_enabled=option_value(options, "lock.enabled", boolean, locks),
-        acquire_timeout=option_value(options, "lock-acquire-timeout", duration, 480_000),
-        max_sleep=option_value(options, "lock-check-max-sleep", duration, 8_000),
         lock_key_length=option_value(options, "lock-key-max-length", integer, 255),
-        sync_properties=option_value(options, "sync-all-properties", boolean, True),
+        **metastore_options(options, locks=locks),
     )
     if not made.catalog_key or len(made.catalog_key) > 100:
         raise InvalidOptionError(f"Option 'catalog-key' cannot be {made.catalog_key!r}: it has 1 to 100 characters.")

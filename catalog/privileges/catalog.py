@@ -29,6 +29,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import (
     Catalog,
     StagedTable,
+    SupportsClosing,
     SupportsDatabaseProperties,
     SupportsDatabases,
     SupportsLocations,
@@ -64,9 +65,8 @@ class PrivilegedCatalog:
 
     def close(self) -> None:
         """Close what the catalog within has open."""
-        close = getattr(self.inner, "close", None)
-        if close is not None:
-            close()
+        if isinstance(self.inner, SupportsClosing):
+            self.inner.close()
 
     # -- databases ----------------------------------------------------------------------------------------------------
     def list_databases(self) -> list[str]:

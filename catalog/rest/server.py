@@ -22,10 +22,11 @@ from paimon_core.io.load import normalize
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
 from paimon_core.spec.paths import check_name
+from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
 from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier
+from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier, text_map
 
 _NOT_FOUND: dict[str, type[PaimonError]] = {
     "table": TableNotFoundError,
@@ -91,6 +92,15 @@ class Server:
                 return self.client.get(paths.database(self.prefix, check_name("database", name)))
         except DatabaseNotFoundError:
             return None
+
+    def properties(self, name: str) -> dict[str, str]:
+        """The properties of a database, and its location if the server names one. Raises `DatabaseNotFoundError`."""
+        found = self.database(name)
+        if found is None:
+            raise self.no_database(name)
+        location = self.client.read(found, name, lambda n: member(n, "location", str | None, None))
+        given = self.client.read(found, name, lambda n: text_map(n, "options"))
+        return given if location is None else {LOCATION: location, **given}
 
     def find(self, identifier: Identifier) -> Found:
         """The server's description of a table or its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""

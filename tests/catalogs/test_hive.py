@@ -312,12 +312,13 @@ def test_a_folder_that_is_being_moved_is_no_other_tables(catalog: Any, place: Pl
     catalog.create_table(T, SCHEMA)
     catalog.create_database("other")
     moved = Identifier("other", "u")
-    catalog._rename(catalog._entry(T), moved, f"{place.warehouse}/other.db/u")
+    tables = catalog._registry
+    tables._rename_entry(tables._entry(T), moved, f"{place.warehouse}/other.db/u")
     assert place.folders() == {"db/t"}
     with pytest.raises(TableExistsError, match=r"the folder of table other\.u: its renaming"):
         catalog.create_table(T, SCHEMA)
     assert place.folders() == {"other/u"}
-    catalog._rename(catalog._entry(moved), T, f"{place.warehouse}/db.db/t")
+    tables._rename_entry(tables._entry(moved), T, f"{place.warehouse}/db.db/t")
     with pytest.raises(TableExistsError, match="It is now"):
         catalog.register_table(moved)
     catalog.create_table(moved, SCHEMA)
