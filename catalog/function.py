@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_map
 from paimon_core.spec.types import DataField, parse_field
 
 _ADVICE = "restore it from a backup, or drop the function and create it anew"
@@ -122,7 +122,7 @@ def function_of(path: str, node: dict[str, Any]) -> Function:
             definitions={engine: definition_of(d) for engine, d in definitions.items()},
             deterministic=member(node, "deterministic", bool, True),
             comment=member(node, "comment", str | None, None),
-            options=_texts(node),
+            options=text_map(node, "options"),
         )
     except UnsupportedFeatureError as e:
         raise UnsupportedFeatureError(f"The function of {path} cannot be used: {e}") from e
@@ -153,10 +153,3 @@ def _fields_json(fields: Sequence[DataField] | None) -> list[dict[str, Any]] | N
 def _fields(node: Any, key: str) -> tuple[DataField, ...] | None:
     found = member(node, key, list | None, None)
     return None if found is None else tuple(parse_field(f) for f in found)
-
-
-def _texts(node: Any) -> dict[str, str]:
-    found = member(node, "options", dict | None, None) or {}
-    if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError("'options' has values that are not texts")
-    return dict(found)

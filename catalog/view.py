@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_map
 from paimon_core.spec.types import DataField, parse_field
 
 _OURS = "paimon-sql.view."
@@ -27,7 +26,6 @@ _ANEW = "upgrade paimon-sql if a later version wrote it, or drop the view and cr
 # Spark's keys in the `settings` of its own views: the effect of changes to the view's tables, and as JSON the settings
 # of the definition and the column names of the query
 SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-configs", "spark.query-columns"
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +90,12 @@ def decode_view(path: str, data: bytes) -> View:
 def view_of(path: str, node: dict[str, Any]) -> View:
     """The view that a JSON object is. Raises as `decode_view`."""
     try:
-        options = _texts(node, "options")
+        options = text_map(node, "options")
         ours = {k.removeprefix(_OURS): v for k, v in options.items() if k.startswith(_OURS)}
         view = View(
             fields=tuple(parse_field(f) for f in member(node, "fields", list)),
             query=member(node, "query", str),
-            dialects=_texts(node, "dialects"),
+            dialects=text_map(node, "dialects"),
             comment=member(node, "comment", str | None, None),
             options={k: v for k, v in options.items() if not k.startswith(_OURS)},
             catalog=ours.pop(_CATALOG, None),
@@ -108,13 +106,6 @@ def view_of(path: str, node: dict[str, Any]) -> View:
         raise UnsupportedFeatureError(f"The view of {path} cannot be used: {e}") from e
     except (InvalidSchemaError, TypeError) as e:
         raise UnfamiliarFormError(path, f"as a view, {e}", _ANEW) from e
-
-
-def _texts(node: dict[str, Any], key: str) -> dict[str, str]:
-    found = member(node, key, dict | None, None) or _NOTHING
-    if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError(f"{key!r} has values that are not texts")
-    return dict(found)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

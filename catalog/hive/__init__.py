@@ -1,7 +1,9 @@
 """A catalog that keeps names in a Hive metastore, as Paimon's Java stores them there.
 
-`settings` and `hive_site` read options, `transport` opens connections, `metastore` makes calls, `entries`, `databases`,
-`format_tables`, `view_entries`, `spark_views` and `types` define the entries of the metastore. `views`, `syncing`,
-`locks`, `renames` and `partitions` do what their names say. `kerberos` is SASL below Thrift; `iceberg` registers tables
-for readers of Iceberg. The only package that imports Thrift, an extra: `catalog.load` imports it on demand.
+`catalog` has the databases, `registry` the tables, `views` the views, `warehouse` what all three need. `syncing` and
+`partitions` keep entries in line with tables, `locks` locks them. `entries`, `databases`, `format_tables`,
+`view_entries`, `spark_views` and `types` are pure functions of the metastore's entries. `metastore` makes calls over
+`transport` and `kerberos`; `settings` and `hive_site` read options. `iceberg` registers tables for readers of Iceberg.
+
+The only package that imports Thrift, an extra: `catalog.load` imports it on demand.
 """

@@ -19,10 +19,10 @@ from paimon_sql.catalog.base import SYSTEM_DATABASE, check_dropped_database, che
 from paimon_sql.catalog.definitions import KeepsViews
 from paimon_sql.catalog.folders import DATABASE_SUFFIX, needs_locks
 from paimon_sql.catalog.hive import databases
+from paimon_sql.catalog.hive.entries import folded, new_name
 from paimon_sql.catalog.hive.iceberg import OwnMetastore
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore
-from paimon_sql.catalog.hive.names import folded, new_name
 from paimon_sql.catalog.hive.partitions import PartitionSync
 from paimon_sql.catalog.hive.registry import EntryRegistry
 from paimon_sql.catalog.hive.settings import HiveSettings, read_settings

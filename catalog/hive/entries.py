@@ -1,4 +1,5 @@
-"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to write them, and how to read them.
+"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to name, write and read them. Names have
+no case.
 
 Engines recognise a table of Paimon by its input and output format. Columns and options are copies, for readers of the
 metastore: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
@@ -10,16 +11,17 @@ import copy
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.errors import InvalidNameError, InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.io.load import check_location, normalize
 from paimon_core.options.option import boolean
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 from paimon_sql.catalog import schema_files
@@ -34,7 +36,7 @@ TABLE_TYPE, TABLE_TYPE_VALUE = "table_type", "PAIMON"
 _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 _STORAGE_HANDLER = "storage_handler"
 LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
-MOVED_FROM = "paimon-sql.moved-from"  # of a table while its folder waits for the move, see `renames`
+MOVED_FROM = "paimon-sql.moved-from"  # of a table while its folder waits for the move, see `syncing`
 _EXTERNAL = "EXTERNAL"
 PATH = "path"
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
@@ -46,6 +48,8 @@ _MOST_COMMENT = 255
 LONGEST_KEY = 256
 PARTITIONED = "metastore.partitioned-table"
 TAG_PARTITION = "metastore.tag-to-partition"
+_NAME = re.compile(r"[A-Za-z0-9_]+")  # what every version of Hive takes for a new one
+_LONGEST_NAME = 128  # characters, of databases and of tables that are locked
 TAKEN_KEYS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, _EXTERNAL))
 
 
@@ -67,6 +71,27 @@ class Entry:
     is_external: bool
     moved_from: str | None
     table: Any  # Thrift's, to be sent back with changes
+
+
+def named(identifier: Identifier) -> Identifier:
+    """A table as the metastore calls it. Raises `InvalidNameError`."""
+    database, table = folded("database", identifier.database), folded("table", identifier.table)
+    return replace(identifier, database=database, table=table)
+
+
+def folded(kind: str, name: str) -> str:
+    """A name as the metastore has it. Raises `InvalidNameError`."""
+    return check_name(kind, name).lower()
+
+
+def new_name(kind: str, name: str) -> str:
+    """A name that the metastore takes. Raises `InvalidNameError`."""
+    if _NAME.fullmatch(check_name(kind, name)) is None or len(name) > _LONGEST_NAME:
+        raise InvalidNameError(
+            f"A {kind} cannot be called {name!r}: in a Hive metastore names are letters, digits and underscores of "
+            f"ASCII, {_LONGEST_NAME} at most."
+        )
+    return name.lower()
 
 
 def is_paimon(table: Any) -> bool:

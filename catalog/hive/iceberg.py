@@ -47,12 +47,11 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
-from paimon_sql.catalog.hive.entries import TABLE_TYPE, column_of, is_paimon, kind_of, read_entry
+from paimon_sql.catalog.hive.entries import TABLE_TYPE, column_of, is_paimon, kind_of, new_name, read_entry
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.hive_site import read_hive_site
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore, cause_of
-from paimon_sql.catalog.hive.names import new_name
 from paimon_sql.catalog.hive.settings import Address, HiveSettings, addresses_of, hive_options, read_settings
 from paimon_sql.catalog.outcomes import settle
 

@@ -9,7 +9,7 @@ one name, the metastore accepts only one of them. After a crash, the next proces
 - ALTER: the schema is written, then the entry is brought in line with it. The schema counts.
 - DROP: files first, versions before schemas, the entry last. An entry without a schema is dropped again. Files of an
   external table stay.
-- RENAME: see `renames`.
+- RENAME: see `syncing`.
 """
 
 from __future__ import annotations
@@ -36,16 +36,14 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.folders import unnamed_tables
 from paimon_sql.catalog.hive import entries
-from paimon_sql.catalog.hive.entries import Entry, Place
+from paimon_sql.catalog.hive.entries import Entry, Place, folded, named, new_name
 from paimon_sql.catalog.hive.failures import MetastoreError
 from paimon_sql.catalog.hive.format_tables import format_entry, format_of, format_schema, is_readable
 from paimon_sql.catalog.hive.iceberg import TABLE_TYPE_ICEBERG
 from paimon_sql.catalog.hive.metastore import Metastore
-from paimon_sql.catalog.hive.names import folded, named, new_name
 from paimon_sql.catalog.hive.partitions import PartitionSync
-from paimon_sql.catalog.hive.renames import finish_move, table_moved_from
 from paimon_sql.catalog.hive.settings import HiveSettings
-from paimon_sql.catalog.hive.syncing import properties_ever, sync_entry
+from paimon_sql.catalog.hive.syncing import finish_move, properties_ever, sync_entry, table_moved_from
 from paimon_sql.catalog.hive.view_entries import is_view
 from paimon_sql.catalog.hive.warehouse import Warehouse
 from paimon_sql.catalog.named_tables import KeptRegistry

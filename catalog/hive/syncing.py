@@ -1,19 +1,30 @@
-"""Bringing the entry of a table in line with its schema, which counts."""
+"""Bring the entry of a table in line with its schema, which counts, and its folder in line with the entry's location.
+
+RENAME changes the metastore first, then the folder:
+
+    1  one call gives the entry its new name and location, and says in `MOVED_FROM` where the folder still is
+    2  the folder is moved
+    3  another call removes `MOVED_FROM`
+
+A process that finds an entry with `MOVED_FROM` takes its locks and completes the rename. The metastore itself does not
+move the folder, as the location changes in the same call.
+"""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import PaimonError, TableExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import load_schema, schema_ids
 from paimon_sql.catalog.hive import entries
-from paimon_sql.catalog.hive.entries import Entry
+from paimon_sql.catalog.hive.entries import MOVED_FROM, Entry, read_entry, renamed
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.settings import HiveSettings
+from paimon_sql.catalog.moves import ends_forward
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,3 +59,29 @@ def properties_ever(io: FileIO, path: str, settings: HiveSettings) -> frozenset[
         with suppress(PaimonError, FileNotFoundError):  # skip unreadable versions
             found |= entries.properties_of(load_schema(io, path, number), settings).keys()
     return frozenset(found)
+
+
+def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
+    """Move the folder of a renamed entry, as far as it has not moved yet. Call it under the locks of both tables.
+
+    Raises `StorageError`; then the entry keeps `MOVED_FROM`, so that another process can complete the move.
+    """
+    old, new = entry.moved_from, entry.location
+    if old is not None and not ends_forward(io, old, new) and schema_ids(io, old):
+        try:
+            io.rename_dir(old, new)
+        except FileExistsError as error:
+            raise TableExistsError(f"The folder of table {entry.identifier} already exists.") from error
+    settled = renamed(entry, entry.identifier, new, None, metastore.settings)
+    metastore.alter_table(entry.identifier.database, entry.identifier.table, settled)
+
+
+def table_moved_from(metastore: Metastore, path: str) -> Entry | None:
+    """Return the table that waits for its folder to move away from a path. Searches all databases, so call it only if
+    nothing else explains a folder."""
+    for database in metastore.databases():
+        names = metastore.tables(database)
+        for table in metastore.each_table(database, names):
+            if (table.parameters or {}).get(MOVED_FROM) == path:
+                return read_entry(table)
+    return None

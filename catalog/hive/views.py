@@ -11,9 +11,8 @@ from typing import Any
 from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_view_name
-from paimon_sql.catalog.hive.entries import kind_of
+from paimon_sql.catalog.hive.entries import folded, kind_of, named, new_name
 from paimon_sql.catalog.hive.metastore import Metastore
-from paimon_sql.catalog.hive.names import folded, named, new_name
 from paimon_sql.catalog.hive.view_entries import (
     VIEW_TYPE,
     check_view_kept,

@@ -12,10 +12,9 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.hive.databases import location_of_database
-from paimon_sql.catalog.hive.entries import storage_of
+from paimon_sql.catalog.hive.entries import folded, storage_of
 from paimon_sql.catalog.hive.locks import HiveLocks
 from paimon_sql.catalog.hive.metastore import Metastore
-from paimon_sql.catalog.hive.names import folded
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from paimon_core.spec.json_object import text_map
 from paimon_core.spec.paths import check_name
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import check_dropped_database, check_is_empty, check_new_database
@@ -30,7 +31,6 @@ from paimon_sql.catalog.rest.definitions import (
     RestDefinitions,
 )
 from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.messages import text_map
 from paimon_sql.catalog.rest.server import Server
 from paimon_sql.catalog.rest.settings import PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.staging import ServerRegistry

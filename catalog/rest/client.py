@@ -21,12 +21,11 @@ from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, Pro
 
 from paimon_core.errors import StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_TEXT
-from paimon_core.spec.json_object import decode_json_object, encode_json_object, member
+from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_list
 from paimon_sql.catalog.outcomes import OutcomeUnknown
 from paimon_sql.catalog.rest.auth import signer_of
 from paimon_sql.catalog.rest.dlf import Request
 from paimon_sql.catalog.rest.failures import KIND, Refused
-from paimon_sql.catalog.rest.messages import text_list
 from paimon_sql.catalog.rest.settings import RestSettings
 
 Node = dict[str, Any]

@@ -26,7 +26,7 @@ _KINDS: dict[str, type[PaimonError]] = {
         *(errors.NotAllowedError, errors.StorageRefusedError),
     )
 }
-_NOT_FOUND: dict[str, type[PaimonError]] = {
+NOT_FOUND: dict[str, type[PaimonError]] = {
     "DATABASE": errors.DatabaseNotFoundError,
     "TABLE": errors.TableNotFoundError,
     "VIEW": errors.ViewNotFoundError,
@@ -36,7 +36,7 @@ _NOT_FOUND: dict[str, type[PaimonError]] = {
     "SNAPSHOT": errors.SnapshotNotFoundError,
     "COLUMN": errors.InvalidSchemaError,
 }
-_EXISTS: dict[str, type[PaimonError]] = {
+EXISTS: dict[str, type[PaimonError]] = {
     "DATABASE": errors.DatabaseExistsError,
     "TABLE": errors.TableExistsError,
     "VIEW": errors.ViewExistsError,
@@ -60,10 +60,10 @@ class Refused(StorageRefusedError):
         named = _KINDS.get(self.kind)
         if named is not None:
             return named(self.said)
-        if self.status == 404 and self.resource in _NOT_FOUND:
-            return _NOT_FOUND[self.resource](str(self))
-        if self.status == 409 and self.resource in _EXISTS:
-            return _EXISTS[self.resource](str(self))
+        if self.status == 404 and self.resource in NOT_FOUND:
+            return NOT_FOUND[self.resource](str(self))
+        if self.status == 409 and self.resource in EXISTS:
+            return EXISTS[self.resource](str(self))
         if self.status == 400:
             return errors.InvalidOptionError(str(self))
         if self.status in (405, 501):

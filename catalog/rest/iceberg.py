@@ -1,10 +1,10 @@
 """Tables at a server of Iceberg's REST API that have the Iceberg metadata of a table.
 
-A table is registered there with its metadata, then each commit is one there, too: its snapshots are added,
-those that expired are removed, in one request that the server refuses where its table is not the one that was looked
-at. After a rollback, which snapshots of Iceberg do not know, the table is registered anew: dropped there, without its
-files.
-Java's connector makes an empty table instead, to which it adds columns and snapshots. Source:
+A table is registered at the server with its metadata. Each later commit is one request, which adds the new snapshots
+and removes the expired ones. The server refuses the request if its table has changed since it was read. Iceberg has no
+rollback, so after one the table is dropped at the server, without its files, and registered anew.
+
+Java's connector creates an empty table instead, and adds columns and snapshots to it. Source:
 `IcebergRestMetadataCommitter` of Paimon; Iceberg's REST API.
 """
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from paimon_core.errors import (
     InvalidNameError,
@@ -24,7 +24,6 @@ from paimon_core.errors import (
     StorageError,
     UnsupportedFeatureError,
 )
-from paimon_core.iceberg.manifests import uri
 from paimon_core.iceberg.metadata import metadata_folder, metadata_folders, read_metadata
 from paimon_core.io.load import normalize
 from paimon_core.options import (
@@ -38,19 +37,19 @@ from paimon_core.options import (
 )
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.json_object import encode_json_object, member
+from paimon_core.spec.json_object import encode_json_object
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.outcomes import OutcomeUnknown
-from paimon_sql.catalog.rest.auth import oauth_token
-from paimon_sql.catalog.rest.client import Node, RestClient
+from paimon_sql.catalog.rest.client import Node
 from paimon_sql.catalog.rest.failures import Refused
+from paimon_sql.catalog.rest.iceberg_calls import CREDENTIAL, OAUTH, TOKEN, IcebergServer, connected
 from paimon_sql.catalog.rest.iceberg_updates import registered, update_of
 from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
-_URI, _PREFIX, _TOKEN, _CREDENTIAL, _OAUTH = "uri", "prefix", "token", "credential", "oauth2-server-uri"
-_ADDRESSES = (_URI, _OAUTH)
-_OF_CATALOGS = (*_ADDRESSES, _TOKEN, _CREDENTIAL)  # a table that uses its catalog's server says none of them
+_URI = "uri"
+_ADDRESSES = (_URI, OAUTH)
+_OF_CATALOGS = (*_ADDRESSES, TOKEN, CREDENTIAL)  # a table that uses its catalog's server names none of them
 _ATTEMPTS = 10
 
 
@@ -65,35 +64,20 @@ class IcebergTableAtServer:
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
         """See `IcebergCatalogs`."""
         try:
-            client, path = self._opened()
+            server = connected(self.settings, self.given, self.name)
             try:
-                self._bring_in_line(_Server(client, path, self.name), store, metadata, is_latest)
+                self._bring_in_line(server, store, metadata, is_latest)
             finally:
-                client.close()
+                server.client.close()
         except PaimonError as error:
             raise StorageError(
                 f"The Iceberg table {self.name} at {self.settings.uri} stays as it was: {str(error).rstrip('.')}. The "
                 f"next commit to {store.name} brings it in line."
             ) from error
 
-    def _opened(self) -> tuple[RestClient, str]:
-        """A client of the server, and what the paths of its namespaces begin with."""
-        given = dict(self.given)
-        client = RestClient(self.settings)
-        try:
-            if given.get(_CREDENTIAL) and not given.get(_TOKEN):
-                client = _with_token(client, given)
-            asked = {"warehouse": given["warehouse"]} if given.get("warehouse") else {}
-            found = client.get("/v1/config", asked)
-            defaults, overrides = (client.read(found, "/v1/config", _texts(key)) for key in ("defaults", "overrides"))
-            said = {**defaults, **given, **overrides}
-        except BaseException:
-            client.close()
-            raise
-        prefix = said.get(_PREFIX, "").strip("/")
-        return client, f"/v1/{prefix}" if prefix else "/v1"
-
-    def _bring_in_line(self, server: _Server, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
+    def _bring_in_line(
+        self, server: IcebergServer, store: TableStore, metadata: str, is_latest: Callable[[], bool]
+    ) -> None:
         for _ in range(_ATTEMPTS):
             found = server.load()
             if not is_latest():
@@ -114,83 +98,7 @@ class IcebergTableAtServer:
         raise StorageError("Others change it all the time.")
 
 
-@dataclass(frozen=True)
-class _Server:
-    """The calls for one table."""
-
-    client: RestClient
-    path: str
-    name: Identifier
-
-    @property
-    def _namespace(self) -> str:
-        return f"{self.path}/namespaces/{quote(self.name.database, safe='')}"
-
-    @property
-    def _table(self) -> str:
-        return f"{self._namespace}/tables/{quote(self.name.table, safe='')}"
-
-    def load(self) -> Node | None:
-        """The metadata of the table; None if the server does not have the table."""
-        try:
-            found = self.client.get(self._table, {"snapshots": "all"})
-        except Refused as error:
-            if error.status == 404:
-                return None
-            raise
-        there: Node = self.client.read(found, self._table, lambda n: member(n, "metadata", dict))
-        return there
-
-    def register(self, metadata: str) -> bool:
-        """Register the table; False if the server has a table of that name by now."""
-        body = {"name": self.name.table, "metadata-location": uri(metadata)}
-        path = f"{self._namespace}/register"
-        for is_first in (True, False):
-            try:
-                self.client.post(path, body)
-                return True
-            except Refused as error:
-                if error.status == 409:
-                    return False
-                if error.status != 404 or not is_first:
-                    raise _unregistered(error) from error
-                self._create_namespace()
-        raise AssertionError
-
-    def _create_namespace(self) -> None:
-        try:
-            self.client.post(f"{self.path}/namespaces", {"namespace": [self.name.database], "properties": {}})
-        except Refused as error:
-            if error.status != 409:
-                raise
-
-    def drop(self) -> None:
-        """Forget the table; its files are Paimon's."""
-        try:
-            self.client.delete(self._table, {"purgeRequested": "false"})
-        except Refused as error:
-            if error.status != 404:
-                raise
-
-    def commit(self, requirements: tuple[Node, ...], updates: tuple[Node, ...]) -> bool:
-        """False if the table at the server does not meet the requirements."""
-        body = {
-            "identifier": {"namespace": [self.name.database], "name": self.name.table},
-            "requirements": list(requirements),
-            "updates": list(updates),
-        }
-        try:
-            self.client.post(self._table, body)
-        except OutcomeUnknown:
-            return False
-        except Refused as error:
-            if error.status in (404, 409):
-                return False
-            raise
-        return True
-
-
-def _changed(server: _Server, there: Node, here: Node) -> bool | None:
+def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:
     """False if another writer changed the table meanwhile; None if an update cannot bring it in line."""
     try:
         update = update_of(there, here)
@@ -207,7 +115,7 @@ def _changed(server: _Server, there: Node, here: Node) -> bool | None:
     return None
 
 
-def _registered(server: _Server, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
+def _registered(server: IcebergServer, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
     """Register metadata, in place of a table that `is_there`. False where another was faster, or the answer is lost.
 
     A server is asked before that table is dropped, too: one that registers tables says that there is one.
@@ -239,14 +147,6 @@ def _properties(store: TableStore) -> dict[str, str]:
     }
 
 
-def _unregistered(error: Refused) -> PaimonError:
-    if error.status in (404, 405, 406, 501):
-        return UnsupportedFeatureError(
-            f"It could not be registered, and only servers that can register tables are supported: {error}"
-        )
-    return error
-
-
 def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
     """Raises `UnsupportedFeatureError` if the table at the server is not this table."""
     if _path(there.get("location")) == store.root:
@@ -273,26 +173,6 @@ def _path(place: Any) -> str:
         return ""
 
 
-def _texts(key: str) -> Callable[[Node], dict[str, str]]:
-    def read(node: Node) -> dict[str, str]:
-        found = member(node, key, dict, {})
-        return {k: v for k, v in found.items() if isinstance(v, str)}
-
-    return read
-
-
-def _with_token(client: RestClient, given: Mapping[str, str]) -> RestClient:
-    """A client with the token that a credential, ID:SECRET, is exchanged for. Raises `StorageError`."""
-    who, _, secret = given[_CREDENTIAL].rpartition(":")
-    form = {"grant_type": "client_credentials", "client_secret": secret, "scope": given.get("scope", "catalog")}
-    if who:
-        form["client_id"] = who
-    place = given.get(_OAUTH) or f"{client.settings.uri}/v1/oauth/tokens"
-    token = oauth_token(place, form)
-    client.close()
-    return RestClient(replace(client.settings, token=token))
-
-
 def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTableAtServer:
     """Return the place at a server that the options of a table, or of its catalog, name. Sends no request yet.
 
@@ -308,7 +188,7 @@ def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTab
             "token or a credential, work."
         )
     try:
-        token = {_TOKEN: given[_TOKEN]} if given.get(_TOKEN) else {}
+        token = {TOKEN: given[TOKEN]} if given.get(TOKEN) else {}
         settings = read_settings({_URI: given[_URI], **token, **{k: v for k, v in given.items() if _is_header(k)}})
     except InvalidOptionError as error:
         raise InvalidOptionError(f"Table {store.name}, server of its Iceberg metadata: {error}") from error

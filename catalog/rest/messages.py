@@ -13,7 +13,7 @@ from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.json_object import member
+from paimon_core.spec.json_object import member, text_list, text_map
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType, parse_field, parse_type
 from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
@@ -89,22 +89,6 @@ def encode_identifier(identifier: Identifier) -> Node:
 def decode_identifier(node: Any) -> Identifier:
     """The name of a table or view. Raises `InvalidNameError`."""
     return Identifier.of(member(node, "database", str), member(node, "object", str))
-
-
-def text_map(node: Any, key: str) -> dict[str, str]:
-    """A member that maps names to texts; empty if it is missing."""
-    found = member(node, key, dict | None, None) or {}
-    if not all(isinstance(v, str) for v in found.values()):
-        raise TypeError(f"{key!r} has values that are not texts")
-    return dict(found)
-
-
-def text_list(node: Any, key: str) -> list[str]:
-    """A member that is a list of texts; empty if it is missing."""
-    found = member(node, key, list | None, None) or []
-    if not all(isinstance(v, str) for v in found):
-        raise TypeError(f"{key!r} has entries that are not texts")
-    return list(found)
 
 
 def encode_change(change: SchemaChange) -> Node:

@@ -14,12 +14,12 @@ from paimon_core.expressions.shown import Shown
 from paimon_core.options import QUERY_AUTH
 from paimon_core.rights import AskedRights
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.json_object import text_list, text_map
 from paimon_core.spec.types import DataField
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node
 from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.messages import text_list, text_map
 from paimon_sql.catalog.rest.restrictions import UnknownRestriction, read_restrictions
 from paimon_sql.catalog.rest.server import Server
 

@@ -9,35 +9,21 @@ from dataclasses import dataclass, field
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
-    FunctionExistsError,
     FunctionNotFoundError,
     InvalidOptionError,
     PaimonError,
-    TableExistsError,
     TableNotFoundError,
-    ViewExistsError,
     ViewNotFoundError,
 )
 from paimon_core.io.load import normalize
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.json_object import member
+from paimon_core.spec.json_object import member, text_map
 from paimon_core.spec.paths import check_name
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.client import Node, RestClient
-from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier, text_map
-
-_NOT_FOUND: dict[str, type[PaimonError]] = {
-    "table": TableNotFoundError,
-    "view": ViewNotFoundError,
-    "function": FunctionNotFoundError,
-}
-_EXISTS: dict[str, type[PaimonError]] = {
-    "table": TableExistsError,
-    "view": ViewExistsError,
-    "function": FunctionExistsError,
-}
+from paimon_sql.catalog.rest.failures import EXISTS, NOT_FOUND, Refused
+from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, encode_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +109,7 @@ class Server:
                 raise self._not_found(error, about, kind) from error
             meant = error.as_error()
             if error.status == 409 and isinstance(meant, Refused):
-                raise _EXISTS[kind](exists or str(error)) from error
+                raise EXISTS[kind.upper()](exists or str(error)) from error
             raise meant from error
 
     def _not_found(self, error: Refused, about: Identifier | str, kind: str) -> PaimonError:
@@ -133,11 +119,11 @@ class Server:
             return self.no_database(about.database)
         if error.kind:
             meant = error.as_error()
-            if not isinstance(meant, tuple(_NOT_FOUND.values())):
+            if not isinstance(meant, (TableNotFoundError, ViewNotFoundError, FunctionNotFoundError)):
                 return meant
         if error.resource == "COLUMN":
             return error.as_error()
-        return _NOT_FOUND[kind](f"There is no {kind} {about.base} in the catalog {self.uri}.")
+        return NOT_FOUND[kind.upper()](f"There is no {kind} {about.base} in the catalog {self.uri}.")
 
     def no_database(self, name: str) -> DatabaseNotFoundError:
         """The error for a database that is not there."""

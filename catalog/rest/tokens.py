@@ -20,11 +20,10 @@ from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import is_storage_option, load_file_io
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.json_object import member
+from paimon_core.spec.json_object import member, text_map
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.auth import MARGIN
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.messages import text_map
 from paimon_sql.catalog.rest.settings import RestSettings
 
 _LOG = logging.getLogger(__name__)

@@ -24,6 +24,7 @@ from paimon_core.errors import (
 from paimon_core.maintenance import branches
 from paimon_core.maintenance.branches import check_branch_name, check_unused
 from paimon_core.spec.identifier import MAIN_BRANCH, Identifier
+from paimon_core.spec.json_object import text_list
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import open_branch
@@ -34,7 +35,6 @@ from paimon_core.versions import FileVersions
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.rest import paths
 from paimon_sql.catalog.rest.failures import Refused
-from paimon_sql.catalog.rest.messages import text_list
 from paimon_sql.catalog.rest.server import Server
 
 

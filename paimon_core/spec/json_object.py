@@ -74,6 +74,22 @@ def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
     return value
 
 
+def text_map(node: Any, key: str) -> dict[str, str]:
+    """Return a member that maps names to texts; empty if it is missing. Raises `TypeError`."""
+    found = member(node, key, dict | None, None) or {}
+    if not all(isinstance(v, str) for v in found.values()):
+        raise TypeError(f"{key!r} has values that are not texts")
+    return dict(found)
+
+
+def text_list(node: Any, key: str) -> list[str]:
+    """Return a member that is a list of texts; empty if it is missing. Raises `TypeError`."""
+    found = member(node, key, list | None, None) or []
+    if not all(isinstance(v, str) for v in found):
+        raise TypeError(f"{key!r} has entries that are not texts")
+    return list(found)
+
+
 def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
     """Return the integer that Jackson reads; None for null and a blank text. Raises `TypeError` naming `key`."""
     if isinstance(value, str):

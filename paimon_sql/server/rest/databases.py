@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.spec.json_object import member
+from paimon_core.spec.json_object import member, text_list, text_map
 from paimon_sql.catalog.base import SupportsDatabaseProperties, SupportsDatabases
-from paimon_sql.catalog.rest.messages import text_list, text_map
 from paimon_sql.server.rest.calls import Node, RestCall, Routes, page
 
 _LOCATION = "location"

@@ -8,12 +8,11 @@ from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.spec.json_object import member
+from paimon_core.spec.json_object import member, text_map
 from paimon_core.spec.manifest import ManifestEntry, created_millis
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
-from paimon_sql.catalog.rest.messages import text_map
 from paimon_sql.server.rest.calls import Node, RestCall, Routes, next_page, page
 
 
