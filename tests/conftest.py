@@ -18,6 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.support.bytecode import keep_bytecode
 from tests.support.gate import mark_gate
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
+from tests.support.root_settings import without_new_catalogs
 from tests.support.surroundings import Surroundings
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
@@ -135,15 +136,16 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def spark(root_session: object, warehouse: str, surroundings: Surroundings | None) -> object:
+def spark(root_session: object, warehouse: str, surroundings: Surroundings | None) -> Iterator[object]:
     """A new session whose current catalog is `paimon`, on an empty warehouse."""
     import paimon_sql  # noqa: PLC0415
 
-    session = root_session.newSession()  # type: ignore[attr-defined]
-    session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-    session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
-    if surroundings is not None:
-        surroundings.enter(session)
-    paimon_sql.install(session)
-    session.sql("USE paimon.default")
-    return session
+    with without_new_catalogs(root_session):
+        session = root_session.newSession()  # type: ignore[attr-defined]
+        session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
+        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+        if surroundings is not None:
+            surroundings.enter(session)
+        paimon_sql.install(session)
+        session.sql("USE paimon.default")
+        yield session

@@ -2,7 +2,8 @@
 
 A dynamic proxy receives every method of its interfaces, default ones included: a subclass defines them all.
 Errors cross as Java exceptions: an error of this package becomes the exception that Spark's users expect, and an
-exception from the JVM goes back unchanged.
+exception from the JVM goes back unchanged. If the called method does not declare a checked exception, an unchecked one
+with the same text crosses: Java would throw an UndeclaredThrowableException without that text.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import InternalError, PaimonError
-from paimon_sql.spark.errors.java import java_exception
+from paimon_sql.spark.errors.java import java_exception, unchecked
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.exceptions import java_exception_of, may_raise
 from paimon_sql.spark.jvm.gateway import Jvm
 
 
@@ -49,6 +51,13 @@ class Proxy:
             if isinstance(member, FunctionType) and not name.startswith("_"):
                 setattr(cls, name, _crossing(member, analyzes=name in cls.ANALYZING))
 
+    def _as_declared(self, method: str, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
+        """Return an exception from the JVM as one that a method may raise."""
+        origin = java_exception_of(error)
+        if method in self.RAISING or may_raise(self.jvm, self.Java.implements, method, origin):
+            return Py4JJavaError(str(error), origin)
+        return unchecked(self.jvm, error)
+
     def toString(self) -> str:
         """Return a text that identifies the proxy. Proxies with equal texts are equal, so an override must name all in
         which they may differ."""
@@ -69,8 +78,8 @@ def _crossing(method: Callable[..., Any], *, analyzes: bool) -> Callable[..., An
             return self.jvm.fronted(method(self, *args))
         except PaimonError as e:
             raise Py4JJavaError(str(e), java_exception(self.jvm, e, analyzes=analyzes)) from e
-        except CapturedException as e:
-            raise Py4JJavaError(str(e), e._origin) from e
+        except (CapturedException, Py4JJavaError) as e:
+            raise self._as_declared(method.__name__, e) from e
         except Py4JError:
             raise
         except Exception as e:

@@ -22,6 +22,10 @@ from paimon_core import errors
 from paimon_core.errors import PaimonError
 from paimon_sql.spark.errors.conditions import OURS, SPARKS, condition_of
 from paimon_sql.spark.errors.raised import raised
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.exceptions import java_exception_of, may_raise
+from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.proxy import Function1
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.workers.worker import read_function
 from tests.support.raw_errors import raw
@@ -105,6 +109,28 @@ def test_unexpected_errors_say_that_they_are_internal(spark: Any, table: Path, m
     with pytest.raises(errors.InternalError, match="Unexpected ValueError") as failed:
         list(read_function(None, None, None)(iter(())))  # type: ignore[arg-type]
     assert "Traceback" in failed.value.__notes__[0]
+
+
+class Failing(Function1):
+    """A function of Scala's that raises an exception from the JVM."""
+
+
+def test_checked_exceptions_cross_methods_that_do_not_declare_them(spark: Any) -> None:
+    """Java would replace them by an UndeclaredThrowableException."""
+    jvm, java = jvm_of(spark.sparkContext), spark._jvm.java
+    some = spark._jvm.scala.Some("a")
+    with pytest.raises(SparkRuntimeException, match="UNRESOLVED_COLUMN.*`nothing`") as caught:
+        some.map(Failing(jvm, lambda _: spark.sql("SELECT nothing")))
+    assert caught.value.getCondition() == "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"
+    assert caught.value.getMessageParameters() == {"objectName": "`nothing`"}
+    with pytest.raises(SparkRuntimeException, match="Illegal character in path at index 1: a b"):
+        some.map(Failing(jvm, lambda _: java.net.URI("a b")))
+    with pytest.raises(SparkRuntimeException, match="PARSE_SYNTAX_ERROR"):
+        some.map(Failing(jvm, lambda _: spark.sql("SELECT 1 +")))
+    with pytest.raises(ParseException) as refused:
+        spark.sql("SELECT 1 +")
+    declared = [([classes.FUNCTION_1], "apply"), ([classes.FUNCTION_1, classes.PARSER_INTERFACE], "parseExpression")]
+    assert [may_raise(jvm, *d, java_exception_of(refused.value)) for d in declared] == [False, True]
 
 
 def test_views_of_tables_by_their_paths(spark: Any, table: Path) -> None:

@@ -22,6 +22,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.sessions import name_parts
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SparkExecutor
+from tests.support.root_settings import without_new_catalogs
 from tests.support.spark_versions import said_by
 
 pytestmark = pytest.mark.spark
@@ -34,16 +35,13 @@ def rows(spark: Any, query: str) -> list[tuple[Any, ...]]:
 @pytest.fixture
 def active(root_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A session without anything of ours, active in this thread."""
-    session = root_session.newSession()
-    # to PySpark the first one is active, until another makes a DataFrame of values
-    monkeypatch.setattr(SparkSession, "_activeSession", root_session)
-    session._jvm.SparkSession.setActiveSession(session._jsparkSession)
-    yield session
-    session._jvm.SparkSession.clearActiveSession()
-    root_session.sql("USE spark_catalog.default")
-    for key in root_session.conf.getAll:
-        if key.startswith("spark.sql.catalog.") or key.endswith(".defaultCatalog"):
-            root_session.conf.unset(key)
+    with without_new_catalogs(root_session):
+        session = root_session.newSession()
+        # to PySpark the first one is active, until another makes a DataFrame of values
+        monkeypatch.setattr(SparkSession, "_activeSession", root_session)
+        session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+        yield session
+        session._jvm.SparkSession.clearActiveSession()
 
 
 @pytest.fixture
@@ -239,6 +237,26 @@ def test_a_default_catalog_of_the_user_stays(active: Any, tmp_path: Path) -> Non
     spark.sql("USE one.default")
     spark.sql("DROP CATALOG two")
     assert spark.conf.get("spark.sql.defaultCatalog", None) is None
+
+
+@pytest.mark.parametrize("name", ["paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog"])
+def test_defaults_that_call_functions_with_a_default_catalog(active: Any, tmp_path: Path, name: str) -> None:
+    """Spark computes such a default in a session's settings without the session's catalogs."""
+    active.conf.set("spark.sql.catalog.lake", name)
+    active.conf.set("spark.sql.catalog.lake.warehouse", str(tmp_path / "wh"))
+    active.conf.set("spark.sql.defaultCatalog", "lake")
+    spark = paimon_sql.install(active)
+    spark.sql("USE lake.default")
+    spark.sql("CREATE TABLE t (k INT, tags ARRAY<STRING> DEFAULT ARRAY('a'), n INT DEFAULT abs(-1))")
+    spark.sql("INSERT INTO t (k) VALUES (1)")
+    assert rows(spark, "SELECT * FROM t") == [(1, ["a"], 1)]
+    spark.sql("CREATE TABLE spark_catalog.default.of_spark (k INT, n INT DEFAULT abs(-1)) USING PARQUET")
+    try:
+        spark.sql("ALTER TABLE spark_catalog.default.of_spark ALTER COLUMN n SET DEFAULT abs(-2)")
+        spark.sql("INSERT INTO spark_catalog.default.of_spark (k) VALUES (1)")
+        assert rows(spark, "SELECT * FROM spark_catalog.default.of_spark") == [(1, 2)]
+    finally:
+        spark.sql("DROP TABLE spark_catalog.default.of_spark")
 
 
 def test_connect_twice(active: Any, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ from paimon_sql.spark.jvm.exceptions import (
     is_unchecked,
     java_exception_of,
     missing,
+    parameters_of_exception,
     parse_exception,
     unchecked_exception,
     unsupported_exception,
@@ -156,12 +157,17 @@ def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
 
 
 def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
-    """Return a Java exception from the JVM, for a method that declares none; replaces a checked one by an unchecked."""
+    """Return a Java exception from the JVM, for a method that declares none. Replaces a checked one by an unchecked one
+    that keeps its condition, if it has one."""
     origin = java_exception_of(error)
     if is_unchecked(jvm, origin):
         return Py4JJavaError(str(error), origin)
     message = first_line(error) if isinstance(error, CapturedException) else str(origin.getMessage())
-    return Py4JJavaError(message, java_exception(jvm, PaimonError(message)))
+    condition = condition_of_exception(jvm, origin)
+    if condition is None:
+        return Py4JJavaError(message, java_exception(jvm, PaimonError(message)))
+    text = ExceptionText(message, condition, parameters_of_exception(jvm, origin))
+    return Py4JJavaError(message, unchecked_exception(jvm, RUNTIME, text))
 
 
 def of_parser(jvm: Jvm, error: CapturedException | Py4JJavaError, statement: Rewriting) -> Py4JJavaError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from pyspark.errors.exceptions import captured
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import texts
+from paimon_sql.spark.jvm.collections import python_map, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, declared_constructors
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method, python
 from paimon_sql.spark.jvm.hooks import field as java_field
@@ -97,6 +97,16 @@ def is_parse_exception(jvm: Jvm, origin: JavaObject) -> bool:
 def is_unchecked(jvm: Jvm, origin: JavaObject) -> bool:
     """Whether a method may raise an exception that does not declare it."""
     return jvm.is_instance(origin, classes.RUNTIME_EXCEPTION)
+
+
+def may_raise(jvm: Jvm, interfaces: Sequence[str], method: str, origin: JavaObject) -> bool:
+    """Whether a proxy of interfaces may raise an exception from a method: an unchecked one, or a declared one."""
+    return bool(jvm.compiled("Members").mayRaise("\n".join(interfaces), method, origin))
+
+
+def parameters_of_exception(jvm: Jvm, origin: JavaObject) -> Mapping[str, str]:
+    """The parameters of a Java exception's condition; empty for one without."""
+    return python_map(origin.getMessageParameters()) if jvm.is_instance(origin, classes.THROWABLE) else {}
 
 
 def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:

@@ -209,6 +209,18 @@ def loaded_catalogs(session: JavaObject) -> JavaObject:
 
 
 @hook(
+    "`Utils.getSparkClassLoader`, `ClassLoader.defineClass`",
+    "defaults of columns that call functions, if a Paimon catalog is the default catalog",
+    method(classes.SPARK_UTILS, "getSparkClassLoader", 0),
+    method(classes.JAVA_CLASS_LOADER, "defineClass", 4),
+)
+def define_catalog_class(jvm: Jvm, class_name: str) -> bool:
+    """Let Spark find the class that a catalog's setting names, for catalog managers that Spark makes for itself. Return
+    whether it does."""
+    return bool(jvm.compiled("CatalogClasses").define(class_name))
+
+
+@hook(
     "`StringUtils.filterPattern`",
     "SHOW VIEWS LIKE (before 4.2)",
     method(f"{classes.STRING_UTILS}$", "filterPattern", 2),

@@ -28,6 +28,7 @@ from paimon_sql.spark.jvm.plans import TableReference
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import (
     current_catalog,
+    define_catalog_class,
     is_catalog,
     is_temporary_view,
     loaded_catalogs,
@@ -100,6 +101,7 @@ class CatalogRegistry:
             if self.bridge.own_setting(CATALOG_PREFIX + SESSION_CATALOG) in GENERIC_CLASSES:
                 self._keep_session_catalog()
             for name in sorted(set(_CONFIGURED.findall(text))):
+                self._define_class(str(self.bridge.own_setting(CATALOG_PREFIX + name)))
                 load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
@@ -108,6 +110,14 @@ class CatalogRegistry:
     def _put(self, catalog: SparkCatalog) -> None:
         loaded_catalogs(self.session).put(catalog.catalog_name, self.jvm.fronted(catalog))
         self.catalogs[catalog.catalog_name] = catalog
+
+    def _define_class(self, class_name: str) -> None:
+        if not define_catalog_class(self.jvm, class_name):
+            _LOG.warning(
+                "Java does not let paimon-sql define the class %s: start it with --add-opens=java.base/java.lang=ALL-"
+                "UNNAMED. Otherwise, if %s names a Paimon catalog, defaults of columns that call functions fail.",
+                *(class_name, DEFAULT_CATALOG),
+            )
 
     def _keep_session_catalog(self) -> None:
         """Keep Spark's own session catalog, and warn. Otherwise Spark would look for a missing class, and could not run

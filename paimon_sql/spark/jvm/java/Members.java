@@ -93,6 +93,20 @@ public class Members {
     return false;
   }
 
+  /** Whether a method of one of some interfaces, a name in each line, may throw an exception. */
+  public boolean mayRaise(String interfaces, String name, Throwable thrown) {
+    if (thrown instanceof RuntimeException || thrown instanceof Error) return true;
+    String[] names = interfaces.split("\n");
+    for (int i = 0; i < names.length; i++) {
+      Class owner = load(names[i]);
+      for (Iterator it = owner == null ? Collections.emptyIterator() : called(owner, name).iterator(); it.hasNext();) {
+        Class[] declared = ((Executable) it.next()).getExceptionTypes();
+        for (int j = 0; j < declared.length; j++) if (declared[j].isInstance(thrown)) return true;
+      }
+    }
+    return false;
+  }
+
   /** What a private field of an object's class holds. */
   public Object value(Object owner, String name) throws Exception {
     Field field = owner.getClass().getDeclaredField(name);
