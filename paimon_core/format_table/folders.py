@@ -4,14 +4,16 @@
     TABLE/[VALUE/…]FILE                        with `format-table.partition-path-only-value`
     TABLE/schema/schema-N                      its definition
 
-Values are escaped as in partition folders; the default partition name is NULL. A catalog with its own partitions may
+Values are escaped as in partition folders; the default partition name is NULL. As Spark's reader does, readers take
+folders with another case of KEY. A catalog with its own partitions may
 have a partition elsewhere: then that folder is the partition, and not the folder below the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -61,11 +63,19 @@ def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
     return "/".join([store.root, *parts])
 
 
-def partition_folders(store: TableStore, predicate: Predicate | None = None) -> list[Folder]:
-    """The partitions that may satisfy a predicate, in the order of their values; the table's folder without keys."""
+def partition_folders(
+    store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
+) -> list[Folder]:
+    """Return the partitions that may satisfy a predicate, ordered by their values; the table's folder without keys.
+
+    Unless names are `case_sensitive`, folders may spell the names of columns in another case. So several folders may be
+    one partition, as they may for two spellings of a value.
+    """
     found, fields = [Folder(store.root)], store.schema.partition_fields
+    known_as = str if case_sensitive else str.lower
     for level in range(1, len(fields) + 1):
-        deeper = [f for folder in found for f in _children(store, folder, fields[level - 1].name)]
+        is_key = partial(_has_name, known_as(fields[level - 1].name), known_as)
+        deeper = [f for folder in found for f in _children(store, folder, is_key)]
         found = _matching(store, fields[:level], deeper, predicate)
     if elsewhere := placed_elsewhere(store):
         others = [Folder(path, values) for values, path in elsewhere.items()]
@@ -109,13 +119,17 @@ def _files(store: TableStore, path: str) -> Iterator[FileStatus]:
             yield child
 
 
-def _children(store: TableStore, folder: Folder, key: str) -> Iterator[Folder]:
+def _has_name(name: str, known_as: Callable[[str], str], escaped: str) -> bool:
+    return known_as(unescape_path_name(escaped)) == name
+
+
+def _children(store: TableStore, folder: Folder, is_key: Callable[[str], bool]) -> Iterator[Folder]:
     only_values, default = store.options[FORMAT_TABLE_ONLY_VALUES], store.options[PARTITION_DEFAULT_NAME]
     for child in store.io.list(folder.path):
         name, value = "", child.name
         if not only_values:
             name, equals, value = child.name.partition("=")
-            if not equals or not value or unescape_path_name(name) != key:
+            if not equals or not value or not is_key(name):
                 continue
         elif (_is_hidden(value) and value != default) or (folder.path == store.root and value == _SCHEMAS):
             continue

@@ -29,11 +29,13 @@ class FormatSplit:
     size: int
 
 
-def plan_format_table(store: TableStore, predicate: Predicate | None = None) -> list[FormatSplit]:
-    """Return the splits of the partitions that may satisfy a predicate."""
+def plan_format_table(
+    store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
+) -> list[FormatSplit]:
+    """Return the splits of the partitions that may satisfy a predicate; see `partition_folders`."""
     target, cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     splits = []
-    for folder in partition_folders(store, predicate):
+    for folder in partition_folders(store, predicate, case_sensitive=case_sensitive):
         for group in pack(data_files(store, folder), lambda f: max(f.size, cost), target):
             splits.append(FormatSplit(folder.values, tuple(f.path for f in group), sum(f.size for f in group)))
     return splits

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare, IsNull, Predicate, conjuncts
@@ -35,13 +36,17 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class FormatTable:
-    """`store` has the options in Paimon's spelling, see `format_options`."""
+    """`store` has the options in Paimon's spelling, see `format_options`.
+
+    Unless names are `case_sensitive`, folders and files may spell the names of columns in another case.
+    """
 
     store: TableStore
+    case_sensitive: bool = False
 
     @staticmethod
-    def of(store: TableStore) -> FormatTable:
-        return FormatTable(replace(store, options=format_options(store.options.values)))
+    def of(store: TableStore, *, case_sensitive: bool = False) -> FormatTable:
+        return FormatTable(replace(store, options=format_options(store.options.values)), case_sensitive)
 
     @property
     def name(self) -> str:
@@ -53,25 +58,27 @@ class FormatTable:
         return self.store.schema
 
     def with_options(self, more: Mapping[str, str]) -> FormatTable:
-        return FormatTable.of(self.store.with_options(more))
+        return FormatTable.of(self.store.with_options(more), case_sensitive=self.case_sensitive)
 
     def plan(self, predicate: Predicate | None = None) -> list[FormatSplit]:
         """Return the splits to read; see `plan_format_table`."""
         check_selectable(self.store)
-        return plan_format_table(self.store, predicate)
+        return plan_format_table(self.store, predicate, case_sensitive=self.case_sensitive)
 
     def partitions(self) -> pa.Table:
-        """The partitions that have folders, a column per partition key."""
+        """Return the partitions that have folders, each once, with a column per partition key."""
         check_selectable(self.store)
-        folders = partition_folders(self.store)
-        return pa.Table.from_batches([partition_batch(self.store, folders, self.schema.partition_fields)])
+        folders, fields = self._folders(), self.schema.partition_fields
+        found = partition_batch(self.store, folders, fields)
+        first = {row_bytes(found, i, fields): i for i in reversed(range(len(folders)))}
+        return pa.Table.from_batches([found.take(pa.array(sorted(first.values()), pa.int64()))])
 
     def largest_value(self) -> pa.Scalar | None:
         """Return the largest value of the first partition column that has files with rows; None for no such value.
 
         Folders are searched from the largest value downwards, until one has such a file.
         """
-        folders = partition_folders(self.store)
+        folders = self._folders()
         values = partition_batch(self.store, folders, self.schema.partition_fields).column(0)
         for i in pc.array_sort_indices(values, order="descending").to_pylist():
             if values[i].is_valid and any(f.size for f in data_files(self.store, folders[i])):
@@ -130,19 +137,28 @@ class FormatTable:
     def _replaced(
         self, files: Sequence[StagedFile], overwrite: Overwrite, elsewhere: Mapping[tuple[str, ...], str]
     ) -> list[str]:
-        if overwrite.dynamic:
-            folders = [Folder(path) for path in sorted({f.folder for f in files})]
-        else:
-            folders = partition_folders(self.store, overwrite.predicate)
+        folders = self._same_partitions(files) if overwrite.dynamic else self._folders(overwrite.predicate)
         for folder in folders:
             if elsewhere.get(folder.values) == folder.path:
                 raise self._is_elsewhere(folder.values, folder.path)
         return [f.path for folder in folders for f in data_files(self.store, folder)]
 
+    def _folders(self, predicate: Predicate | None = None) -> list[Folder]:
+        return partition_folders(self.store, predicate, case_sensitive=self.case_sensitive)
+
+    def _same_partitions(self, files: Sequence[StagedFile]) -> list[Folder]:
+        """Return the folders of the partitions that files are in, also the folders that spell a partition otherwise."""
+        written, fields = {f.folder for f in files}, self.schema.partition_fields
+        folders = self._folders()
+        found = partition_batch(self.store, folders, fields)
+        values = [row_bytes(found, i, fields) for i in range(len(folders))]
+        wanted = {value for value, folder in zip(values, folders, strict=True) if folder.path in written}
+        return [folder for value, folder in zip(values, folders, strict=True) if value in wanted]
+
     def _partitions_of(self, files: Sequence[StagedFile]) -> set[tuple[str, ...]]:
         """The values of the partitions that files are in."""
         folders = {f.folder for f in files}
-        return {f.values for f in partition_folders(self.store) if f.path in folders}
+        return {f.values for f in self._folders() if f.path in folders}
 
     def _check_in_place(self, files: Sequence[StagedFile], elsewhere: Mapping[tuple[str, ...], str]) -> None:
         """Raises `UnsupportedFeatureError` for files of a partition that is read from another folder."""

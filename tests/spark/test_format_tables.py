@@ -135,6 +135,24 @@ def test_appends_that_may_bring_columns(spark: SparkSession) -> None:
     assert rows(spark, "SELECT * FROM m") == [(1, "a"), (1, "a"), (2, "b")]
 
 
+def test_folders_of_partitions_in_another_case(spark: SparkSession, warehouse: str) -> None:
+    """As Spark's own reader finds them."""
+    spark.sql("CREATE TABLE f (k INT, Pt INT) USING parquet PARTITIONED BY (Pt)")
+    folder = f"{warehouse}/default.db/f"
+    for key, number in (("PT", 1), ("pt", 2), ("Pt", 3)):
+        spark.sql(f"SELECT {number} AS k").write.parquet(f"{folder}/{key}={number}")
+    its = spark.read.schema("k INT, Pt INT").option("basePath", folder).parquet(f"{folder}/*=*")
+    for condition in ("true", "pt = 1", "Pt > 1 AND k < 3", "PT IS NULL"):
+        assert rows(spark, f"SELECT k, pt FROM f WHERE {condition} ORDER BY k") == [
+            tuple(r) for r in its.where(condition).orderBy("k").collect()
+        ]
+    assert rows(spark, "SHOW PARTITIONS f") == [("Pt=1",), ("Pt=2",), ("Pt=3",)]
+    spark.sql("INSERT OVERWRITE f PARTITION (pt = 1) SELECT 10")
+    spark.sql("TRUNCATE TABLE f PARTITION (PT = 2)")
+    spark.sql("INSERT OVERWRITE f /*+ OPTIONS('dynamic-partition-overwrite'='true') */ SELECT 30, 3")
+    assert rows(spark, "SELECT * FROM f ORDER BY k") == [(10, 1), (30, 3)]
+
+
 def test_names_in_another_case(spark: SparkSession, warehouse: str) -> None:
     """As Spark's own reader finds them."""
     for name in ("parquet", "orc"):

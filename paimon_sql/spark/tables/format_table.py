@@ -37,7 +37,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm)
         self.session, self.catalog, self.table, self.at = session, catalog, table, table
-        self.files = FormatTable.of(table.store.with_options(options))
+        self.files = FormatTable.of(table.store.with_options(options), case_sensitive=session.is_case_sensitive())
 
     def toString(self) -> str:
         options = hash(frozenset(self.files.store.options.values.items()))
@@ -201,8 +201,9 @@ class FormatScan(WithoutMetrics):
         return connector.columnar_by_partition(self.jvm)
 
     def toBatch(self) -> Any:
-        case_sensitive = self.session.is_case_sensitive()
-        function = read_format_function(self.table.store, self.required, self.predicate, case_sensitive=case_sensitive)
+        function = read_format_function(
+            self.table.store, self.required, self.predicate, case_sensitive=self.table.case_sensitive
+        )
         splits = [FORMAT_SPLIT.encode(s) for s in self.splits]
         return WorkerBatch(self.jvm, self.toString(), splits, function, self.required)
 

@@ -265,6 +265,29 @@ def test_options_of_others() -> None:
     assert format_options({"file.format": "csv", "seq": "|", "delimiter": ";"}).values["csv.field-delimiter"] == "|"
 
 
+def test_names_of_partition_columns_in_another_case(tmp_path: Path) -> None:
+    """As Spark reads folders, and each partition once however its folders spell it."""
+    target = table(tmp_path, {"k": INT, "Pt": INT, "sub": STRING}, "Pt", "sub")
+    insert(target, [{"k": k, "Pt": k // 2, "sub": "A"} for k in (2, 3, 4)])
+    (tmp_path / "Pt=1").rename(tmp_path / "PT=01")
+    (tmp_path / "PT=01" / "sub=A").rename(tmp_path / "PT=01" / "SUB=A")
+    exact = replace(target, case_sensitive=True)
+    assert [r["k"] for r in read(target)] == [2, 3, 4]
+    assert [r["k"] for r in read(target, Compare("Pt", "=", 1))] == [2, 3]
+    assert [r["k"] for r in read(exact)] == [4]
+    insert(target, [{"k": 5, "Pt": 1, "sub": "A"}, {"k": 6, "Pt": 1, "sub": "a"}])
+    assert [r["k"] for r in read(target)] == [2, 3, 4, 5, 6]
+    assert target.partitions().to_pylist() == [{"Pt": 1, "sub": "A"}, {"Pt": 1, "sub": "a"}, {"Pt": 2, "sub": "A"}]
+    insert(target, [{"k": 7, "Pt": 1, "sub": "A"}], Overwrite(dynamic=True))
+    assert [r["k"] for r in read(target)] == [4, 6, 7]
+    (tmp_path / "Pt=2").rename(tmp_path / "pt=2")
+    insert(target, [{"k": 8, "Pt": 2, "sub": "b"}], Overwrite(predicate=Compare("Pt", "=", 2)))
+    assert [r["k"] for r in read(target)] == [6, 7, 8]
+    (tmp_path / "Pt=1").rename(tmp_path / "pT=1")
+    target.truncate(Compare("Pt", "=", 1))
+    assert [r["k"] for r in read(target)] == [8]
+
+
 def write_mixed_case(root: Path, name: str, columns: dict[str, Any]) -> None:
     rows = pa.table(columns)
     if name == "orc":
