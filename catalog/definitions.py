@@ -1,10 +1,11 @@
-"""Views and functions, as far as they are the same: named definitions that a catalog keeps beside its tables.
+"""Views and functions: named definitions that a catalog keeps beside its tables.
 
 Each catalog has one store of `Definitions` for both kinds. A `DefinitionKind` is what a store must know of a kind.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -80,70 +81,62 @@ class Definitions(Protocol[T]):
     def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None: ...
 
 
-class _Views(Definitions[View], Protocol):
-    """Functions are not renamed."""
+class ViewDefinitions(Definitions[View], Protocol):
+    """The views of a catalog. Functions are not renamed."""
 
     def rename(self, source: Identifier, target: Identifier) -> None: ...
 
 
-class _HasViews(Protocol):
-    """A catalog that keeps views."""
-
-    @property
-    def _views(self) -> _Views: ...
-
-
-class KeepsViews:
+class KeepsViews(ABC):
     """The views of a catalog, which it leaves to a store. See `SupportsViews`."""
 
-    def list_views(self: _HasViews, database: str) -> list[str]:
+    @property
+    @abstractmethod
+    def _views(self) -> ViewDefinitions: ...
+
+    def list_views(self, database: str) -> list[str]:
         return self._views.names(database)
 
-    def view_exists(self: _HasViews, identifier: Identifier) -> bool:
+    def view_exists(self, identifier: Identifier) -> bool:
         return self._views.exists(identifier)
 
-    def load_view(self: _HasViews, identifier: Identifier) -> View:
+    def load_view(self, identifier: Identifier) -> View:
         return self._views.load(identifier)
 
-    def create_view(self: _HasViews, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         self._views.create(identifier, view, ignore_if_exists)
 
-    def replace_view(self: _HasViews, identifier: Identifier, view: View, create: bool = False) -> None:
+    def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
         self._views.replace(identifier, view, create)
 
-    def drop_view(self: _HasViews, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         self._views.drop(identifier, ignore_if_not_exists)
 
-    def rename_view(self: _HasViews, source: Identifier, target: Identifier) -> None:
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
         self._views.rename(source, target)
 
 
-class _HasFunctions(Protocol):
-    """A catalog that keeps functions."""
-
-    @property
-    def _functions(self) -> Definitions[Function]: ...
-
-
-class KeepsFunctions:
+class KeepsFunctions(ABC):
     """The functions of a catalog, which it leaves to a store. See `SupportsFunctions`."""
 
-    def list_functions(self: _HasFunctions, database: str) -> list[str]:
+    @property
+    @abstractmethod
+    def _functions(self) -> Definitions[Function]: ...
+
+    def list_functions(self, database: str) -> list[str]:
         return self._functions.names(database)
 
-    def function_exists(self: _HasFunctions, identifier: Identifier) -> bool:
+    def function_exists(self, identifier: Identifier) -> bool:
         return self._functions.exists(identifier)
 
-    def load_function(self: _HasFunctions, identifier: Identifier) -> Function:
+    def load_function(self, identifier: Identifier) -> Function:
         return self._functions.load(identifier)
 
-    def create_function(
-        self: _HasFunctions, identifier: Identifier, function: Function, ignore_if_exists: bool = False
-    ) -> None:
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
         self._functions.create(identifier, function, ignore_if_exists)
 
-    def replace_function(self: _HasFunctions, identifier: Identifier, function: Function, create: bool = False) -> None:
+    def replace_function(self, identifier: Identifier, function: Function, create: bool = False) -> None:
         self._functions.replace(identifier, function, create)
 
-    def drop_function(self: _HasFunctions, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         self._functions.drop(identifier, ignore_if_not_exists)

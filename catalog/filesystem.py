@@ -1,4 +1,4 @@
-"""The catalog that is a folder: `WAREHOUSE/NAME.db/TABLE`; a table is there when its folder has a schema file."""
+"""The catalog that is a folder: `WAREHOUSE/NAME.db/TABLE`. A table exists when its folder has a schema file."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
 
     @contextmanager
     def _turn(self, *tables: Identifier) -> Iterator[None]:
-        """Queue with those on this machine who make, move and delete tables and views of the same databases: a name is
-        given once, and a folder is not deleted, or moved away, that another has just made."""
+        """Queue with the processes of this machine that create, move and delete tables and views of the same databases:
+        each name is given once, and no process deletes or moves a folder that another has just made."""
         with ExitStack() as turns:
             if any(t.database == DEFAULT_DATABASE for t in tables):  # which is there before its folder is
                 default = self._folders.database(DEFAULT_DATABASE)

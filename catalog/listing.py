@@ -1,4 +1,4 @@
-"""Every table of a database or a catalog: one that cannot be read does not hide the others."""
+"""Visit every table of a database or a catalog: a table that cannot be read does not hide the others."""
 
 from __future__ import annotations
 

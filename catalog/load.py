@@ -1,4 +1,4 @@
-"""From options to a catalog: a dictionary from `metastore` to what makes one."""
+"""Open the catalog that options describe: `METASTORES` has a function for each value of `metastore`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
-    """The catalog that `metastore` names (default: filesystem), as its `user` may use it where the warehouse has users.
+    """The catalog that `metastore` names (default: filesystem), with the rights of `user` if its warehouse has users.
 
     Raises `InvalidOptionError`, `StorageError`.
     """
@@ -85,7 +85,7 @@ def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Raise what `open_catalog` would raise for options that cannot be right, without asking a server, a database or a
+    """Raise what `open_catalog` would raise for options that cannot be right, without calling a server, a database or a
     storage: `InvalidOptionError`, `UnsupportedFeatureError`."""
     metastore = _metastore(options)
     if metastore == "rest":
@@ -95,7 +95,7 @@ def check_options(options: Mapping[str, str]) -> None:
 
 
 def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> SupportsDatabases:
-    """An opened catalog of these options, as their `user` may use it where the warehouse now has users.
+    """An opened catalog of these options, with the rights of their `user` if the warehouse now has users.
 
     Raises `StorageError`.
     """

@@ -1,5 +1,5 @@
-"""Moving the folder of a table that is renamed: the catalog and the folder change at two places, and a process may die
-between any two steps.
+"""Move the folder of a renamed table. The catalog and the folder change in separate steps, and a process may die
+between any two of them.
 
 A catalog notes both folders before a move begins. If another process needs the table and holds its locks, that process
 ends the move; the files in the two folders show how far it got. On a local disk a move is one step, so only one of the

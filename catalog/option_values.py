@@ -1,4 +1,4 @@
-"""Values among the options of a catalog, with errors that name the option."""
+"""Parse the values of a catalog's options, with errors that name the option."""
 
 from __future__ import annotations
 

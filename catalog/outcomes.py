@@ -1,5 +1,4 @@
-"""Changes that a server may have made although its answer never came: one error for all catalogs, and one way to settle
-what became of such a change."""
+"""Changes with a lost answer, which a server may have made: one error for all catalogs, and one way to find out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table takes the place of another: two renames, and the code that ends them if a process died between the two.
+"""Replace a table by another: two renames, and the code that completes them if a process died between the two.
 
     t, t_replacing_1a2b3c4d                      the new table is written beside the old one
     t_replaced_1a2b3c4d, t_replacing_1a2b3c4d    between the renames: nothing is called t

@@ -199,9 +199,9 @@ class SchemaFiles:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
 
     def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None:
-        """Publish what changes make of the schema of a table, which is loaded again if others alter it meanwhile.
+        """Publish the changed schema of a table. If another process alters the table meanwhile, load it and try again.
 
-        Raises `CommitConflictError` if they do so each time.
+        Raises `CommitConflictError` if each try fails so.
         """
         for _ in range(_ALTER_ATTEMPTS):
             table = load()
@@ -304,8 +304,8 @@ def unfollowed(table: Table) -> Table:
 
 
 def follow_name(load: Callable[[], Table | None], former: str | None = None) -> None:
-    """Let readers of Iceberg see the table that `load` returns by its new name, and no longer where its `former` folder
-    was. Never fails: the table has that name, and its next commit makes it seen, too."""
+    """Let readers of Iceberg see the table that `load` returns by its new name, and no longer in its `former` folder.
+    Never fails: the table has the new name already, and its next commit shows it to them, too."""
     try:
         table = load()
     except PaimonError as error:
@@ -326,8 +326,8 @@ def check_is_table(identifier: Identifier) -> None:
 
 
 def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
-    """Write the schema of a table as a new version, by its own publisher or another. False where another process wrote
-    it first."""
+    """Write the schema of a table as a new version, by its own publisher or another. False if another process wrote it
+    first."""
     io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
     try:
         return (publisher or table.publisher).publish(path, data) is PublishOutcome.PUBLISHED

@@ -140,7 +140,7 @@ class HiveCatalog(RegisteredTables, KeepsViews):
 def open_catalog(
     io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
 ) -> HiveCatalog:
-    """The catalog of some `hive_options`; nothing is asked of the metastore yet. Raises `InvalidOptionError`."""
+    """The catalog of some `hive_options`; sends nothing to the metastore yet. Raises `InvalidOptionError`."""
     settings = read_settings(options, locks=needs_locks(io, warehouse))
     return HiveCatalog(
         io, warehouse, settings, options=dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg

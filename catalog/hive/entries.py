@@ -1,5 +1,5 @@
-"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to name, write and read them. Names have
-no case.
+"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to name, write and read them. Names in a
+metastore have no case.
 
 Engines recognise a table of Paimon by its input and output format. Columns and options are copies, for readers of the
 metastore: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
@@ -102,7 +102,7 @@ def is_paimon(table: Any) -> bool:
 
 def is_external(table: Any) -> bool:
     """Whether the files of a table outlive it. Hive 4 calls tables external that were created as managed ones, unless
-    they are its own transactional ones, and says so."""
+    they are its own transactional ones, and marks them."""
     translated = (table.parameters or {}).get(_TRANSLATED, "").upper() == "TRUE"
     return bool(table.tableType == _EXTERNAL_TABLE) and not translated
 
@@ -237,7 +237,7 @@ def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettin
 
 
 def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: Any) -> None:
-    """Raises `UnsupportedFeatureError` where a table of the metastore's would get other partition columns there."""
+    """Raises `UnsupportedFeatureError` if a table of the metastore's would get other partition columns there."""
     tag = tag_column(schema)
     wanted = schema.partition_keys if is_partitioned(schema) else ((tag,) if tag else ())
     known = tuple(column.name for column in table.partitionKeys or ())

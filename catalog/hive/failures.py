@@ -11,7 +11,7 @@ from paimon_core.errors import StorageRefusedError
 
 
 class Answer(enum.Enum):
-    """Why the metastore did not do what it was asked."""
+    """The reason for which the metastore refused a call."""
 
     MISSING = "there is no such database, table, partition or lock"
     TAKEN = "the name is taken"

@@ -1,4 +1,4 @@
-"""`hive-site.xml`: the properties of a file of Hadoop's, read without what XML could make a reader do.
+"""Read the properties of `hive-site.xml`, without entities and other files that XML may refer to.
 
 No document type, so no entities; no inclusions. `${name}` stands for another property of the file.
 """

@@ -2,8 +2,9 @@
 stores them.
 
 A table of a Hive catalog that is named by its own name has one entry for both: it stays Paimon's by its formats and is
-Iceberg's by its parameters. An entry never goes back: it is changed under its lock, which Iceberg's writers take, too,
-and from what was read only, where the metastore compares that, after a look whether the metadata is still the latest.
+Iceberg's by its parameters. To change an entry: take its lock (Iceberg's writers do, too), check that our metadata is
+still the latest, then compare and set if the metastore can. So an entry never returns to older metadata.
+
 Source: `IcebergHiveMetadataCommitter` of Paimon; `HiveTableOperations` of Iceberg.
 """
 
@@ -176,7 +177,7 @@ class IcebergEntries:
 
 
 def iceberg_entries(store: TableStore, options: Mapping[str, str], own: OwnMetastore | None) -> IcebergEntries:
-    """The entries that the options of a table, or of its catalog, name; nothing is asked of the metastore yet.
+    """The entries that the options of a table, or of its catalog, name; sends nothing to the metastore yet.
 
     Raises `InvalidOptionError`, `InvalidNameError`, `NotAllowedError`, `UnsupportedFeatureError`.
     """

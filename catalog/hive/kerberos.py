@@ -1,6 +1,6 @@
 """Kerberos below Thrift: SASL's mechanism GSSAPI (RFC 4752), in the messages that a metastore of Hive expects.
 
-The metastore says which protections of what is sent it accepts (its `hadoop.rpc.protection`): the strongest is chosen.
+The metastore offers protections for the messages (its `hadoop.rpc.protection`): the strongest is chosen.
 """
 
 from __future__ import annotations

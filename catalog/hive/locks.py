@@ -65,8 +65,8 @@ class HiveLocks(LeasedLocks["HiveLock"]):
         *,
         quiet: bool = False,
     ) -> Iterator[None]:
-        """Hold the locks of tables, taken in one order by all; where the metastore has none and commits do not need
-        them, the `queue` of their databases. `quiet` suppresses the warning about this fallback."""
+        """Hold the locks of tables; every process takes them in the same order. If the metastore has no locks and
+        commits do not need them, hold the `queue` of the databases. `quiet` suppresses the warning about this."""
         with ExitStack() as stack:
             without = [t for t in in_order(tables) if not self._hold(stack, t, quiet=quiet)]
             for database in sorted({t.database for t in without}):
@@ -183,11 +183,11 @@ class HiveLock(LeasedLock):
         )
 
     def _number_of(self, agent: str) -> int | None:
-        """The number of the lock that an `agent` asked for, and got no answer."""
+        """The number of the lock that an `agent` requested without an answer."""
         return next((lock.lockid for lock in self._listed() if lock.agentInfo == agent), None)
 
     def _listed(self) -> list[Any]:
-        """The locks of this table, and those who wait for it."""
+        """The locks of this table, held or waiting."""
         request = ttypes.ShowLocksRequest(dbname=self._table.database, tablename=self._table.table)
         listed = self._metastore.read("show_locks", request).locks or ()
         return [lock for lock in listed if (lock.dbname, lock.tablename) == (self._table.database, self._table.table)]

@@ -1,8 +1,8 @@
 """The metastore: calls over connections that may be lost at any time, to the first of several addresses that answers.
 
-A connection that was idle is looked at before it is used, which costs no call. After an answer that is lost, late or
-not to be understood it is closed: the next answer on it could be another call's. What only reads is then asked again;
-a change is not, as it may have been made: `OutcomeUnknown` is for those who know what they wanted.
+An idle connection is checked before it is used, which costs no call. If an answer is lost, late or invalid, the
+connection is closed: its next answer could belong to another call. A call that only reads is then made again. A change
+is not, as it may have been made: the caller gets `OutcomeUnknown`, and checks.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _ALL = -1
 
 
 class Metastore:
-    """One metastore, for the threads of one process. Raises `MetastoreError` where it says no, `StorageError` where it
-    cannot be asked, `OutcomeUnknown` where a change was not answered. Names of calls are Hive's."""
+    """One metastore, for the threads of one process. Raises `MetastoreError` if it refuses, `StorageError` if it cannot
+    be reached, `OutcomeUnknown` if it did not answer a change. Names of calls are Hive's."""
 
     def __init__(self, settings: HiveSettings) -> None:
         self.settings = settings
@@ -115,7 +115,7 @@ class Metastore:
         return list(self.read("get_tables_by_type", database, "*", kind))
 
     def tables_with(self, database: str, key: str, value: str) -> list[str] | None:
-        """The names of the tables that have a parameter; None where the metastore's database cannot compare these."""
+        """The names of the tables that have a parameter; None if the metastore's database cannot compare parameters."""
         if "get_table_names_by_filter" in self._unknown:
             return None
         wanted = f'hive_filter_field_params__{key} = "{value}"'
@@ -238,7 +238,7 @@ class Metastore:
 
 @contextmanager
 def _unless_missing() -> Iterator[None]:
-    """Goes on where the metastore says that there is no such thing."""
+    """Continue if the metastore does not have the object."""
     try:
         yield
     except MetastoreError as error:
@@ -247,7 +247,7 @@ def _unless_missing() -> Iterator[None]:
 
 
 def cause_of(error: PaimonError) -> str:
-    """Why the metastore did not do something, in a sentence that does not say what to do."""
+    """The reason for which a call failed, in a sentence without advice."""
     if isinstance(error, StorageError) and not isinstance(error, MetastoreError) and error.__cause__ is not None:
         return f"it cannot be reached ({_said(error.__cause__)})."
     return str(error)

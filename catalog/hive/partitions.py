@@ -6,6 +6,7 @@ compared. The manifests of the table decide which partitions exist: the next com
 ones here. Only partitions of the main branch are added, but a partition stays while another branch has files in it.
 
 Partitions of a format table are its folders. Written partitions are added, too. A partition that Hive keeps elsewhere
+is read there if it is on the table's storage.
 """
 
 from __future__ import annotations

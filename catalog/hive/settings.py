@@ -144,7 +144,7 @@ def _user() -> str:
 
 
 def _principal(given: Mapping[str, str]) -> str | None:
-    """The metastore's principal where SASL is on."""
+    """The metastore's principal; None without SASL."""
     if not option_value(given, "hive.metastore.sasl.enabled", boolean, False):
         return None
     principal = given.get("hive.metastore.kerberos.principal", "").strip()

@@ -2,7 +2,7 @@
 
 RENAME changes the metastore first, then the folder:
 
-    1  one call gives the entry its new name and location, and says in `MOVED_FROM` where the folder still is
+    1  one call gives the entry its new name and location, and notes in `MOVED_FROM` where the folder still is
     2  the folder is moved
     3  another call removes `MOVED_FROM`
 
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def sync_entry(metastore: Metastore, entry: Entry, schema: TableSchema, known: frozenset[str]) -> None:
-    """Write what a schema says into an entry; `known` are the properties that the table had before."""
+    """Write a schema into an entry; `known` are the properties that the table had before."""
     settings = metastore.settings
     gone = known - set(entries.properties_of(schema, settings))
     changed = entries.described(entry, schema, gone, settings, zones=metastore.has_zones_for(schema.fields))

@@ -1,4 +1,4 @@
-"""One connection to a metastore: a socket, encrypted and authenticated where the settings say so, below Thrift."""
+"""One connection to a metastore: a socket, below Thrift, encrypted and authenticated as the settings require."""
 
 from __future__ import annotations
 

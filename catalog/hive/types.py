@@ -1,4 +1,4 @@
-"""The types of columns as Hive writes them, for those who look at the metastore. Source: `HiveTypeUtils` of Paimon."""
+"""The types of columns as Hive writes them, for readers of the metastore. Source: `HiveTypeUtils` of Paimon."""
 
 from __future__ import annotations
 

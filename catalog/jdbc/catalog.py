@@ -162,7 +162,7 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
 def open_catalog(
     io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
 ) -> JdbcCatalog:
-    """The catalog of some options; nothing is asked of the database yet. Raises `InvalidOptionError`,
+    """The catalog of some options; sends nothing to the database yet. Raises `InvalidOptionError`,
     `UnsupportedFeatureError`."""
     settings = read_settings(options, locks=needs_locks(io, warehouse))
     check_driver(settings)

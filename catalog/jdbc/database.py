@@ -1,9 +1,9 @@
 """The SQL database of a catalog: short transactions over connections that may be lost at any time.
 
 Connections commit each statement by themselves, so that a look-up is one round trip; `write` makes one transaction of
-several. A connection that has been idle is asked for a sign of life before it is used. What fails because others
-are at work, or because its connection is lost, is run again; only a COMMIT without an answer is not, as it may have
-worked: `OutcomeUnknown` is then for those who know what they wrote.
+several. An idle connection is checked before it is used. Statements that fail because
+other clients hold locks, or because the connection is lost, are run again. A COMMIT without an answer is not, as it may
+have worked: the caller gets `OutcomeUnknown`, and checks.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Database:
             connection.invalidate()  # the database rolls back what has no connection
 
     def _create_tables(self) -> None:
-        """Create what is missing. Of several who do so at the same time, some fail and find it."""
+        """Create the missing tables. If several processes do so at once, some fail and then find the tables."""
         for last in (False, False, True):
             try:
                 with self._connection() as connection:

@@ -6,7 +6,7 @@ table. If a crash leaves rows and files that do not match, the next process that
 - CREATE: the row is inserted, the schema written, the transaction committed. A schema without a row does not stop a
   later CREATE. A folder that has snapshots but no row is refused: `register` takes it.
 - DROP: files first, versions before schemas, the row last. A row without a schema is dropped again.
-- RENAME: a note beside the row says where the folder is moved to (`rows.RENAMED_TO`; no folder was there before), the
+- RENAME: a note beside the row names the new place of the folder (`rows.RENAMED_TO`; no folder was there before), the
   folder is moved, and in one transaction the rows get the new name and the note goes. See `moves`.
 """
 

@@ -18,65 +18,48 @@ RENAMED_TO = "paimon-sql.renamed-to"  # of a table while its folder is moved; ot
 
 # -- databases
 def databases(connection: Connection, key: str) -> set[str]:
-    """The names of those that were created, or have a table or a view."""
+    """The names of the databases that were created, or have a table or a view."""
     parts = (select(t.c.database_name).where(t.c.catalog_key == key) for t in (TABLES, DATABASE_PROPERTIES, VIEWS))
     return set(connection.scalars(union(*parts)))
 
 
 def has_database(connection: Connection, key: str, name: str) -> bool:
     """Whether a database was created, or has a table or a view."""
-    found = union(
-        *(
-            select(t.c.database_name).where(t.c.catalog_key == key, t.c.database_name == name)
-            for t in (TABLES, DATABASE_PROPERTIES, VIEWS)
-        )
-    )
-    return name in set(connection.scalars(found))
+    parts = (select(t.c.database_name).where(_in_database(t, key, name)) for t in (TABLES, DATABASE_PROPERTIES, VIEWS))
+    return name in set(connection.scalars(union(*parts)))
 
 
 def database_properties(connection: Connection, key: str, name: str) -> dict[str, str]:
-    """All properties of a database, also those that Java hides."""
+    """All properties of a database, also the ones that Java hides."""
     t = DATABASE_PROPERTIES
-    found = select(t.c.property_key, t.c.property_value).where(t.c.catalog_key == key, t.c.database_name == name)
-    return {k: v for k, v in connection.execute(found) if v is not None}
+    found = connection.execute(select(t.c.property_key, t.c.property_value).where(_in_database(t, key, name)))
+    return {k: v for k, v in found if v is not None}
 
 
 def insert_database(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
     """Insert the row of a database. Raises if it exists."""
-    t = DATABASE_PROPERTIES
-    connection.execute(
-        insert(t).values(catalog_key=key, database_name=name, property_key=EXISTS, property_value="true")
-    )
+    _insert_properties(connection, DATABASE_PROPERTIES, _database(key, name), {EXISTS: "true"})
     set_database_properties(connection, key, name, properties)
 
 
 def set_database_properties(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
     remove_database_properties(connection, key, name, list(properties))
-    rows = [
-        {"catalog_key": key, "database_name": name, "property_key": k, "property_value": v}
-        for k, v in properties.items()
-    ]
-    if rows:
-        connection.execute(insert(DATABASE_PROPERTIES), rows)
+    _insert_properties(connection, DATABASE_PROPERTIES, _database(key, name), properties)
 
 
 def remove_database_properties(connection: Connection, key: str, name: str, keys: Sequence[str]) -> None:
     t = DATABASE_PROPERTIES
     if keys:
-        connection.execute(
-            delete(t).where(t.c.catalog_key == key, t.c.database_name == name, t.c.property_key.in_(keys))
-        )
+        connection.execute(delete(t).where(_in_database(t, key, name), t.c.property_key.in_(keys)))
 
 
 def delete_database(connection: Connection, key: str, name: str) -> None:
-    t = DATABASE_PROPERTIES
-    connection.execute(delete(t).where(t.c.catalog_key == key, t.c.database_name == name))
+    connection.execute(delete(DATABASE_PROPERTIES).where(_in_database(DATABASE_PROPERTIES, key, name)))
 
 
 # -- tables
 def tables(connection: Connection, key: str, database: str) -> list[str]:
-    t = TABLES
-    return list(connection.scalars(select(t.c.table_name).where(t.c.catalog_key == key, t.c.database_name == database)))
+    return list(connection.scalars(select(TABLES.c.table_name).where(_in_database(TABLES, key, database))))
 
 
 def has_table(connection: Connection, key: str, table: Identifier) -> bool:
@@ -98,20 +81,14 @@ def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, 
 
 def insert_table(connection: Connection, key: str, table: Identifier) -> None:
     """Insert the row of a table. Raises if it exists."""
-    values = {"catalog_key": key, "database_name": table.database, "table_name": table.table}
-    connection.execute(insert(TABLES).values(**values))
+    connection.execute(insert(TABLES).values(**_table(key, table)))
 
 
 def rename_table(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
     """Give the row and the properties of a table another name. Raises if a row has the name."""
-    new = {"database_name": target.database, "table_name": target.table}
-    connection.execute(
-        delete(TABLE_PROPERTIES).where(
-            _is(TABLE_PROPERTIES, key, source), TABLE_PROPERTIES.c.property_key == RENAMED_TO
-        )
-    )
+    forget_rename(connection, key, source)
     for t in (TABLES, TABLE_PROPERTIES):
-        connection.execute(update(t).where(_is(t, key, source)).values(**new))
+        connection.execute(update(t).where(_is(t, key, source)).values(**_table(key, target)))
 
 
 def delete_table(connection: Connection, key: str, table: Identifier) -> bool:
@@ -124,17 +101,13 @@ def set_table_properties(connection: Connection, key: str, table: Identifier, pr
     """Make the properties of a table these ones."""
     t = TABLE_PROPERTIES
     connection.execute(delete(t).where(_is(t, key, table), t.c.property_key != RENAMED_TO))
-    names = {"catalog_key": key, "database_name": table.database, "table_name": table.table}
-    rows = [{**names, "property_key": k, "property_value": v} for k, v in properties.items()]
-    if rows:
-        connection.execute(insert(t), rows)
+    _insert_properties(connection, t, _table(key, table), properties)
 
 
 # -- tables that are being renamed
 def note_rename(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
-    """Write down where the folder of a table is moved to. Raises where that is noted already."""
-    values = {"catalog_key": key, "database_name": source.database, "table_name": source.table}
-    connection.execute(insert(TABLE_PROPERTIES).values(**values, property_key=RENAMED_TO, property_value=_text(target)))
+    """Note the new name of a table while its folder is moved. Raises if the table has a note already."""
+    _insert_properties(connection, TABLE_PROPERTIES, _table(key, source), {RENAMED_TO: _text(target)})
 
 
 def noted_rename(connection: Connection, key: str, table: Identifier) -> tuple[Identifier, Identifier] | None:
@@ -143,8 +116,7 @@ def noted_rename(connection: Connection, key: str, table: Identifier) -> tuple[I
     found = select(t.c.database_name, t.c.table_name, t.c.property_value).where(
         t.c.catalog_key == key,
         t.c.property_key == RENAMED_TO,
-        (and_(t.c.database_name == table.database, t.c.table_name == table.table))
-        | (t.c.property_value == _text(table)),
+        _is(t, key, table) | (t.c.property_value == _text(table)),
     )
     for database, name, target in connection.execute(found):
         source, (folder, _, renamed) = Identifier(database, name), str(target).partition("/")
@@ -229,7 +201,7 @@ def has_any(connection: Connection, key: str, name: Identifier) -> bool:
 
 
 def _is(t: Table, key: str, table: Identifier) -> ColumnElement[bool]:
-    return and_(t.c.catalog_key == key, t.c.database_name == table.database, t.c.table_name == table.table)
+    return and_(_in_database(t, key, table.database), t.c.table_name == table.table)
 
 
 def _named(kept: DefinitionTable, key: str, name: Identifier) -> ColumnElement[bool]:
@@ -238,3 +210,18 @@ def _named(kept: DefinitionTable, key: str, name: Identifier) -> ColumnElement[b
 
 def _in_database(t: Table, key: str, database: str) -> ColumnElement[bool]:
     return and_(t.c.catalog_key == key, t.c.database_name == database)
+
+
+def _database(key: str, name: str) -> dict[str, str]:
+    return {"catalog_key": key, "database_name": name}
+
+
+def _table(key: str, table: Identifier) -> dict[str, str]:
+    return {**_database(key, table.database), "table_name": table.table}
+
+
+def _insert_properties(connection: Connection, t: Table, owner: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Insert properties of a database or table. Raises if it has one of them."""
+    rows = [{**owner, "property_key": k, "property_value": v} for k, v in given.items()]
+    if rows:
+        connection.execute(insert(t), rows)

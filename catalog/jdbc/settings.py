@@ -1,4 +1,4 @@
-"""The options of a JDBC catalog, as Java's users write them, and what a `jdbc:` URI says. No I/O.
+"""The options of a JDBC catalog, as Java's users write them, and the parts of a `jdbc:` URI. No I/O.
 
 Source: `CatalogOptions` and `JdbcCatalogOptions` of Paimon; the documentation of the JDBC drivers.
 """

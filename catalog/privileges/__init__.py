@@ -1,2 +1,2 @@
 """Users and their privileges in the files of a warehouse, as Paimon's `FileBasedPrivilegeManager` has them: `rules` are
-pure, `accounts` are the two tables, `catalog` is a catalog that asks them."""
+pure, `accounts` are the two tables, `catalog` checks them before it calls another catalog."""

@@ -128,8 +128,8 @@ class Accounts:
         self._write(_GRANTS, [(user, _ENTITY, name, privilege.name)])
 
     def revoke(self, user: str, name: str, privilege: Privilege) -> int:
-        """Take a privilege on an object, and on all that is in it; how many there were. Raises as `grant`, and
-        `NotFoundError` where there was none."""
+        """Take a privilege on an object, and on everything in it; return how many grants there were. Raises as `grant`,
+        and `NotFoundError` without a grant."""
         self._check_changeable(user)
         count = self._delete(
             lambda row: row[:2] == (user, _ENTITY) and row[3] == privilege.name and is_within(row[2], name)

@@ -261,7 +261,7 @@ _KINDS: Mapping[str, Callable[..., PrivilegedCatalog]] = {
 
 
 def guarded(metastore: str, catalog: SupportsDatabases) -> SupportsDatabases:
-    """The catalog, as its user may use it where its warehouse has users. Raises `StorageError`."""
+    """The catalog, with the rights of its user if its warehouse has users. Raises `StorageError`."""
     if metastore not in _KINDS:
         return catalog
     accounts, options = accounts_of(catalog), catalog.options

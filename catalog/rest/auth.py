@@ -39,7 +39,7 @@ def signer_of(settings: RestSettings) -> Signer:
 
 
 class DlfSigner:
-    """Signs with a key that is given, or read where the settings say."""
+    """Signs with a key from the settings, from a file or from a service."""
 
     def __init__(self, settings: DlfSettings, host: str) -> None:
         self._settings, self._host, self._lock = settings, host, threading.Lock()
@@ -116,7 +116,7 @@ def _from_service(url: str) -> bytes:
 
 
 def _answer(method: str, url: str, **how: Any) -> tuple[int, bytes]:
-    """The status of an answer and its content, bounded, of the address that was asked and no other."""
+    """The status of an answer, and its content of a limited size. Follows no redirect."""
     answer = urllib3.request(method, url, redirect=False, preload_content=False, **how)
     data = answer.read(_MOST_KEY)
     answer.release_conn()

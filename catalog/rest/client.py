@@ -1,8 +1,8 @@
-"""HTTP to a REST catalog: signed requests, JSON answers of a bounded size, pages, and retries where they are safe.
+"""HTTP to a REST catalog: signed requests, JSON answers of a bounded size, pages, and safe retries.
 
-What only reads is asked again where the server is busy (429, 503), where the connection breaks, and where a proxy
-answers for it (502, 504); what changes something is sent again only where it cannot have arrived. Each try is signed
-anew. Redirects are not followed: they would carry the token elsewhere.
+A request that only reads is sent again if the server is busy (429, 503), if the connection breaks, and if a proxy
+answers for the server (502, 504). A change is sent again only if it cannot have arrived. Each try is signed anew.
+Redirects are not followed: they would carry the token elsewhere.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class RestClient:
         return self._call("GET", path, None, parameters, safe=True)
 
     def ask(self, path: str, body: Mapping[str, Any]) -> Node:
-        """As `get`, of a question that is asked by POST."""
+        """As `get`, for a request that reads by POST."""
         return self._call("POST", path, body, _NOTHING, safe=True)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Node:
-        """Have the server change something. Raises `Refused`, `OutcomeUnknown`, and `StorageError` where it was not
-        reached."""
+        """Have the server change something. Raises `Refused`, `OutcomeUnknown`, and `StorageError` if the request did
+        not reach it."""
         return self._call("POST", path, body, _NOTHING, safe=False)
 
     def delete(self, path: str, parameters: Mapping[str, str] = _NOTHING) -> None:

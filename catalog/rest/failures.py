@@ -1,4 +1,4 @@
-"""The errors of this library that a server's answers mean.
+"""Translate the refusals of a server into errors of this library.
 
 A server that refuses a request names a status and the kind of object. A server of this project also names the class of
 its error, so that the client raises the same error. After a lost answer, the request may have taken effect.
@@ -48,8 +48,8 @@ EXISTS: dict[str, type[PaimonError]] = {
 
 
 class Refused(StorageRefusedError):
-    """A server answered that it did not do what was asked. `resource` is the kind of thing it is about, `said` are the
-    server's words, `kind` is the class of its error where it is a server of ours."""
+    """A server refused a request. `resource` is the kind of object, `said` is the server's message, and `kind` is the
+    class of its error if the server is one of this project."""
 
     def __init__(self, message: str, status: int, resource: str = "", said: str = "", kind: str = ""):
         super().__init__(message)

@@ -116,9 +116,9 @@ def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:
 
 
 def _registered(server: IcebergServer, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
-    """Register metadata, in place of a table that `is_there`. False where another was faster, or the answer is lost.
+    """Register metadata, in place of a table that `is_there`. False if another writer was faster, or without an answer.
 
-    A server is asked before that table is dropped, too: one that registers tables says that there is one.
+    Try to register before the table is dropped, too: a server that can register tables answers that the name is taken.
     """
     folder, _, name = metadata.rpartition("/")
     path = f"{folder}/rest-register-{name.partition('.')[0]}-{uuid.uuid4()}.metadata.json"  # as Java calls it

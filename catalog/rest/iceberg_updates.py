@@ -123,7 +123,7 @@ def _numbered(known: list[tuple[int, Any]], here: Mapping[str, Any], added: list
 
 
 def _renumbered(snapshot: Node, numbers: Mapping[int, int]) -> Node:
-    """A snapshot with its schema's number at a server; without one where that is of types that Iceberg has not."""
+    """A snapshot with its schema's number at a server; without a number if Iceberg lacks a type of the schema."""
     named = {k: v for k, v in snapshot.items() if k != "schema-id"}
     number = numbers.get(snapshot.get("schema-id", -1))
     return named if number is None else {**named, "schema-id": number}

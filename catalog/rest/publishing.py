@@ -1,5 +1,5 @@
-"""Snapshots that the server of the catalog publishes: it decides the race, and keeps a table that was made again apart
-from the one that was loaded, by the table's id."""
+"""Publish snapshots by the server of the catalog, which decides between writers. The table's id keeps writers of a
+dropped table out of a new table of the same name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ServerPublisher:
     store: TableStore
 
     def publish(self, path: str, data: bytes) -> PublishOutcome:
-        """See `Publisher`. Raises `CommitConflictError`, too, where the table is another than the one of the id."""
+        """See `Publisher`. Raises `CommitConflictError`, too, if the table has another id."""
         if path.rpartition("/")[0] != self.store.paths.snapshot_dir:
             raise StorageRefusedError(f"{path} cannot be written: only the server of the catalog changes schemas.")
         snapshot = decode_snapshot(path, data)

@@ -37,7 +37,7 @@ class QueryAuth:
     of_queries: bool = True
 
     def check_select(self, table: str) -> None:
-        """Raises `UnsupportedFeatureError` where the server shows only a part, or cannot be asked; what it refuses."""
+        """Raises `UnsupportedFeatureError` if the server shows only a part or has no such call, and its refusals."""
         shown = self.shown(table)
         if shown is not None:
             masked = ", ".join(sorted(shown.masked))

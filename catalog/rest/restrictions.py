@@ -39,7 +39,7 @@ _OF_BOOLEANS = frozenset(("EQUAL", "NOT_EQUAL")) | _OF_SETS
 
 
 class UnknownRestriction(Exception):
-    """A filter or mask that is not known here; the message says what of it."""
+    """A filter or mask that is not known here; the message names the unknown part."""
 
 
 def read_restrictions(filters: Iterable[str], masks: Mapping[str, str], fields: Iterable[DataField]) -> Shown | None:

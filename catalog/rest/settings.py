@@ -52,7 +52,7 @@ class RestSettings:
 
     @property
     def host(self) -> str:
-        """The server, with its port where one is given."""
+        """The server, with its port if the address has one."""
         return urlsplit(self.uri).netloc
 
 

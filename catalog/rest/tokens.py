@@ -32,7 +32,7 @@ _ENDPOINT = "dlf.oss-endpoint"
 
 @dataclass(frozen=True, slots=True)
 class DataToken:
-    """Options of a storage. `expires`, `renew` (from when on to ask for another): epoch milliseconds."""
+    """Options of a storage. `expires`, `renew` (the time to request another): epoch milliseconds."""
 
     options: Mapping[str, str] = field(repr=False)
     expires: int

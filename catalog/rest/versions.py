@@ -1,7 +1,7 @@
-"""Tags, branches and rollbacks of a table at a REST server, which makes them: it may keep copies of what there is.
+"""Tags, branches and rollbacks of a table at a REST server, which makes them and may keep copies.
 
-As in Paimon's Java, tags alone are made in the table's files where the server has no tags; replacing and renaming them
-has no name in the API, so it always is. Where an answer is lost, the table's files say what was done.
+If the server has no tags, they are made in the table's files, as in Paimon's Java. The API cannot replace or rename a
+tag, so both always happen in the files. If an answer is lost, the table's files show whether the change was made.
 
 Source: `RESTCatalog`, `CatalogBranchManager` of Paimon 2.0.
 """
