@@ -93,7 +93,7 @@ def preprocess(
         cursor = Cursor(tokens)
         value = rule.read(cursor)
         if value is not None and cursor.at_last():
-            return PaimonStatement(value, _explain(tokens))
+            return PaimonStatement(value, _explain(tokens), cursor.named_by)
     return Rewriting(text, [edit for rule in spellings for edit in rule.read(Cursor(tokens, syntax=syntax))])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, Token, Tokens
+from paimon_sql.preprocess.statements import NAMED_LATER
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
@@ -16,6 +17,7 @@ class Cursor:
     def __init__(self, tokens: Tokens, index: int = 0, syntax: Syntax = NEWEST):
         self.tokens, self.index, self.syntax = tokens, index, syntax
         self._symbols = tokens.symbols
+        self.named_by = ""  # the expression of the IDENTIFIER(…) that `take_table` has read
         if index == 0 and self.take("EXPLAIN") and self.symbol() in _EXPLAIN_MODES:
             self.index += 1
 
@@ -105,6 +107,17 @@ class Cursor:
         if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
             return ()
         return tuple(self.names(first)) if self.take_name() else ()
+
+    def take_table(self) -> tuple[str, ...]:
+        """Reads the name of the table that a statement is on, as `take_parts` does; with `NAMED_LATER` for
+        `IDENTIFIER(expression)`."""
+        first = self.index + 2
+        if (self.symbol(), self.symbol(1)) != ("IDENTIFIER", "(") or self.symbol(2) in LIST_ENDS:
+            return self.take_parts()
+        self.take_name()
+        token = self.tokens[first]
+        self.named_by = token.source[token.start : self.last.start]
+        return NAMED_LATER
 
     def take_number(self) -> int | None:
         """Reads a whole number."""

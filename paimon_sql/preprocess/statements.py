@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from paimon_sql.preprocess.edits import Rewriting
 
 Name = tuple[str, ...]  # the parts of a table's name
+NAMED_LATER: Name = ("IDENTIFIER(…)",)  # a name that an expression gives when the statement runs
 TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
 
 
@@ -184,10 +185,15 @@ Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement
 
 @dataclass(frozen=True, slots=True)
 class PaimonStatement:
-    """A statement for the bridge; `explain` is the EXPLAIN before it, empty without one."""
+    """A statement for the bridge; `explain` is the EXPLAIN before it, empty without one.
+
+    `named_by` is the expression of `IDENTIFIER(expression)`. Its value is the name of the statement's table or
+    database, which has the name `NAMED_LATER` in `value`.
+    """
 
     value: Value
     explain: str = ""
+    named_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,82 @@ def test_variables_and_parameters(tables: Any, statement: str) -> None:
     assert rows_of(tables, left) == []
 
 
+# changes of `latest`, a table with `upsert-key` and the rows of ROWS, and the rows that it has then
+NAMED = {
+    "INSERT INTO {} VALUES (1, 'n')": [(1, "n"), (2, "b"), (3, "c")],
+    "UPDATE {} SET v = 'u' WHERE id = 2": [(1, "n"), (2, "u"), (3, "c")],
+    "DELETE FROM {} WHERE id = 1": [(2, "u"), (3, "c")],
+    "WITH s AS (SELECT 2 AS id) DELETE FROM {} WHERE id IN (SELECT id FROM s)": [(3, "c")],
+    "MERGE INTO {} AS x USING keyed ON x.id = keyed.id WHEN NOT MATCHED THEN INSERT *": ROWS,
+    "ANALYZE TABLE {} COMPUTE STATISTICS": ROWS,
+}
+NAMES = {
+    "a variable": ("{}", ()),
+    "an expression": ("{}", ()),
+    "a parameter": ("{}", ({"n": "latest"},)),
+    "a local variable": ("BEGIN DECLARE x STRING DEFAULT 'latest'; {}; END", ()),
+    "a row of FOR": ("BEGIN FOR r AS SELECT 'latest' AS n DO {}; END FOR; END", ()),
+}
+EXPRESSIONS = dict(zip(NAMES, ("named", "'default.' || named", ":n", "x", "r.n"), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_that_expressions_name(tables: Any, name: str) -> None:
+    """Spark has a name in IDENTIFIER(…) of a target as a plan of its own, until the analyzer gives it the value."""
+    tables.sql("CREATE TABLE latest (id INT, v STRING) TBLPROPERTIES ('bucket' = '-1', 'upsert-key' = 'id')")
+    tables.sql("INSERT INTO latest SELECT * FROM t")
+    tables.sql("DECLARE OR REPLACE VARIABLE named STRING DEFAULT 'latest'")
+    place, parameters = NAMES[name]
+    for statement, expected in NAMED.items():
+        tables.sql(place.format(statement.format(f"IDENTIFIER({EXPRESSIONS[name]})")), *parameters)
+        assert rows_of(tables, "SELECT * FROM latest ORDER BY id") == expected, statement
+    assert rows_of(tables, "SELECT count(*) FROM latest$statistics") == [(1,)]
+    (plan,) = rows_of(tables, "EXPLAIN DELETE FROM IDENTIFIER(named) WHERE id = 1")
+    assert "AppendData" in plan[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_statements_of_paimon_on_tables_that_expressions_name(tables: Any, name: str) -> None:
+    tables.sql("CREATE TABLE latest (id INT, v STRING)")
+    tables.sql("INSERT INTO latest VALUES (1, 'a')")
+    tables.sql("DECLARE OR REPLACE VARIABLE named STRING DEFAULT 'latest'")
+    place, parameters = NAMES[name]
+    for statement in (
+        "ALTER TABLE {} CREATE TAG made",
+        "ALTER TABLE {} RENAME TAG made TO kept",
+        "ALTER TABLE {} MODIFY id BIGINT",
+        "CALL sys.create_branch({}, 'b')",
+    ):
+        target = EXPRESSIONS[name] if statement.startswith("CALL") else f"IDENTIFIER({EXPRESSIONS[name]})"
+        tables.sql(place.format(statement.format(target)), *parameters)
+    shown = tables.sql(place.format(f"SHOW TAGS IDENTIFIER({EXPRESSIONS[name]})"), *parameters)
+    assert name == "a row of FOR" or shown.collect() == [("kept",)]  # which has no result
+    assert rows_of(tables, "SELECT tag_name FROM latest$tags") == [("kept",)]
+    assert tables.table("latest").dtypes[0] == ("id", "bigint")
+    assert rows_of(tables, "SELECT branch_name FROM latest$branches") == [("b",)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [("CAST(NULL AS STRING)", "is NULL"), ("'a b'", "'a b', which is not a valid name"), ("'missing'", "missing")],
+)
+def test_expressions_that_name_no_table_of_paimon(tables: Any, expression: str, message: str) -> None:
+    with pytest.raises(PySparkException, match=message):
+        tables.sql(f"ALTER TABLE IDENTIFIER({expression}) CREATE TAG x")
+
+
+def test_expressions_that_name_no_table(tables: Any) -> None:
+    for expression, message in (
+        ("CAST(NULL AS STRING)", "NOT_A_CONSTANT_STRING"),
+        ("5", "NOT_A_CONSTANT_STRING"),
+        ("'a b'", "PARSE_SYNTAX_ERROR"),
+        ("'missing'", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("missing", "UNRESOLVED|NOT_A_CONSTANT_STRING"),
+    ):
+        with pytest.raises(PySparkException, match=message):
+            tables.sql(f"DELETE FROM IDENTIFIER({expression}) WHERE id = 1")
+
+
 def test_a_script_changes_the_table_that_it_creates_in_the_database_that_it_uses(tables: Any) -> None:
     tables.sql(
         """BEGIN

@@ -21,7 +21,7 @@ def column_changes(cursor: Cursor) -> ChangeColumns | None:
     Reads ADD only if a type has a precision or length that Spark's types do not have: Spark handles other lists of
     columns. Raises `PreprocessError` for an invalid MODIFY.
     """
-    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_parts()):
+    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_table()):
         return None
     refuse_watermark(cursor)
     if cursor.take("ADD"):

@@ -33,7 +33,7 @@ def copy_into(cursor: Cursor) -> CopyStatement | None:
 
 def _into_table(cursor: Cursor) -> CopyIntoTable:
     """`t (a, b) FROM 'source' …`."""
-    table = cursor.take_parts()
+    table = cursor.take_table()
     if not table:
         raise _wrong(cursor, "COPY INTO needs a table's name, or the path of a folder in quotes")
     columns = None

@@ -33,7 +33,7 @@ def materialized_statement(cursor: Cursor) -> MaterializedStatement | None:
         lenient = cursor.take("IF", "EXISTS")
         return DropMaterialized(_table(cursor), lenient)
     if cursor.take("SHOW", "MATERIALIZED", "TABLES"):
-        database = cursor.take_parts() if cursor.take_any("IN", "FROM") else ()
+        database = cursor.take_table() if cursor.take_any("IN", "FROM") else ()
         pattern = cursor.take_text() if cursor.take("LIKE") or cursor.at_string() else None
         return ShowMaterialized(database, pattern)
     return None
@@ -80,7 +80,7 @@ def _alter(cursor: Cursor, table: Name) -> MaterializedStatement:
 
 
 def _table(cursor: Cursor) -> Name:
-    parts = cursor.take_parts()
+    parts = cursor.take_table()
     return parts or _wrong(cursor, "A materialized table needs a name")
 
 

@@ -74,7 +74,7 @@ def names_by_expressions(cursor: Cursor) -> list[Edit]:
         edit
         for index in tokens.indexes("IDENTIFIER")
         if _is_computed_source(tokens, index)
-        and tokens.text(tokens.closings[index + 1] - 2) != _IN_BACKQUOTES  # as it is in what has been rewritten
+        and not tokens.text(tokens.closings[index + 1] - 2).startswith(_IN_BACKQUOTES[:3])  # as what has been rewritten
         for edit in (
             Edit.before(tokens[index + 2], "regexp_replace("),
             Edit.after(tokens[tokens.closings[index + 1] - 1], f", {_SPARKS_NAME})"),

@@ -9,6 +9,9 @@ from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.statements import CreateTag, DeleteTags, Name, RenameTag
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
+# in Spark's SQL: the name that an expression gives, with `$tags` behind its last part, in backquotes; no backslash,
+# which a setting of Spark gives two meanings
+_TAGS_OF = "regexp_replace(concat({}, '$tags'), '`([^`]+)`([$]tags)$|([^`.]+[$]tags)$', '`$1$2$3`')"
 
 
 def show_tags(cursor: Cursor) -> list[Edit]:
@@ -16,16 +19,18 @@ def show_tags(cursor: Cursor) -> list[Edit]:
     first = cursor.index
     if not cursor.take("SHOW", "TAGS"):
         return []
-    table = cursor.take_parts()
+    table = cursor.take_table()
     if not table or not cursor.at_end():
         return []
     name = ".".join(quoted_name(p) for p in [*table[:-1], f"{table[-1]}$tags"])
-    return [cursor.replaced(first, f"SELECT tag_name AS tag FROM {name}")]  # noqa: S608  quoted
+    if cursor.named_by:
+        name = f"IDENTIFIER({_TAGS_OF.format(cursor.named_by)})"
+    return [cursor.replaced(first, f"SELECT tag_name AS tag FROM {name}")]  # noqa: S608  quoted, or as written
 
 
 def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:
     """Reads `ALTER TABLE t CREATE TAG a …` and its like; None for other statements."""
-    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_parts()):
+    if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_table()):
         return None
     if cursor.take("CREATE", "OR", "REPLACE", "TAG"):
         return _create(cursor, table, replaces=True)

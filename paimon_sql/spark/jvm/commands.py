@@ -10,7 +10,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes, connector
-from paimon_sql.spark.jvm.collections import python_map
+from paimon_sql.spark.jvm.collections import items, python_map
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.plans import Explain, Insert, Rows
@@ -139,6 +139,30 @@ def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
     """Return a write of another query's rows, to another relation of the same table."""
     return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
+
+
+_WHOLE = Variant.of("the statement is made of the name")
+_LATER = Variant.of(
+    "the statement gets the table later",
+    method(classes.UNRESOLVED_INSERT, "toInsertIntoStatement", 1),
+    method(classes.UNRESOLVED_INSERT_TARGET, "writePrivileges", 0),
+    method(classes.UNRESOLVED_RELATION, "requireWritePrivileges", 1),
+    constructor(classes.UNRESOLVED_RELATION, 3),
+)
+
+
+@hook("`UnresolvedInsert`", "INSERT INTO a table that IDENTIFIER(…) names by an expression", _LATER, _WHOLE)
+def with_name_of_target(jvm: Jvm, plan: JavaObject, parts: Sequence[str]) -> JavaObject:
+    """A parsed statement that `nested.name_of_target` finds an expression in, with the parts of the name instead."""
+    kind = simple_name(plan)
+    if kind == "PlanWithUnresolvedIdentifier":
+        return plan.planBuilder().apply(jvm.seq(parts), plan.children())
+    if kind == "UnresolvedInsert":
+        target = with_name_of_target(jvm, plan.table(), parts)
+        found = jvm.java_class(classes.UNRESOLVED_RELATION)(target.multipartIdentifier(), target.options(), False)
+        return plan.toInsertIntoStatement(found.requireWritePrivileges(target.writePrivileges()))
+    first, *others = items(plan.children())
+    return plan.withNewChildren(jvm.seq([with_name_of_target(jvm, first, parts), *others]))
 
 
 def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:

@@ -1,4 +1,5 @@
-"""Statements inside of parsed plans: the statements of a script, and the statement after WITH."""
+"""Statements inside of parsed plans: the statements of a script, the statement after WITH, and the statement on a table
+that IDENTIFIER(…) names."""
 
 from __future__ import annotations
 
@@ -78,3 +79,30 @@ def with_inserts(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], Java
     if {simple_name(found) for found in inserts} != {"InsertIntoStatement"}:
         return None
     return plan.withNewChildren(jvm.seq([change(found) for found in inserts]))
+
+
+# statements with the table that they change as the first child
+_WITH_TARGETS = frozenset(
+    {"AnalyzeColumn", "AnalyzeTable", "DeleteFromTable", "DropPartitions", "MergeIntoTable", "UpdateTable"}
+)
+
+
+@hook(
+    "`PlanWithUnresolvedIdentifier`",
+    "changes of a table that IDENTIFIER(…) names by an expression",
+    method(classes.PLAN_OF_NAME, "identifierExpr", 0),
+    method(classes.PLAN_OF_NAME, "planBuilder", 0),
+    method(classes.PLAN_OF_NAME, "children", 0),
+)
+def name_of_target(plan: JavaObject) -> JavaObject | None:
+    """The expression in `IDENTIFIER(…)` that names the table of a parsed statement; None without one."""
+    kind = simple_name(plan)
+    if kind == "PlanWithUnresolvedIdentifier":
+        return plan.identifierExpr()
+    if kind == "UnresolvedWith":
+        return name_of_target(plan.child())
+    if kind == "UnresolvedInsert":
+        return name_of_target(plan.table())
+    if kind in _WITH_TARGETS or kind == "SubqueryAlias":
+        return name_of_target(plan.children().head())
+    return None

@@ -6,13 +6,15 @@ Spark parses `CALL`, and gets a procedure object in it that runs the statement: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any, assert_never
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql.types import StringType
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import (
@@ -26,6 +28,7 @@ from paimon_sql.preprocess.statements import (
     DropMaterialized,
     MaterializedStatement,
     Name,
+    PaimonStatement,
     RefreshMaterialized,
     RenameTag,
     ShowMaterialized,
@@ -36,9 +39,7 @@ from paimon_sql.procedures.registry import load_table
 from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.commands import calling
-from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
@@ -50,7 +51,8 @@ from paimon_sql.spark.tables.procedures import result_scans
 
 Runnable = TableStatement | CopyStatement | MaterializedStatement
 Columns = Sequence[tuple[str, str]]
-_CALL = "CALL statement()"  # its procedure is replaced by ours
+_CALL = "CALL statement({})"  # its procedure is replaced by ours
+_NAME = "name"  # its parameter: the table or database that IDENTIFIER(…) names by an expression
 
 
 class PaimonStatementRunner:
@@ -139,14 +141,24 @@ def _parts(identifier: Identifier) -> tuple[str, ...]:
     return (str(identifier),) if isinstance(identifier, PathIdentifier) else (identifier.database, identifier.name)
 
 
+def _named(statement: Runnable, parts: Sequence[str]) -> Runnable:
+    """The statement on the table, or the database, of a name."""
+    if isinstance(statement, ShowMaterialized):
+        return replace(statement, database=tuple(parts))
+    return statement if isinstance(statement, CopyIntoFolder) else replace(statement, table=tuple(parts))
+
+
 class StatementCall(Proxy):
-    """A procedure without a name and without arguments, in a catalog that has no other."""
+    """A procedure without a name, in a catalog that has no other. It has an argument if an expression names the table
+    of the statement: Spark computes the argument."""
 
     RAISING = frozenset(("call",))
 
-    def __init__(self, session: SessionBridge, title: str, columns: Columns, run: Callable[[], Rows]) -> None:
-        super().__init__(session.jvm)
-        self.session, self.title, self.columns, self.run = session, title, columns, run
+    def __init__(self, registry: CatalogRegistry, statement: Runnable, named_by: str) -> None:
+        super().__init__(registry.jvm)
+        self.session, self.runner = registry.bridge, PaimonStatementRunner(registry)
+        self.statement, self.named_by = statement, named_by
+        self.title, self.columns = type(statement).__name__, self.runner.columns(statement)
 
     def toString(self) -> str:
         return f"{self.title}@{id(self):x}"  # two statements of a kind are not equal
@@ -161,15 +173,32 @@ class StatementCall(Proxy):
         return False
 
     def parameters(self) -> Any:
-        return connector.parameters(self.jvm, [])
+        texts = StringType()
+        found = [connector.parameter(self.jvm, _NAME, texts, required=True)] if self.named_by else []
+        return connector.parameters(self.jvm, found)
 
     def call(self, arguments: Any) -> Any:
         """Run the statement: a Java iterator of scans of its result."""
         try:
-            rows = self.run()
+            statement = _named(self.statement, self._name(arguments)) if self.named_by else self.statement
+            rows = self.runner.run(statement)
         except CapturedException as e:
             raise of_statement(self.jvm, e) from e
         return result_scans(self.session, self.title, self.columns, rows)
+
+    def _name(self, arguments: Any) -> list[str]:
+        """Return the parts of the name that IDENTIFIER(…) has as its value. Raises `InvalidNameError`."""
+        name = None if arguments.isNullAt(0) else str(arguments.getString(0))
+        try:
+            parts = [] if name is None else self.session.name_parts(name)
+        except (CapturedException, Py4JJavaError) as e:
+            raise InvalidNameError(
+                f"IDENTIFIER({self.named_by}) is {name!r}, which is not a valid name of a table: put backquotes around "
+                "parts of the name that are not plain words."
+            ) from e
+        if not parts:
+            raise InvalidNameError(f"IDENTIFIER({self.named_by}) is NULL: give it the name of a table.")
+        return parts
 
     def initialize(self, name: str, options: Any) -> None:
         """Nothing to configure."""
@@ -188,10 +217,9 @@ class StatementCall(Proxy):
 
 
 def planned(
-    jvm: Jvm, registry: CatalogRegistry, parse: Callable[[str], JavaObject], statement: Runnable, explain: str
+    registry: CatalogRegistry, parse: Callable[[str], JavaObject], statement: PaimonStatement, value: Runnable
 ) -> JavaObject:
-    """The plan of a statement, or of its EXPLAIN if `explain` has one; `parse` is Spark's parser."""
-    runner = PaimonStatementRunner(registry)
-    run = partial(runner.run, statement)
-    call = StatementCall(registry.bridge, type(statement).__name__, runner.columns(statement), run)
-    return calling(jvm, parse(f"{explain} {_CALL}"), call, call.title)
+    """The plan of a statement, or of its EXPLAIN if it has one; `parse` is Spark's parser."""
+    call = StatementCall(registry, value, statement.named_by)
+    text = f"{statement.explain} {_CALL.format(statement.named_by)}"
+    return calling(registry.jvm, parse(text), call, call.title)

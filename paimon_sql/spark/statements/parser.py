@@ -105,22 +105,24 @@ class PaimonParser(Proxy):
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
-            return self._of_paimon(statement)
+            return self._of_paimon(statement, lambda call: parse(call, *context))
         if PATHS in statement.text and PATHS not in text:
             self.registry.register(statement.text)
         if isinstance(statement, Script):
             plan = self._parsed(statement.rewriting, parse, *context)
-            script = with_statements(self.jvm, plan, partial(self._in_script, statement, text))
+            script = with_statements(
+                self.jvm, plan, partial(self._in_script, statement, text, lambda call: parse(call, *context))
+            )
             return plan if script is None else script
         if not self.syntax.create_like and (command := self.older.create_like(statement.text)) is not None:
             return command
         return self._finished(self._parsed(statement, parse, *context), text, self.rewriter.rewritten)
 
-    def _in_script(self, script: Script, text: str, plan: JavaObject) -> JavaObject:
-        """A parsed statement, condition or query of a script."""
+    def _in_script(self, script: Script, text: str, parse: Callable[[str], JavaObject], plan: JavaObject) -> JavaObject:
+        """A parsed statement, condition or query of a script; `parse` gives its parameters values."""
         called = called_procedure(plan)
         if len(called) == 1 and called[0].startswith(Script.PLACEHOLDER):
-            return self._of_paimon(script.statements[int(called[0].removeprefix(Script.PLACEHOLDER))])
+            return self._of_paimon(script.statements[int(called[0].removeprefix(Script.PLACEHOLDER))], parse)
         return self._finished(plan, text, self.rewriter.deferred)
 
     def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
@@ -138,12 +140,12 @@ class PaimonParser(Proxy):
             return plan  # or `_bound` rewrites it
         return rewritten(plan)
 
-    def _of_paimon(self, statement: PaimonStatement) -> JavaObject:
+    def _of_paimon(self, statement: PaimonStatement, parse: Callable[[str], JavaObject]) -> JavaObject:
         value = statement.value
         if isinstance(value, CreatePythonFunction):
             return self.functions.create_python(value)
         if not isinstance(value, CatalogStatement):
-            return planned(self.jvm, self.registry, self.delegate.parsePlan, value, statement.explain)
+            return planned(self.registry, parse if statement.named_by else self.delegate.parsePlan, statement, value)
         change = partial(self.registry.change, value)
         command = FunctionCommand(self.jvm, f"change of catalog {value.name}", change)
         return create_namespace(self.jvm, command, value.name)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -19,12 +20,14 @@ from paimon_sql.spark.jvm.commands import (
     create_namespace,
     evolving,
     explaining,
+    with_name_of_target,
     with_options,
     with_query,
     with_target,
 )
+from paimon_sql.spark.jvm.expressions import column
 from paimon_sql.spark.jvm.frames import analyzed, frame, run
-from paimon_sql.spark.jvm.nested import behind_with, with_inserts, with_queries
+from paimon_sql.spark.jvm.nested import behind_with, name_of_target, with_inserts, with_queries
 from paimon_sql.spark.jvm.plans import (
     Explain,
     FrameWrite,
@@ -59,6 +62,11 @@ _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
 }
 
 
+def _is_ours(kind: type[ParsedStatement]) -> bool:
+    """Whether this package changes or runs statements of a kind in SQL."""
+    return kind is Insert or kind in _COMMANDS
+
+
 class StatementRewriter:
     """Rewrites the parsed statements of one session."""
 
@@ -67,7 +75,7 @@ class StatementRewriter:
 
     def rewritten(self, plan: JavaObject) -> JavaObject:
         """Return the plan that Spark continues with; the statement itself if it is not on a Paimon table."""
-        head = self._head(plan)
+        plan, head = self._named(plan)
         explain = read_statement(head) if head is not None and head.kind is Explain else None
         if isinstance(explain, Explain):
             return explaining(self.jvm, explain, self._explained(explain.explained))
@@ -83,12 +91,11 @@ class StatementRewriter:
         """A parsed statement of a script, which is rewritten each time that it runs: the statements before it may have
         created its table, or set the variables that it reads."""
         head = self._head(plan)
-        if head is None or (head.kind is not Insert and head.kind not in _COMMANDS) or self._is_elsewhere(head):
+        if name_of_target(plan) is None and (head is None or not _is_ours(head.kind) or self._is_elsewhere(head)):
             return self.rewritten(plan)
-        command = FunctionCommand(
-            self.jvm, head.name, lambda: run(self.jvm, self.registry.session, self.rewritten(plan))
-        )
-        return create_namespace(self.jvm, command, head.name)
+        name = "statement" if head is None else head.name
+        command = FunctionCommand(self.jvm, name, lambda: run(self.jvm, self.registry.session, self.rewritten(plan)))
+        return create_namespace(self.jvm, command, name)
 
     def command(self, plan: JavaObject) -> TableCommand | None:
         """Return the command that runs a parsed statement on a Paimon table, None for other statements."""
@@ -129,6 +136,23 @@ class StatementRewriter:
         target = relation(catalog, name, evolved or latest_table(catalog, name, table, asked), given_options)
         return with_target(self.jvm, write, target, analyzed(query))
 
+    def _named(self, plan: JavaObject) -> tuple[JavaObject, StatementHead | None]:
+        """Return a statement and its head, as `_head` does; with the name of its table if `IDENTIFIER(…)` has it as an
+        expression. If that has no valid name as its value, Spark reports the error."""
+        head = self._head(plan)
+        is_named = head is not None and (head.table is not None or head.kind not in _COMMANDS)
+        if is_named or (expression := name_of_target(plan)) is None:
+            return plan, head
+        bridge = self.registry.bridge
+        try:
+            row = bridge.python_session.sql("SELECT 1").select(column(self.jvm, expression)).first()
+            if row is None or not isinstance(row[0], str):
+                return plan, head
+            plan = with_name_of_target(self.jvm, plan, bridge.name_parts(row[0]))
+        except (CapturedException, Py4JJavaError):
+            return plan, head
+        return plan, self._head(plan)
+
     def _head(self, plan: JavaObject) -> StatementHead | None:
         """Return the head of a statement that we may run, None for others. If the statement stands behind WITH, its
         queries get the WITH."""
@@ -152,7 +176,8 @@ class StatementRewriter:
     def _explained(self, plan: JavaObject) -> JavaObject:
         """Return the plan that EXPLAIN shows of a statement. For changes of rows of a Paimon table, it is the plan of
         the changes."""
-        done = self._rewritten(self._head(plan))
+        plan, head = self._named(plan)
+        done = self._rewritten(head)
         if isinstance(done, SparkRowLevelStatement):
             return done.explained()
         return done.node if isinstance(done, ParsedStatement) else plan

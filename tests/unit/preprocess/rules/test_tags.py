@@ -2,8 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import PaimonStatement, preprocess
-from paimon_sql.preprocess.statements import CreateTag, DeleteTags, RenameTag, Value
+from paimon_sql.preprocess import PaimonStatement, Script, preprocess
+from paimon_sql.preprocess.statements import (
+    NAMED_LATER,
+    ChangeColumns,
+    CopyIntoTable,
+    CreateMaterialized,
+    CreateTag,
+    DeleteTags,
+    DropMaterialized,
+    RefreshMaterialized,
+    RenameTag,
+    ShowMaterialized,
+    SuspendMaterialized,
+    Value,
+)
 
 T = ("t",)
 
@@ -41,8 +54,44 @@ def test_what_is_said(text: str, value: Value) -> None:
         "ALTER TABLE t CREATE TAG a AS OF VERSION x",
         "ALTER TABLE t RENAME TAG a",
         "ALTER TABLE t SET TBLPROPERTIES ('a' = ' tag')",
-        "ALTER TABLE IDENTIFIER('t') CREATE TAG a",
+        "ALTER TABLE IDENTIFIER() CREATE TAG a",
+        "ALTER TABLE IDENTIFIER(x CREATE TAG a",
     ],
 )
 def test_what_is_not_understood_is_left_to_spark(text: str) -> None:
     assert not isinstance(preprocess(text), PaimonStatement)
+
+
+# a statement of each kind that only Paimon has on a table or a database
+BY_EXPRESSIONS = {
+    "ALTER TABLE {} CREATE TAG a": CreateTag,
+    "ALTER TABLE {} REPLACE TAG a RETAIN 1 DAYS": CreateTag,
+    "ALTER TABLE {} DELETE TAG a": DeleteTags,
+    "ALTER TABLE {} RENAME TAG a TO b": RenameTag,
+    "ALTER TABLE {} MODIFY c BIGINT": ChangeColumns,
+    "COPY INTO {} (a) FROM '/x' FILE_FORMAT = (TYPE = CSV)": CopyIntoTable,
+    "CREATE MATERIALIZED TABLE {} FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS a": CreateMaterialized,
+    "REFRESH MATERIALIZED TABLE {}": RefreshMaterialized,
+    "ALTER MATERIALIZED TABLE {} SUSPEND": SuspendMaterialized,
+    "DROP MATERIALIZED TABLE IF EXISTS {}": DropMaterialized,
+    "SHOW MATERIALIZED TABLES IN {} LIKE 'a*'": ShowMaterialized,
+}
+
+
+@pytest.mark.parametrize("text", BY_EXPRESSIONS)
+@pytest.mark.parametrize(
+    "expression", ["'t'", ":n", "?", "x || upper('d.t$branch_b') /* ) */", "CASE WHEN (1) THEN x END"]
+)
+def test_tables_that_expressions_name(text: str, expression: str) -> None:
+    found = preprocess(text.format(f"identifier ( {expression} )"))
+    assert isinstance(found, PaimonStatement) and type(found.value) is BY_EXPRESSIONS[text]
+    named = found.value.database if isinstance(found.value, ShowMaterialized) else getattr(found.value, "table", None)
+    assert (named, found.named_by.strip()) == (NAMED_LATER, expression)
+    script = preprocess(f"BEGIN {text.format(f'IDENTIFIER({expression})')}; END")
+    assert isinstance(script, Script) and [s.named_by for s in script.statements] == [expression]
+
+
+def test_tables_with_names_have_no_expression() -> None:
+    for text in BY_EXPRESSIONS:
+        found = preprocess(text.format("a.identifier"))
+        assert isinstance(found, PaimonStatement) and not found.named_by
