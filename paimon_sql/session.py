@@ -20,8 +20,7 @@ from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
 from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
-from paimon_sql.spark.errors.logs import quiet_crossings
-from paimon_sql.spark.errors.raised import install_raised_errors
+from paimon_sql.spark.errors.raised import install_raised_errors, quiet_crossings
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended

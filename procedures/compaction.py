@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from itertools import compress
 
 from paimon_core.arrow.patterns import Pattern
+from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.options import BUCKET, CLUSTERING_COLUMNS, POSTPONED, WRITE_ONLY, names
+from paimon_core.options import (
+    BUCKET,
+    CLUSTERING_COLUMNS,
+    MANIFEST_SORT_ENABLED,
+    MANIFEST_SORT_FIELD,
+    MANIFEST_SORT_SIZE,
+    POSTPONED,
+    WRITE_ONLY,
+    names,
+)
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
@@ -291,3 +301,31 @@ def _commit_rescaled(
                 f"back ({other}). {again}, or set the option to '{before}'."
             ) from error
         raise
+
+
+@procedure(result="boolean")
+def compact_manifest(
+    context: ProcedureContext,
+    table: str,
+    options: str | None = None,
+    dry_run: bool = False,
+    manifest_sort_enabled: bool | None = None,
+    manifest_sort_partition_field: str | None = None,
+    manifest_sort_max_rewrite_size: str | None = None,
+) -> Rows:
+    """Rewrite the table's manifests into few, without entries of deleted files. With `dry_run` nothing changes.
+
+    `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` are the options `manifest-sort.…`: rewritten
+    entries are sorted by a partition column. The result is true.
+    """
+    sort = {
+        MANIFEST_SORT_ENABLED.key: None if manifest_sort_enabled is None else str(manifest_sort_enabled).lower(),
+        MANIFEST_SORT_FIELD.key: manifest_sort_partition_field,
+        MANIFEST_SORT_SIZE.key: manifest_sort_max_rewrite_size,
+    }
+    given = table_options(options or "") | {key: value for key, value in sort.items() if value is not None}
+    target = context.load_table(table).with_options(given)
+    target.check_writable()
+    if not dry_run:
+        compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), target.publisher)
+    return [(True,)]

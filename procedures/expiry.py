@@ -1,8 +1,9 @@
-"""`CALL sys.expire_*`: snapshots, changelogs, tags and partitions."""
+"""`CALL sys.*` for expiry of versions, partitions and consumers, and for the progress of consumers."""
 
 from __future__ import annotations
 
 from paimon_core.clock import now_millis
+from paimon_core.maintenance import consumers
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import local_now
@@ -110,3 +111,29 @@ def expire_partitions(
 def _older(context: ProcedureContext, text: str | None) -> int | None:
     older = given(text)
     return None if older is None else epoch_millis("older_than", older, context.zone)
+
+
+@procedure(result="boolean")
+def reset_consumer(context: ProcedureContext, table: str, consumerId: str, nextSnapshotId: int | None = None) -> Rows:
+    """Set the snapshot at which a consumer continues; without `nextSnapshotId` delete the consumer.
+
+    The result is true.
+    """
+    consumers.reset_consumer(context.load_table(table).store, consumerId, nextSnapshotId)
+    return [(True,)]
+
+
+@procedure(result="boolean")
+def clear_consumers(
+    context: ProcedureContext,
+    table: str,
+    includingConsumers: str | None = None,
+    excludingConsumers: str | None = None,
+) -> Rows:
+    """Delete the consumers with an id that matches `includingConsumers` (default: all) and not `excludingConsumers`,
+    both regular expressions for the whole id.
+
+    The result is true.
+    """
+    consumers.clear_consumers(context.load_table(table).store, includingConsumers, excludingConsumers)
+    return [(True,)]

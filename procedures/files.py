@@ -6,8 +6,7 @@ from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.maintenance.orphans import search as orphans
-from paimon_core.maintenance.orphans.missing_files import drop_missing, missing_files
-from paimon_core.maintenance.purge import purge
+from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier

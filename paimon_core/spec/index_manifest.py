@@ -8,7 +8,7 @@
 An Avro file. Unlike manifests it is complete: each version's index manifest lists every index file, all of kind ADD.
 An index file belongs to a bucket and is of a type:
 
-    HASH               the key hashes that a bucket with dynamic buckets holds (`indexes.hash_index`)
+    HASH               the key hashes that a bucket with dynamic buckets holds (`write.buckets.dynamic`)
     DELETION_VECTORS   which rows of data files are deleted (`indexes.deletion_vector`)
     others             global indexes, of a range of rows in a partition (`indexes.global_index`): `btree`, `bitmap`,
                        and some that are kept as they are; their bucket means nothing

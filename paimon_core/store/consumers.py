@@ -1,11 +1,18 @@
-"""Consumers of a table or branch: `consumer/consumer-ID`, see `spec.consumer`."""
+"""Consumers of a table or branch: the progress of repeated readers, `consumer/consumer-ID`.
+
+    {"nextSnapshot": N}   N is the first snapshot that the reader has not read yet
+
+Source: manage-snapshots and consumer-id pages.
+"""
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileStatus
-from paimon_core.spec.consumer import decode_consumer, encode_consumer
+from paimon_core.spec.json_object import as_integer, decode_json_object
 from paimon_core.spec.paths import CONSUMER_PREFIX, check_name
 from paimon_core.store.table_store import TableStore
 
@@ -33,3 +40,17 @@ def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> N
 def delete_consumer(store: TableStore, consumer_id: str) -> None:
     """Delete a consumer, if it exists."""
     store.delete(store.paths.consumer(check_name("consumer", consumer_id)))
+
+
+def encode_consumer(next_snapshot: int) -> bytes:
+    """The file's bytes: indented JSON."""
+    return json.dumps({"nextSnapshot": next_snapshot}, indent=2).encode()
+
+
+def decode_consumer(path: str, data: bytes) -> int:
+    """Return the next snapshot to read, 0 if it is missing. Raises `CorruptFileError`, `UnfamiliarFormError`."""
+    node = decode_json_object(path, data)
+    try:
+        return as_integer("nextSnapshot", node.get("nextSnapshot")) or 0
+    except TypeError as e:
+        raise UnfamiliarFormError(path, f"as a consumer, {e}", "delete the consumer, or reset it") from e

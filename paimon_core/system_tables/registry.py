@@ -13,7 +13,7 @@ from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError
 from paimon_core.store.features import check_selectable
 from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables import file_indexes, files, references, table_indexes, versions
+from paimon_core.system_tables import files, references, table_indexes, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
     "branches": SystemTable(references.BRANCHES, references.branches),
     "buckets": SystemTable(files.BUCKETS, files.buckets),
     "consumers": SystemTable(references.CONSUMERS, references.consumers),
-    "file_indexes": SystemTable(file_indexes.FILE_INDEXES, file_indexes.file_indexes),
+    "file_indexes": SystemTable(table_indexes.FILE_INDEXES, table_indexes.file_indexes),
     "file_key_ranges": SystemTable(files.FILE_KEY_RANGES, files.file_key_ranges),
     "files": SystemTable(files.FILES, files.files),
     "manifests": SystemTable(files.MANIFESTS, files.manifests),

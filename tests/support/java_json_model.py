@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot
 from paimon_core.spec.statistics import decode_statistics, encode_statistics
 from paimon_core.spec.tag import decode_tag, encode_tag
+from paimon_core.store.consumers import decode_consumer, encode_consumer
 
 PATH = "/w/db.db/t/file-1"
 

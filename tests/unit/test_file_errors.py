@@ -38,7 +38,6 @@ from paimon_core.manifests.record_files import decode_file, encode_avro, encode_
 from paimon_core.options import TableOptions
 from paimon_core.spec import index_manifest, manifest
 from paimon_core.spec.binary_row import EMPTY_ROW
-from paimon_core.spec.consumer import decode_consumer
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import (
     MANIFEST_ENTRY,
@@ -54,6 +53,7 @@ from paimon_core.spec.statistics import decode_statistics
 from paimon_core.spec.stats import EMPTY_STATS
 from paimon_core.spec.tag import decode_tag
 from paimon_core.spec.types import INT, STRING, DataField
+from paimon_core.store.consumers import decode_consumer
 from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot
 from paimon_core.store.streams import decode_stream_commit
 from paimon_sql.catalog.function import decode_function

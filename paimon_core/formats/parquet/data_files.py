@@ -22,12 +22,11 @@ from paimon_core.expressions.prune import may_match
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
-from paimon_core.formats.parquet.footer import file_end, read_footer
+from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
-from paimon_core.formats.parquet.optional_keys import maps_as_lists
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
-from paimon_core.formats.parquet.thrift import checked_structure
+from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
@@ -330,3 +329,33 @@ def _batch_rows(footer: pq.FileMetaData, request: ReadRequest) -> int:
     size = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
     per_row = max(size // max(footer.num_rows, 1), 1)
     return int(max(1, min(request.max_rows, request.max_bytes // per_row)))
+
+
+_REPETITION, _CHILDREN, _CONVERTED, _LOGICAL = 3, 5, 6, 10  # SchemaElement
+_OPTIONAL, _REPEATED = 1, 2
+_MAPS, _LIST = (1, 2), (I32, 3)  # converted types
+_LOGICAL_MAP = 2
+
+
+# Paimon 0.4 to 0.6 declared keys of MAPs as optional, and pyarrow refuses such files. Such a MAP is read as a list of
+# its entries: both types are a group around a repeated group of keys and values, so only the annotation changes, not
+# the levels in the pages. `arrow.evolution` turns the entries into MAPs again. Source: parquet-format, "LogicalTypes"
+def maps_as_lists(file: Fields) -> bool:
+    """Annotate MAPs with optional keys as lists, and return whether there are any."""
+    elements, found = schema_elements(file), False
+    for group, repeated, key in _maps(elements):
+        if repeated[_REPETITION][1] == _REPEATED and key[_REPETITION][1] == _OPTIONAL:
+            for element in (group, repeated):
+                element.pop(_LOGICAL, None)
+                element.pop(_CONVERTED, None)
+            group[_CONVERTED] = _LIST
+            found = True
+    return found
+
+
+def _maps(elements: list[Fields]) -> Iterator[tuple[Fields, Fields, Fields]]:
+    """Yield the groups that are MAPs, their repeated groups, and their keys, which follow one another."""
+    for group, repeated, key in zip(elements, elements[1:], elements[2:], strict=False):
+        is_map = group.get(_CONVERTED, (I32, -1))[1] in _MAPS or _LOGICAL_MAP in group.get(_LOGICAL, (I32, {}))[1]
+        if is_map and group.get(_CHILDREN, (I32, 0))[1] == 1 and repeated.get(_CHILDREN, (I32, 0))[1] == 2:
+            yield group, repeated, key

@@ -10,20 +10,32 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, UnreadableFileError
-from paimon_core.io.file_io import FileStatus
+from paimon_core.io.file_io import FileStatus, missing_paths
+from paimon_core.maintenance.branches import delete_branch
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
 from paimon_core.maintenance.release import delete_files
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
+from paimon_core.maintenance.tags import delete_tags
+from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.paths import data_file_path
+from paimon_core.store.branches import branch_names
+from paimon_core.store.consumers import consumer_files, delete_consumer
 from paimon_core.store.external.files import searched_folders
+from paimon_core.store.external.other_folders import is_elsewhere
+from paimon_core.store.manifests import live_files
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.streams import stream_users
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import tag_names
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -157,3 +169,34 @@ def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[Sea
             yield from _bucket_folders(store, child.path, levels - 1)
         elif not levels and child.name.startswith("bucket-"):
             yield SearchedFolder(child.path, FolderKind.DATA)
+
+
+def purge(store: TableStore, now: int) -> None:
+    """Delete branches, tags, consumers, changelogs, all snapshots but the latest, and then all orphans.
+
+    `now` in epoch milliseconds: older files are deleted, even files of writers at work.
+    """
+    for name in branch_names(store):
+        delete_branch(store, name)
+    delete_tags(store, tag_names(store))
+    for consumer_id in consumer_files(store):
+        delete_consumer(store, consumer_id)
+    last_only = Retention(least=1, most=1, older_than=now + 1, limit=2**31 - 1)
+    expire_snapshots(store, last_only, now)
+    expire_changelogs(store, last_only)
+    remove_orphans(store, now)
+
+
+def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
+    """The files of the latest snapshot that are missing, by path."""
+    entries = live_files(store, latest_snapshot(store)).values()
+    paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
+    return {path: paths[path] for path in missing_paths(store.io, list(paths)) if not is_elsewhere(store, path)}
+
+
+def drop_missing(entries: Iterable[ManifestEntry]) -> list[CommitMessage]:
+    """Return messages to commit that remove these files from the table."""
+    return [
+        CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, compact_before=(e.file,))
+        for e in entries
+    ]

@@ -10,8 +10,9 @@ from itertools import chain
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import without_rows
+from paimon_core.arrow.columns import rows_at, without_rows
 from paimon_core.arrow.schema_evolution import Evolution
 from paimon_core.arrow.types import (
     KEY_PREFIX,
@@ -31,11 +32,12 @@ from paimon_core.errors import (
 )
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.file_format import FileFormat, ReadRequest
+from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.registry import format_name, format_of_file
-from paimon_core.formats.row_selection import read_others, read_rows
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.local_copies import LocalCopies
 from paimon_core.lsm.compaction import level_runs
@@ -276,3 +278,30 @@ def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
         descending=store.options[SEQUENCE_ORDER] == "descending",
         drop_delete=drop_delete,
     )
+
+
+def read_rows(
+    file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64] | None
+) -> Iterator[pa.RecordBatch]:
+    """Read the columns of a request in the rows at ascending positions, in all rows for None.
+
+    The request's predicate is ignored. Parquet skips row groups without any of the rows. Raises as `FileFormat.read`.
+    """
+    if rows is None:
+        return file_format.read(io, request)
+    whole = replace(request, predicate=None)
+    if isinstance(file_format, ParquetFormat):
+        return file_format.read_rows(io, whole, rows)
+    return rows_at(file_format.read(io, whole), rows)
+
+
+def read_others(
+    file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
+    """Read the columns of a request in all rows except the rows at ascending positions.
+
+    Parquet skips row groups without a match. Raises as `FileFormat.read`.
+    """
+    if isinstance(file_format, ParquetFormat):
+        return file_format.read_others(io, request, rows)
+    return without_rows(file_format.read(io, replace(request, predicate=None)), rows)

@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_rows import hash_rows
-from paimon_core.errors import InvalidDataError
-from paimon_core.indexes.hash_index import decode_hashes, encode_hashes
+from paimon_core.errors import CorruptFileError, InvalidDataError
 from paimon_core.io.failure import on_failure
 from paimon_core.options import (
     DYNAMIC_BUCKET_ASSIGNERS,
@@ -43,6 +42,7 @@ from paimon_core.store.indexes.index_files import (
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
+_STORED = np.dtype(">i4")
 _MOST_BUCKETS = 2**15 - 1
 _ARITY_BYTES = 4
 Hashes = NDArray[np.int32]
@@ -214,3 +214,17 @@ def write_hashes(store: TableStore, bucket: BucketKey, hashes: Hashes) -> IndexF
     data = encode_hashes(hashes)
     file = IndexFileMeta(index_type=HASH_INDEX, file_name=new_index_name(), file_size=len(data), row_count=len(hashes))
     return write_index_file(store, bucket, file, data)
+
+
+# a hash index, `index/index-UUID-N` of type HASH, has the hashes of the keys in a bucket: int32 big endian, in no
+# order. The hash is murmur3 of the BinaryRow of the trimmed primary key. Source: specification, "Table Index"
+def encode_hashes(hashes: NDArray[np.int32]) -> bytes:
+    """The bytes of an index file, 4 per hash."""
+    return hashes.astype(_STORED).tobytes()
+
+
+def decode_hashes(path: str, data: bytes, count: int) -> NDArray[np.int32]:
+    """Return the hashes of an index file, `count` by its metadata. Raises `CorruptFileError`."""
+    if len(data) != count * _STORED.itemsize:
+        raise CorruptFileError(path, f"it has {len(data)} bytes, but {count} hashes need 4 bytes each")
+    return np.frombuffer(data, dtype=_STORED).astype(np.int32)

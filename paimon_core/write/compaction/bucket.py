@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 
+import pyarrow as pa
+
+from paimon_core.arrow.types import arrow_field
 from paimon_core.clock import metadata_now
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs, pick_append, plan_rewrites
-from paimon_core.lsm.record_expiry import record_expiry
+from paimon_core.lsm.record_expiry import RecordExpiry, epoch_seconds, record_expiry
 from paimon_core.lsm.strategy import Strategy, looks_up, pick
 from paimon_core.options import DELETE_RATIO, FORCE_REWRITE, MIN_FILE_NUM, SMALL_FILE_RATIO, TARGET_FILE_ROW_NUM
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.message import BucketState, CommitMessage
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
+from paimon_core.spec.types import DataField, TimeType
 from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.column_stats import value_stats
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.indexes.index_files import vectors_by_file
+from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket_steps import BucketCompaction, CompactResult
-from paimon_core.write.compaction.expired_files import expired_files
 from paimon_core.write.deletion import changed_vectors
 from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
 
@@ -137,3 +143,29 @@ def _message(store: TableStore, bucket: BucketState, result: CompactResult) -> C
         compact_new_index_files=index.new,
         compact_deleted_index_files=index.deleted,
     )
+
+
+def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: RecordExpiry | None) -> frozenset[str]:
+    """The names of the files with an expired row. Files without statistics are left out."""
+    if expiry is None:
+        return frozenset()
+    wanted = store.schema.field_by_name[expiry.column].id
+    return frozenset(f.file_name for f in files if _has_expired(read_schema(store, f.schema_id), f, wanted, expiry))
+
+
+def _has_expired(then: TableSchema, file: DataFileMeta, wanted: int, expiry: RecordExpiry) -> bool:
+    """Return whether the earliest time of a file has expired."""
+    field = next((f for f in then.fields if f.id == wanted), None)
+    stats = {} if field is None else value_stats(then, file)
+    if field is None or field.name not in stats:
+        return False
+    least = stats[field.name].minimum
+    return least is not None and int(epoch_seconds(_as_column(field, least))[0]) < expiry.oldest
+
+
+def _as_column(field: DataField, value: object) -> pa.Array:
+    arrow = arrow_field(field).type
+    if isinstance(field.type, TimeType) and isinstance(value, tuple):
+        millis, nanos = value
+        return pa.array([millis * 1_000_000 + nanos], pa.int64()).cast(pa.timestamp("ns"))
+    return pa.array([value], arrow)

@@ -18,15 +18,22 @@ the merge engine replaces rows rather than combining them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from paimon_core.arrow.types import KEY_PREFIX
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import fixed_values
+from paimon_core.arrow.types import KEY_PREFIX, ROW_INDEX
 from paimon_core.expressions.predicate import And, Compare, Predicate
+from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.local_copies import LocalCopies
 from paimon_core.lsm.changelog import ChangelogRun, merge_with_changelog
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, Rewrite, Upgrade, level_runs
+from paimon_core.lsm.lookup import rows_with_keys
 from paimon_core.lsm.runs import SortedRun, in_key_order, key_range
 from paimon_core.lsm.strategy import holds_whole_rows, is_published, looks_up, makes_changelog, newest_wins
 from paimon_core.options import (
@@ -41,12 +48,42 @@ from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compaction.replaced_rows import ReplacedRows
 from paimon_core.write.files.changelog_files import changelog_store, compared_columns
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
 # for these types, a range of values is also a range of keys
 _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
+
+
+@dataclass(slots=True)
+class ReplacedRows:
+    """Positions of rows in the files of a bucket; 8 bytes for each."""
+
+    _found: defaultdict[str, list[Positions]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, keys: BucketFiles, newer: Sequence[SortedRun], older: Sequence[SortedRun]) -> None:
+        """Record the rows of older runs with keys that newer runs have; `keys` reads the key columns of both.
+
+        Calls must come in key order of the runs. Raises as `BucketFiles.read`.
+        """
+        names = tuple(f.name for f in keys.fields)
+        streams = [_numbered(keys, run) for run in older]
+        for run, rows in rows_with_keys(streams, [keys.read(r.files) for r in newer], names):
+            files = fixed_values(rows.column(_FILE), np.int32)
+            positions = fixed_values(rows.column(ROW_INDEX), np.int64)
+            for number in np.unique(files).tolist():
+                self._found[older[run].files[number].file_name].append(positions[files == number])
+
+    def by_file(self) -> dict[str, Positions]:
+        """The ascending positions per data file."""
+        return {name: np.concatenate(parts) for name, parts in self._found.items()}
+
+
+def _numbered(keys: BucketFiles, run: SortedRun) -> Iterator[pa.RecordBatch]:
+    """The rows of a run with the number of their file and their position in it."""
+    for number, file in enumerate(run.files):
+        for batch in keys.read_numbered(file):
+            yield batch.append_column(_FILE, pa.array(np.full(batch.num_rows, number, dtype=np.int32)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +229,6 @@ def _copies(store: TableStore) -> LocalCopies | None:
     if isinstance(store.io, LocalFileIO):
         return None
     return LocalCopies(store.io, store.options[LOOKUP_CACHE_DISK_SIZE], store.options[LOOKUP_CACHE_RETENTION])
+
+
+_FILE = "__paimon_file"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
-from paimon_core.lsm.engines.registry import MergeEngine, with_counts
+from paimon_core.errors import InvalidDataError
+from paimon_core.lsm.engines.registry import MergeEngine, check_kinds, with_counts
+from paimon_core.lsm.rows import ROW_INSERT, ROW_UPDATE_BEFORE, is_retract
+from paimon_core.options import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.rows.incoming import conform
-from paimon_core.write.rows.row_kinds import with_row_kinds
 
 
 class FileRows:
@@ -40,3 +44,46 @@ class FileRows:
         first = self._next_sequence
         self._next_sequence += batch.num_rows
         return int64_array(np.arange(first, self._next_sequence, dtype=np.int64))
+
+
+# in the order of the numbers in files
+_SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
+
+
+def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEngine) -> pa.RecordBatch:
+    """The rows to write, each with its `_VALUE_KIND`.
+
+    Rows that `ignore-delete` and `ignore-update-before` name are left out. Raises `InvalidDataError` for an unknown
+    kind, and for deletes that the merge engine does not accept.
+    """
+    kinds = _kinds(batch, options[ROW_KIND_FIELD])
+    dropped = np.zeros(len(kinds), dtype=np.bool_)
+    if options[IGNORE_DELETE]:
+        dropped = is_retract(kinds)
+    elif options[IGNORE_UPDATE_BEFORE]:
+        dropped = kinds == ROW_UPDATE_BEFORE
+    index = batch.schema.get_field_index(VALUE_KIND)
+    rows = batch if index < 0 else batch.remove_column(index)
+    if dropped.any():
+        kept = np.flatnonzero(~dropped)
+        rows, kinds = rows.take(int64_array(kept)), kinds[kept]
+    check_kinds(engine, rows, kinds)
+    return rows.append_column(pa.field(VALUE_KIND, pa.int8(), nullable=False), fixed_array(kinds, pa.int8()))
+
+
+def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
+    """The kinds from the column, if one is set. Deletes and updates of a statement come with their kinds."""
+    index = batch.schema.get_field_index(VALUE_KIND)
+    given = fixed_values(batch.column(index), np.int8) if index >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
+    if not column:
+        return given
+    if batch.schema.get_field_index(column) < 0:
+        raise InvalidDataError(f"The rows to write have no column {column!r}, which '{ROW_KIND_FIELD.key}' names.")
+    texts = batch.column(column)
+    codes = pc.index_in(texts, value_set=_SPELLINGS.cast(texts.type))
+    if codes.null_count:
+        wrong = texts.filter(codes.is_null())[0].as_py()
+        raise InvalidDataError(
+            f"Column {column!r} ('{ROW_KIND_FIELD.key}') cannot hold {wrong!r}: it must be one of +I, -U, +U and -D."
+        )
+    return np.where(given != ROW_INSERT, given, fixed_values(codes, np.int32)).astype(np.int8)

@@ -7,20 +7,25 @@ of its definition below `sqlConfig.`, and the current namespace at its definitio
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import UnfamiliarFormError
 from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.collections import texts, value_of
 from paimon_sql.spark.jvm.frames import run
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, java_type, method, python
 from paimon_sql.spark.jvm.sessions import parser_of, session_catalog
 
 Kind = Literal["create", "create of a class", "drop", "describe"]
@@ -261,3 +266,21 @@ def parsed_query(jvm: Jvm, text: str) -> JavaObject | None:
         return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
     except (Py4JError, CapturedException):
         return None
+
+
+_ARROW = Variant.of("of Arrow", python("pyspark.sql.functions", "arrow_udf"))
+_PANDAS = Variant.of("of Pandas", python("pyspark.sql.functions", "pandas_udf"))
+
+
+@hook("PySpark's `arrow_udf`", "functions of `sys` of columns", _ARROW, _PANDAS)
+def column_udf(jvm: Jvm, function: Callable[..., pa.Array], takes: Sequence[DataType], result: DataType) -> Any:
+    """Return a function of Columns that calls `function` with Arrow arrays of Spark's types `takes`. Workers unpickle
+    `function` by its name. The variant of Pandas needs Pandas on the workers."""
+    if jvm.variant(column_udf) is _ARROW:
+        return F.arrow_udf(function, result, F.ArrowUDFType.SCALAR)
+    types = arrow_schema(StructType([StructField(f"c{i}", t) for i, t in enumerate(takes)])).types
+    return F.pandas_udf(partial(_of_series, function, types), result, F.PandasUDFType.SCALAR)
+
+
+def _of_series(function: Callable[..., pa.Array], types: Sequence[pa.DataType], *series: Any) -> Any:
+    return function(*(pa.Array.from_pandas(s, type=t) for s, t in zip(series, types, strict=True))).to_pandas()

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
-from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method, python
+from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_type, method, python
 
 # methods and classes of Spark that are under way while it loads a table, or plans a scan, for a statement about it
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
@@ -347,3 +347,15 @@ def is_described(jvm: Jvm) -> bool:
 def _is_under_way(jvm: Jvm, wanted: Iterable[str]) -> bool:
     found = stack_names(jvm)
     return any(name in found for name in wanted)
+
+
+_NAMED = Variant.of("of a table and its name", constructor(classes.DESCRIBE_TABLE, 5))
+_PLAIN = Variant.of("of a table", constructor(classes.DESCRIBE_TABLE, 3))
+
+
+@hook("`DescribeTableExec`", "the section of NOT NULL columns in DESCRIBE EXTENDED", _NAMED, _PLAIN)
+def install_described_columns(jvm: Jvm, session: JavaObject) -> None:
+    """Put the strategy into a running session, once. It treats proxies as Paimon tables: Spark's own tables are Java
+    classes."""
+    without = "" if jvm.variant(install_described_columns) is _NAMED else "named"
+    add_strategy(jvm, session, jvm.compiled("DescribedColumns", without).strategy())

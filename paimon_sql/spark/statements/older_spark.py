@@ -20,8 +20,8 @@ from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.jvm.classes import ANALYSIS_EXCEPTION
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.exceptions import ExceptionText, analysis_exception
-from paimon_sql.spark.jvm.older.named_arguments import exact_names, with_exact_names
 from paimon_sql.spark.jvm.older.named_functions import renames_calls, with_named_functions
+from paimon_sql.spark.jvm.older.parameters import exact_names, with_exact_names
 from paimon_sql.spark.jvm.older.state_options import travels_in_name, with_named_options
 from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements, view_statement

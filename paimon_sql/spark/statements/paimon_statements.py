@@ -15,7 +15,10 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import StringType
 
 from paimon_core.errors import InvalidNameError, UnsupportedFeatureError
+from paimon_core.maintenance.tags import rename_tag, replace_tag, taggable_snapshot
 from paimon_core.spec.identifier import Identifier, PathIdentifier
+from paimon_core.store.tags import has_tag, require_tag
+from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import (
     ChangeColumns,
@@ -35,6 +38,7 @@ from paimon_sql.preprocess.statements import (
     SuspendMaterialized,
     TableStatement,
 )
+from paimon_sql.procedures.arguments import time_to_live
 from paimon_sql.procedures.registry import load_table
 from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
@@ -45,7 +49,6 @@ from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
 from paimon_sql.spark.statements.materialized_tables import NAME_COLUMNS, MaterializedTables
 from paimon_sql.spark.statements.refresh_jobs import start_job, stop_job
-from paimon_sql.spark.statements.tag_statements import change_tags
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.procedures import result_scans
 
@@ -223,3 +226,40 @@ def planned(
     call = StatementCall(registry, value, statement.named_by)
     text = f"{statement.explain} {_CALL.format(statement.named_by)}"
     return calling(registry.jvm, parse(text), call, call.title)
+
+
+def change_tags(table: Table, statement: CreateTag | DeleteTags | RenameTag) -> None:
+    """Run the statement. Raises `PaimonError` for a tag that is missing, or exists already."""
+    match statement:
+        case CreateTag():
+            _create(table, statement)
+        case DeleteTags():
+            _delete(table, statement)
+        case RenameTag():
+            rename_tag(table.store, statement.tag, statement.target)
+
+
+def _create(table: Table, statement: CreateTag) -> None:
+    store, tag = table.store, statement.tag
+    exists = has_tag(store, tag)
+    if exists and statement.if_not_exists:
+        return
+    if statement.must_exist:
+        require_tag(store, tag)
+    snapshot = taggable_snapshot(store, statement.snapshot)
+    retained = time_to_live("time_retained", statement.retained)
+    if exists and statement.replaces:
+        replace_tag(store, tag, snapshot, retained)
+    else:
+        table.versions.create_tag(tag, snapshot, retained)
+
+
+def _delete(table: Table, statement: DeleteTags) -> None:
+    """One tag, or several with commas between their names: all or none."""
+    store = table.store
+    names = [statement.tags] if has_tag(store, statement.tags) else [n.strip() for n in statement.tags.split(",")]
+    if not statement.if_exists:
+        for name in names:
+            if not has_tag(store, name):
+                require_tag(store, name)  # says which tags there are
+    table.versions.delete_tags(names)

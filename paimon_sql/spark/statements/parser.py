@@ -42,6 +42,7 @@ from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.sessions import (
     inject_parser,
+    install_described_columns,
     java_session,
     move_to,
     parser_of,
@@ -58,8 +59,7 @@ from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.statements.views.listed_views import EXTENDED, with_views
-from paimon_sql.spark.statements.views.path_views import view_of_path
-from paimon_sql.spark.tables.described_columns import install_described_columns
+from paimon_sql.spark.tables.path_names import view_of_path
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 
 # words of the statements that we may run, in lower case

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import and_, or_
 from typing import TypeVar
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import plans
 from paimon_sql.spark.jvm.commands import (
     create_namespace,
@@ -29,6 +34,7 @@ from paimon_sql.spark.jvm.expressions import column
 from paimon_sql.spark.jvm.frames import analyzed, frame, run
 from paimon_sql.spark.jvm.nested import behind_with, name_of_target, with_inserts, with_queries
 from paimon_sql.spark.jvm.plans import (
+    DropPartitions,
     Explain,
     FrameWrite,
     Insert,
@@ -42,7 +48,7 @@ from paimon_sql.spark.jvm.sessions import is_temporary_view
 from paimon_sql.spark.statements.analyze import AnalyzeStatement
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand, TableCommand
-from paimon_sql.spark.statements.drop_partitions import DropPartitionsStatement
+from paimon_sql.spark.statements.row_level import delete_partitions, open_target
 from paimon_sql.spark.statements.row_level_statement import SparkRowLevelStatement
 from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
@@ -52,6 +58,43 @@ from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_
 from paimon_sql.spark.write.write_options import merge_options, of_overwrite, overwrites_partitions
 
 _Rows = TypeVar("_Rows", bound=Rows)
+
+
+class DropPartitionsStatement(TableCommand):
+    """Drops all partitions that begin with given values."""
+
+    plan: DropPartitions
+
+    def applies(self) -> bool:
+        """Whether a partition column has no value. Spark drops single partitions and partitions of format tables."""
+        schema = self.catalog.catalog.load_table(self.identifier).schema
+        return not is_format_table(schema.options) and min(map(len, self.plan.specs)) < len(schema.partition_keys)
+
+    def _run(self, table: Table) -> None:
+        table.check_writable()
+        if self.plan.purges:
+            raise UnsupportedFeatureError(
+                f"Table {table.name}: snapshots keep the files of a dropped partition: leave PURGE out."
+            )
+        target = open_target(self.catalog, table, self.identifier, self.plan)
+        matching = target.frame.filter(reduce(or_, (_condition(table, s) for s in self.plan.specs)))
+        delete_partitions(target, matching)  # a spec without all values may match any number of partitions
+
+
+def _condition(table: Table, spec: Mapping[str, str | None]) -> Column:
+    """Whether a row is in a partition that begins with some values. Raises `InvalidSchemaError`."""
+    keys = table.schema.partition_keys
+    given = {k.lower(): v for k, v in spec.items()}
+    first = keys[: len(given)]
+    if {k.lower() for k in first} != given.keys():
+        raise InvalidSchemaError(
+            f"Table {table.name} is partitioned by {', '.join(keys) or 'nothing'}: a partition is named by the first "
+            f"of these columns, not by {', '.join(spec)}."
+        )
+    columns = ((F.col(quoted_name(k)), given[k.lower()]) for k in first)
+    return reduce(and_, (c.isNull() if v is None else c == F.lit(v) for c, v in columns))
+
+
 _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
     plans.AnalyzeColumns: AnalyzeStatement,
     plans.AnalyzeTable: AnalyzeStatement,

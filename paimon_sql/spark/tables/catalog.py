@@ -51,9 +51,8 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.tables.constants import with_constant
 from paimon_sql.spark.tables.definitions import TableDefinitions
-from paimon_sql.spark.tables.format_table import FormatSparkTable
+from paimon_sql.spark.tables.format_table import FormatSparkTable, ObjectSparkTable
 from paimon_sql.spark.tables.named_catalog import single
-from paimon_sql.spark.tables.object_table import ObjectSparkTable
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
 from paimon_sql.spark.tables.session_catalogs import path_catalog
 from paimon_sql.spark.tables.table import (

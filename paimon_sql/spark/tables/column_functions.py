@@ -23,8 +23,8 @@ from paimon_core.write.buckets.bucketing import BucketFunction
 from paimon_sql.spark.jvm.classes import FUNCTION_1
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import column, constant_of, data_type_of, expression, literal
+from paimon_sql.spark.jvm.functions import column_udf
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.older.column_udfs import column_udf
 from paimon_sql.spark.jvm.older.named_functions import expression_function
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.types import from_spark

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from paimon_core.spec.consumer import decode_consumer
+from paimon_core.store.consumers import decode_consumer
 from tests.simulation.history import Step
 from tests.simulation.observer import CUTTERS, ROOT, Observer
 from tests.simulation.storage import Change

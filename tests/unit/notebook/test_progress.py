@@ -8,21 +8,21 @@ import pytest
 
 pytest.importorskip("IPython")
 
-from paimon_sql.notebook import progress  # noqa: E402
+from paimon_sql.notebook import answer  # noqa: E402
 
 
 def test_tasks_of_active_stages() -> None:
     stages = {1: SimpleNamespace(numTasks=4, numCompletedTasks=1), 2: SimpleNamespace(numTasks=6, numCompletedTasks=2)}
     tracker = SimpleNamespace(getActiveStageIds=lambda: [1, 2, 3], getStageInfo=stages.get)
-    assert progress.tasks(tracker) == (3, 10)
+    assert answer.tasks(tracker) == (3, 10)
 
 
 def test_a_bar_moves_and_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     handle = SimpleNamespace(update=lambda value: shown.append(getattr(value, "progress", "nothing")))
-    monkeypatch.setattr(progress, "display", lambda *_, **__: handle)
-    monkeypatch.setattr(progress, "_FIRST", 0.0)
-    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    monkeypatch.setattr(answer, "display", lambda *_, **__: handle)
+    monkeypatch.setattr(answer, "_FIRST", 0.0)
+    monkeypatch.setattr(answer, "_EVERY", 0.01)
     stage = SimpleNamespace(numTasks=4, numCompletedTasks=0)
 
     def stage_info(_: int) -> Any:
@@ -30,7 +30,7 @@ def test_a_bar_moves_and_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         return stage
 
     tracker = SimpleNamespace(getActiveStageIds=lambda: [1], getStageInfo=stage_info)
-    with progress.progress_of(SimpleNamespace(statusTracker=lambda: tracker)):
+    with answer.progress_of(SimpleNamespace(statusTracker=lambda: tracker)):
         deadline = time.monotonic() + 10
         while len(shown) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -7,7 +7,7 @@ import logging
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from paimon_sql.spark.errors.logs import quiet_crossings
+from paimon_sql.spark.errors.raised import quiet_crossings
 
 
 class Expected(Py4JJavaError):

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import PaimonError, UnreadableFileError, UnsupportedFeatureError
 from paimon_core.indexes.deletion_vector import MAGIC_64, decode_vector, decode_vectors, encode_vector, encode_vectors
-from paimon_core.indexes.hash_index import decode_hashes, encode_hashes
-from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.index_manifest import DeletionVectorMeta
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.snapshot import decode_snapshot, encode_snapshot
 from paimon_core.spec.statistics import decode_statistics, encode_statistics
 from paimon_core.spec.tag import decode_tag, encode_tag
+from paimon_core.store.consumers import decode_consumer, encode_consumer
+from paimon_core.write.buckets.dynamic import decode_hashes, encode_hashes
 from tests.support.damage import POSITIONS, damaged, replace
 from tests.support.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, metadata_files
 from tests.support.manifests import (

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
-from paimon_core.spec.consumer import decode_consumer, encode_consumer
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.statistics import (
     TableStatistics,
@@ -19,6 +18,7 @@ from paimon_core.spec.statistics import (
     encode_statistics,
 )
 from paimon_core.spec.tag import decode_tag, encode_tag
+from paimon_core.store.consumers import decode_consumer, encode_consumer
 from tests.support.golden import GOLDEN
 
 TABLES = GOLDEN / "warehouse" / "golden.db"

@@ -6,13 +6,16 @@ package. Then one of its statements with parameters stays parsed until a rule of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
+from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.commands import with_arguments
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, java_type, method
 
 _PARSED = Variant.of("by the parser", method(classes.PARSER_INTERFACE, "parsePlanWithParameters", 2))
 _ANALYZED = Variant.of(
@@ -39,3 +42,27 @@ def rewrite_bound(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     """Have statements with parameters, once these have values, pass a function of a session and a plan."""
     analyzer = session.sessionState().analyzer()
     jvm.compiled("BoundParameters").install(session, session.extensions(), analyzer, rewrite)
+
+
+_ANY = Variant.of("in any case", method(f"{classes.NAMED_PARAMETERS}$", "defaultRearrange", 4))
+_EXACT = Variant.of(
+    "exactly", method(classes.CALL, "args", 0), constructor(f"{classes.EXPRESSIONS_PACKAGE}.NamedArgumentExpression", 2)
+)
+
+
+@hook("`NamedParametersSupport`", "CALL with names of arguments in another case", _ANY, _EXACT)
+def exact_names(jvm: Jvm) -> bool:
+    """Return whether arguments must spell the parameters' names exactly, in the same case."""
+    return jvm.variant(exact_names) is _EXACT
+
+
+def with_exact_names(jvm: Jvm, plan: JavaObject, names: Mapping[str, str]) -> JavaObject:
+    """A parsed CALL, or EXPLAIN of one, its arguments named as `names` has them, by their names in lower case."""
+    if simple_name(plan) != "Call":
+        return plan
+    made, arguments = jvm.java_class(f"{classes.EXPRESSIONS_PACKAGE}.NamedArgumentExpression"), []
+    for argument in items(plan.args()):
+        is_named = simple_name(argument) == "NamedArgumentExpression"
+        name = names.get(str(argument.key()).lower()) if is_named else None
+        arguments.append(argument if name is None else made(name, argument.value()))
+    return with_arguments(jvm, plan, arguments)

@@ -7,7 +7,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, tag_names
 from paimon_core.table import Table
 from paimon_sql.preprocess.statements import CreateTag, DeleteTags, RenameTag
-from paimon_sql.spark.statements.tag_statements import change_tags
+from paimon_sql.spark.statements.paimon_statements import change_tags
 from tests.support import stored
 
 T = ("t",)

@@ -17,8 +17,7 @@ from paimon_core.expressions.predicate import Compare
 from paimon_core.iceberg.entries import net_changes
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.copying import copy_files
-from paimon_core.maintenance.orphans.missing_files import missing_files
-from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
+from paimon_core.maintenance.orphans.search import find_orphans, missing_files, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.scan.execution import Execution, ScanRequest, check_sizes, choose_execution

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.indexes.hash_index import decode_hashes, encode_hashes
 from paimon_core.spec.binary_row import decode_row, encode_body
 from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.index_manifest import HASH_INDEX
+from paimon_core.write.buckets.dynamic import decode_hashes, encode_hashes
 from tests.support.golden import golden_table
 from tests.support.golden_files import metadata_files
 from tests.support.manifests import decode_index_manifest

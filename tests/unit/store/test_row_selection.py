@@ -12,10 +12,10 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import FORMATS
-from paimon_core.formats.row_selection import read_rows
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import INT, DataField
+from paimon_core.store.data.bucket_files import read_rows
 
 FIELDS = (DataField(id=0, name="n", type=INT),)
 ROWS = 40
