@@ -50,7 +50,7 @@ from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.tables.constants import with_constant
-from paimon_sql.spark.tables.definitions import TableDefinitions
+from paimon_sql.spark.tables.definitions import SparkDefinitions
 from paimon_sql.spark.tables.format_table import FormatSparkTable, ObjectSparkTable
 from paimon_sql.spark.tables.named_catalog import single
 from paimon_sql.spark.tables.procedures import SparkProcedure, UnknownProcedure
@@ -290,9 +290,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     @property
-    def definitions(self) -> TableDefinitions:
+    def definitions(self) -> SparkDefinitions:
         """The definitions of tables in this catalog."""
-        return TableDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
+        return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
         """Load the table of a statement. Raises the errors of `_NOT_THERE`, and any error in the table's metadata."""

@@ -43,7 +43,7 @@ _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-form
 
 
 @dataclass(frozen=True, slots=True)
-class TableDefinitions:
+class SparkDefinitions:
     """The definitions of tables in one catalog of a session; `name` is the catalog's name there."""
 
     jvm: Jvm

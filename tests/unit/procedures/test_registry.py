@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_a_procedure_is_made_of_its_signature() -> None:
 
 
 def test_the_procedures_of_every_module_are_registered() -> None:
-    modules = [import_module(f"{procedures.__name__}.{m.name}") for m in iter_modules(procedures.__path__)]
+    modules = [import_module(m.name) for m in walk_packages(procedures.__path__, f"{procedures.__name__}.")]
     assert procedures_of(*modules) == PROCEDURES
     twin = ModuleType("twin")
     twin.tag = replace(PROCEDURES["create_tag"], body=lambda context: [])  # type: ignore[attr-defined]
