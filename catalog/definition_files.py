@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Generic
 
-from paimon_core.errors import StorageError, ViewExistsError
+from paimon_core.errors import PaimonError, StorageError, ViewExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name, is_file_name
-from paimon_sql.catalog.definitions import DefinitionKind, T
+from paimon_sql.catalog.definitions import DefinitionKind, Definitions, T, ViewDefinitions
 from paimon_sql.catalog.view import View
 
 _SUFFIX = ".json"
@@ -76,7 +75,7 @@ class DefinitionFiles:
 
 
 @dataclass(frozen=True)
-class KeptInFiles(Generic[T]):
+class KeptInFiles(Definitions[T]):
     """See `Definitions`. `turn` queues for names with others on this machine, `check_database` raises for a database
     that does not exist, and `has_table` returns whether a table has a name."""
 
@@ -96,13 +95,9 @@ class KeptInFiles(Generic[T]):
     def load(self, identifier: Identifier) -> T:
         return self._read(self._checked(identifier))
 
-    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
+    def insert(self, identifier: Identifier, definition: T) -> None:
         with self.turn(self._checked(identifier)):
-            try:
-                self._create(identifier, definition)
-            except self.kind.exists_error:
-                if not ignore_if_exists:
-                    raise
+            self._create(identifier, definition)
 
     def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None:
         with self.turn(self._checked(identifier)):
@@ -111,16 +106,14 @@ class KeptInFiles(Generic[T]):
             elif create or self._has_table(identifier):
                 self._create(identifier, definition)
             else:
-                raise self._missing(identifier)
+                raise self.missing(identifier)
 
-    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        self.kind.check(identifier)
-        if not ignore_if_not_exists:
-            self.check_database(identifier.database)
-        with self.turn(identifier):
-            if not ignore_if_not_exists and not self.files.exists(identifier):
-                raise self._missing(identifier)
-            self.files.delete(identifier)
+    def remove(self, identifier: Identifier) -> bool:
+        with self.turn(self.kind.check(identifier)):
+            is_there = self.files.exists(identifier)
+            if is_there:
+                self.files.delete(identifier)
+        return is_there
 
     def _create(self, identifier: Identifier, definition: T) -> None:
         """Create a definition unless a table has its name. Writers outside the queue may create a table meanwhile, so
@@ -137,7 +130,7 @@ class KeptInFiles(Generic[T]):
         try:
             return self.kind.decode(self.files.path(identifier), self.files.read(identifier))
         except FileNotFoundError as e:
-            raise self._missing(identifier) from e
+            raise self.missing(identifier) from e
 
     def _has_table(self, identifier: Identifier) -> bool:
         return self.kind.is_named_as_tables and self.has_table(identifier)
@@ -147,11 +140,12 @@ class KeptInFiles(Generic[T]):
         self.check_database(identifier.database)
         return identifier
 
-    def _missing(self, identifier: Identifier) -> Exception:
+    def missing(self, identifier: Identifier) -> PaimonError:
+        self.check_database(identifier.database)
         return self.kind.missing(identifier, f"folder {self.files.database_dir(identifier.database)}")
 
 
-class ViewsInFiles(KeptInFiles[View]):
+class ViewsInFiles(KeptInFiles[View], ViewDefinitions):
     """Views, which are renamed, too."""
 
     def load(self, identifier: Identifier) -> View:

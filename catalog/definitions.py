@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from paimon_core.errors import (
     FunctionExistsError,
@@ -65,25 +65,51 @@ FUNCTIONS: DefinitionKind[Function] = DefinitionKind(
 )
 
 
-class Definitions(Protocol[T]):
+class Definitions(ABC, Generic[T]):
     """The definitions of one kind in a catalog. See `SupportsViews` and `SupportsFunctions` for what methods raise."""
 
+    kind: DefinitionKind[T]
+
+    @abstractmethod
     def names(self, database: str) -> list[str]: ...
 
+    @abstractmethod
     def exists(self, identifier: Identifier) -> bool: ...
 
+    @abstractmethod
     def load(self, identifier: Identifier) -> T: ...
 
-    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None: ...
-
+    @abstractmethod
     def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None: ...
 
-    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None: ...
+    @abstractmethod
+    def insert(self, identifier: Identifier, definition: T) -> None:
+        """Raises the kind's `exists_error` if the name is taken."""
+
+    @abstractmethod
+    def remove(self, identifier: Identifier) -> bool:
+        """Delete a definition; False if it does not exist."""
+
+    @abstractmethod
+    def missing(self, identifier: Identifier) -> PaimonError:
+        """The error for a name that no definition has. Raises `DatabaseNotFoundError`."""
+
+    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
+        try:
+            self.insert(identifier, definition)
+        except self.kind.exists_error:
+            if not ignore_if_exists:
+                raise
+
+    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        if not self.remove(identifier) and not ignore_if_not_exists:
+            raise self.missing(identifier)
 
 
-class ViewDefinitions(Definitions[View], Protocol):
+class ViewDefinitions(Definitions[View]):
     """The views of a catalog. Functions are not renamed."""
 
+    @abstractmethod
     def rename(self, source: Identifier, target: Identifier) -> None: ...
 
 

@@ -16,10 +16,10 @@ from paimon_core.io.load import check_location, normalize
 from paimon_sql.catalog.base import not_empty
 from paimon_sql.catalog.hive.entries import LOCATION_KEY, location_of
 from paimon_sql.catalog.hive.settings import HiveSettings
+from paimon_sql.catalog.option_values import Lengths, check_lengths
 
 _COMMENT, _OWNER, _LOCATION = "comment", "owner", "location"
-# what the columns of the metastore's database take, in characters
-_MOST_KEY, _MOST_VALUE = 180, 4000
+_KEPT = Lengths("the metastore", key=180, value=4000)
 
 
 def location_of_database(database: Any) -> str:
@@ -84,16 +84,11 @@ def altered_database(database: Any, given: Mapping[str, str], removed: Sequence[
 
 def _check(name: str, given: Mapping[str, str]) -> None:
     """Raises `InvalidOptionError` for what the metastore cannot keep."""
-    for key, value in given.items():
-        if key == LOCATION_KEY:
-            raise InvalidOptionError(f"Database {name} cannot have the property {key!r}: the catalog has it itself.")
-        if len(key) > _MOST_KEY:
-            raise InvalidOptionError(f"The key {key[:40]!r}… of database {name} is longer than {_MOST_KEY} characters.")
-        if len(value) > _MOST_VALUE:
-            raise InvalidOptionError(
-                f"The value of {key!r} of database {name} has {len(value)} characters, and the metastore keeps "
-                f"{_MOST_VALUE}: give it a shorter value."
-            )
+    if LOCATION_KEY in given:
+        raise InvalidOptionError(
+            f"Database {name} cannot have the property {LOCATION_KEY!r}: the catalog has it itself."
+        )
+    check_lengths(f"database {name}", given, _KEPT, "give it a shorter value")
 
 
 def not_dropped(name: str, ours: Sequence[str], views: Sequence[str], left: Sequence[str]) -> DatabaseNotEmptyError:

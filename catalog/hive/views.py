@@ -11,6 +11,7 @@ from typing import Any
 from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_view_name
+from paimon_sql.catalog.definitions import VIEWS, DefinitionKind, ViewDefinitions
 from paimon_sql.catalog.hive.entries import folded, kind_of, named, new_name
 from paimon_sql.catalog.hive.metastore import Metastore
 from paimon_sql.catalog.hive.view_entries import (
@@ -28,11 +29,12 @@ from paimon_sql.catalog.view import View
 
 
 @dataclass(frozen=True)
-class HiveViews:
+class HiveViews(ViewDefinitions):
     """See `Definitions`."""
 
     metastore: Metastore
     warehouse: Warehouse
+    kind: DefinitionKind[View] = VIEWS
 
     def names(self, database: str) -> list[str]:
         found = self.metastore.tables_of_type(folded("database", database), VIEW_TYPE)
@@ -47,14 +49,10 @@ class HiveViews:
     def load(self, identifier: Identifier) -> View:
         return read_view(self._entry(_view_name(identifier)))
 
-    def create(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
+    def insert(self, identifier: Identifier, view: View) -> None:
         name = self._new(identifier, view)
-        try:
-            with self.warehouse.locked(name):
-                self._create(name, view)
-        except ViewExistsError:
-            if not ignore_if_exists:
-                raise
+        with self.warehouse.locked(name):
+            self._create(name, view)
 
     def replace(self, identifier: Identifier, view: View, create: bool = False) -> None:
         name = self._new(identifier, view)
@@ -71,16 +69,20 @@ class HiveViews:
             else:
                 raise self._no_view(identifier, None)
 
-    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def remove(self, identifier: Identifier) -> bool:
         name = _view_name(identifier)
-        if ignore_if_not_exists and not self.exists(name):
-            return
-        self._entry(name)
+        if not self.exists(name):
+            return False
         with self.warehouse.locked(name):
             self._entry(name)
             self.warehouse.check_lock(name)
             drop = partial(self.metastore.change, "drop_table", name.database, name.table, False)
             settle(drop, lambda: not self.exists(name))
+        return True
+
+    def missing(self, identifier: Identifier) -> PaimonError:
+        self.warehouse.database(identifier.database)
+        return self._no_view(identifier, self._found(_view_name(identifier)))
 
     def rename(self, source: Identifier, target: Identifier) -> None:
         old, new = _view_name(source), _view_name(target)

@@ -28,8 +28,11 @@ from paimon_sql.catalog.jdbc.registry import RowRegistry
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, read_settings
 from paimon_sql.catalog.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
 from paimon_sql.catalog.named_tables import RegisteredTables
+from paimon_sql.catalog.option_values import Lengths, check_lengths
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.schema_files import OpenIceberg, properties_of
+
+_KEPT = Lengths("the catalog's database", key=NAME_LENGTH, value=VALUE_LENGTH)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
             raise InvalidOptionError(
                 f"Database {name} cannot have the property {rows.EXISTS!r}: the catalog has it itself."
             )
-        _check_lengths(f"database {name}", given, "give it a shorter value")
+        check_lengths(f"database {name}", given, _KEPT, "give it a shorter value")
 
     # -- tables, views and functions ----------------------------------------------------------------------------------
     @cached_property
@@ -156,7 +159,7 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
         """Raises `InvalidOptionError` for options that do not fit into their columns."""
         if self.settings.sync_properties:
             advice = "set 'sync-all-properties' = 'false' in the catalog"
-            _check_lengths(f"table {identifier}", properties_of(schema), advice)
+            check_lengths(f"table {identifier}", properties_of(schema), _KEPT, advice)
 
 
 def open_catalog(
@@ -169,14 +172,3 @@ def open_catalog(
     return JdbcCatalog(
         io, warehouse, settings, options=dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg
     )
-
-
-def _check_lengths(owner: str, properties: Mapping[str, str], advice: str) -> None:
-    for key, value in properties.items():
-        if len(key) > NAME_LENGTH:
-            raise InvalidOptionError(f"The key {key[:40]!r}… of {owner} is longer than {NAME_LENGTH} characters.")
-        if len(value) > VALUE_LENGTH:
-            raise InvalidOptionError(
-                f"The value of {key!r} of {owner} has {len(value)} characters, and the catalog's database keeps "
-                f"{VALUE_LENGTH}: {advice}."
-            )

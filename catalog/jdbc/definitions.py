@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -15,7 +15,7 @@ from paimon_core.errors import DatabaseNotFoundError, InvalidOptionError, Paimon
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_sql.catalog.base import DEFAULT_DATABASE
-from paimon_sql.catalog.definitions import DefinitionKind, T
+from paimon_sql.catalog.definitions import DefinitionKind, Definitions, T, ViewDefinitions
 from paimon_sql.catalog.jdbc import rows
 from paimon_sql.catalog.jdbc.database import CatalogRows, RowExists
 from paimon_sql.catalog.jdbc.locks import JdbcLocks
@@ -27,7 +27,7 @@ from paimon_sql.catalog.view import View
 
 
 @dataclass(frozen=True)
-class JdbcDefinitions(Generic[T]):
+class JdbcDefinitions(Definitions[T]):
     """See `Definitions`. Each change is one transaction: of two that create a name, the row decides.
 
     `check_database` raises for a database that does not exist.
@@ -54,20 +54,16 @@ class JdbcDefinitions(Generic[T]):
         self._check(identifier)
         text = self._text(identifier)
         if text is None:
-            raise self._missing(identifier)
+            raise self.missing(identifier)
         return self.kind.decode(f"{identifier} in {self.settings.address}", text.encode())
 
-    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
+    def insert(self, identifier: Identifier, definition: T) -> None:
         text = self._encoded(identifier, definition)
         with self._locked(identifier):
             try:
                 self._change(partial(self._insert, identifier, text), identifier, text)
             except RowExists as error:
-                if not ignore_if_exists:
-                    raise self.kind.exists(identifier) from error
-            except self.kind.exists_error:
-                if not ignore_if_exists:
-                    raise
+                raise self.kind.exists(identifier) from error
 
     def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None:
         text = self._encoded(identifier, definition)
@@ -87,12 +83,10 @@ class JdbcDefinitions(Generic[T]):
             except RowExists:  # another process has just created it
                 self._change(put, identifier, text)
 
-    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def remove(self, identifier: Identifier) -> bool:
         self._check(identifier)
-        with self._locked(identifier):
-            was_there = self._change(partial(self._delete, identifier), identifier, None)
-        if was_there is False and not ignore_if_not_exists:
-            raise self._missing(identifier)
+        with self._locked(identifier):  # None: the answer was lost, and the row is gone
+            return self._change(partial(self._delete, identifier), identifier, None) is not False
 
     def _delete(self, identifier: Identifier, connection: Connection, key: str) -> bool:
         if not self.kept.is_exact and rows.definition(connection, key, self.kept, identifier) is None:
@@ -136,13 +130,13 @@ class JdbcDefinitions(Generic[T]):
         if database != DEFAULT_DATABASE and not rows.has_database(connection, key, database):  # dropped meanwhile
             raise DatabaseNotFoundError(f"There is no database {database} in the catalog {self.settings.address}.")
 
-    def _missing(self, identifier: Identifier) -> PaimonError:
+    def missing(self, identifier: Identifier) -> PaimonError:
         self.check_database(identifier.database)
         return self.kind.missing(identifier, f"catalog {self.settings.address}")
 
 
 @dataclass(frozen=True)
-class JdbcViews(JdbcDefinitions[View]):
+class JdbcViews(JdbcDefinitions[View], ViewDefinitions):
     """Views; a view and a table cannot share a name. `end_rename` ends the pending rename of a table's name."""
 
     locks: JdbcLocks
@@ -155,7 +149,7 @@ class JdbcViews(JdbcDefinitions[View]):
         with self._locked(source, target):
             text = self._text(source)
             if text is None:
-                raise self._missing(source)
+                raise self.missing(source)
             self.check_database(target.database)
             if self.rows.read(rows.has_any, target):
                 raise self.kind.exists(target)

@@ -16,7 +16,7 @@ from paimon_core.spec.json_object import text_map
 from paimon_core.spec.paths import check_name
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import check_dropped_database, check_is_empty, check_new_database
-from paimon_sql.catalog.definitions import KeepsFunctions, KeepsViews
+from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.named_tables import RegisteredTables
@@ -29,13 +29,13 @@ from paimon_sql.catalog.rest.definitions import (
     REPLACES_VIEWS,
     VIEW_FORM,
     RestDefinitions,
+    RestViews,
 )
 from paimon_sql.catalog.rest.failures import Refused
 from paimon_sql.catalog.rest.server import Server
 from paimon_sql.catalog.rest.settings import PREFIX, RestSettings, read_headers
 from paimon_sql.catalog.rest.staging import ServerRegistry
 from paimon_sql.catalog.schema_files import OpenIceberg
-from paimon_sql.catalog.view import View
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ class RestCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
         return Server(self.client, self.options.get(PREFIX, ""))
 
     @cached_property
-    def _views(self) -> RestDefinitions[View]:
-        return RestDefinitions(VIEW_FORM, self._server, REPLACES_VIEWS in self.options)
+    def _views(self) -> RestViews:
+        return RestViews(VIEWS, VIEW_FORM, self._server, REPLACES_VIEWS in self.options)
 
     @cached_property
     def _functions(self) -> RestDefinitions[Function]:
-        return RestDefinitions(FUNCTION_FORM, self._server, REPLACES_FUNCTIONS in self.options)
+        return RestDefinitions(FUNCTIONS, FUNCTION_FORM, self._server, REPLACES_FUNCTIONS in self.options)
 
 
 def open_catalog(

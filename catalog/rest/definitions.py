@@ -10,7 +10,7 @@ from typing import Any, Generic
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, UnreadableFileError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member
-from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, DefinitionKind, T
+from paimon_sql.catalog.definitions import DefinitionKind, Definitions, T, ViewDefinitions
 from paimon_sql.catalog.function import Function, function_json, function_of
 from paimon_sql.catalog.outcomes import settle
 from paimon_sql.catalog.rest import paths
@@ -28,20 +28,17 @@ class Form(Generic[T]):
     """The JSON of a kind of definitions in the API: the `body` that creates a definition, and the `node` of an answer
     that is `decoded`, as the first argument names it in errors."""
 
-    kind: DefinitionKind[T]
     body: Callable[[Identifier, T], Node]
     node: Callable[[Node], Any]
     decoded: Callable[[str, Any], T]
 
 
 VIEW_FORM: Form[View] = Form(
-    VIEWS,
     lambda identifier, view: {"identifier": encode_identifier(identifier), "schema": view_json(view)},
     lambda node: member(node, "schema", dict),
     view_of,
 )
 FUNCTION_FORM: Form[Function] = Form(
-    FUNCTIONS,
     lambda identifier, function: {"name": identifier.table, **function_json(function)},
     lambda node: node,
     function_of,
@@ -49,17 +46,14 @@ FUNCTION_FORM: Form[Function] = Form(
 
 
 @dataclass(frozen=True)
-class RestDefinitions(Generic[T]):
+class RestDefinitions(Definitions[T]):
     """See `Definitions`. `replaces` is whether the server replaces a definition in one step, for which the API has no
     name."""
 
+    kind: DefinitionKind[T]
     form: Form[T]
     server: Server
     replaces: bool
-
-    @property
-    def kind(self) -> DefinitionKind[T]:
-        return self.form.kind
 
     def names(self, database: str) -> list[str]:
         try:
@@ -82,12 +76,8 @@ class RestDefinitions(Generic[T]):
             node = self.server.client.read(self.server.client.get(address), address, self.form.node)
         return self.form.decoded(f"{identifier} in {self.server.uri}", node)
 
-    def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
-        try:
-            self._put(identifier, definition, {})
-        except self.kind.exists_error:
-            if not ignore_if_exists:
-                raise
+    def insert(self, identifier: Identifier, definition: T) -> None:
+        self._put(identifier, definition, {})
 
     def replace(self, identifier: Identifier, definition: T, create: bool = False) -> None:
         self.kind.check(identifier)
@@ -108,23 +98,17 @@ class RestDefinitions(Generic[T]):
             self.create(identifier, old, ignore_if_exists=True)
             raise
 
-    def drop(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+    def remove(self, identifier: Identifier) -> bool:
         address = self._address(identifier)
         try:
             with self.server.calling(identifier, kind=self.kind.name):
                 settle(partial(self.server.client.delete, address), lambda: not self.exists(identifier))
         except (DatabaseNotFoundError, self.kind.missing_error):
-            if not ignore_if_not_exists:
-                raise
+            return False
+        return True
 
-    def rename(self, source: Identifier, target: Identifier) -> None:
-        self.kind.check(source)
-        self.kind.check(target)
-        with self.server.calling(source, kind=self.kind.name, exists=str(self.kind.exists(target))):
-            settle(
-                partial(self.server.rename, f"{self.kind.name}s", source, target),
-                lambda: not self.exists(source) and self.exists(target),
-            )
+    def missing(self, identifier: Identifier) -> PaimonError:
+        return self.server.missing(self.kind.name, identifier)
 
     def _put(self, identifier: Identifier, definition: T, how: Node) -> None:
         address = paths.database(self.server.prefix, self.kind.check(identifier).database, f"{self.kind.name}s")
@@ -136,3 +120,16 @@ class RestDefinitions(Generic[T]):
     def _address(self, identifier: Identifier) -> str:
         self.kind.check(identifier)
         return paths.database(self.server.prefix, identifier.database, f"{self.kind.name}s", identifier.table)
+
+
+class RestViews(RestDefinitions[View], ViewDefinitions):
+    """Views, which are renamed, too."""
+
+    def rename(self, source: Identifier, target: Identifier) -> None:
+        self.kind.check(source)
+        self.kind.check(target)
+        with self.server.calling(source, kind=self.kind.name, exists=str(self.kind.exists(target))):
+            settle(
+                partial(self.server.rename, "views", source, target),
+                lambda: not self.exists(source) and self.exists(target),
+            )

@@ -26,12 +26,12 @@ _KINDS: dict[str, type[PaimonError]] = {
         *(errors.NotAllowedError, errors.StorageRefusedError),
     )
 }
-NOT_FOUND: dict[str, type[PaimonError]] = {
+NOT_FOUND: dict[str, type[PaimonError]] = {  # each class before the class that it extends
     "DATABASE": errors.DatabaseNotFoundError,
+    "BRANCH": errors.BranchNotFoundError,
     "TABLE": errors.TableNotFoundError,
     "VIEW": errors.ViewNotFoundError,
     "FUNCTION": errors.FunctionNotFoundError,
-    "BRANCH": errors.BranchNotFoundError,
     "TAG": errors.TagNotFoundError,
     "SNAPSHOT": errors.SnapshotNotFoundError,
     "COLUMN": errors.InvalidSchemaError,

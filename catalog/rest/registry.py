@@ -106,9 +106,7 @@ class ServerTables(KeptRegistry):
         return True
 
     def missing(self, identifier: Identifier) -> PaimonError:
-        if self.server.database(identifier.database) is None:
-            return self.server.no_database(identifier.database)
-        return TableNotFoundError(f"There is no table {identifier.base} in the catalog {self.server.uri}.")
+        return self.server.missing("table", identifier)
 
     # -- registration -------------------------------------------------------------------------------------------------
     def register(self, identifier: Identifier) -> None:

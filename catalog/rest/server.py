@@ -123,7 +123,16 @@ class Server:
                 return meant
         if error.resource == "COLUMN":
             return error.as_error()
-        return NOT_FOUND[kind.upper()](f"There is no {kind} {about.base} in the catalog {self.uri}.")
+        return self._no(kind, about)
+
+    def missing(self, kind: str, identifier: Identifier) -> PaimonError:
+        """The error for a table, view or function that is not there, or for its database."""
+        if self.database(identifier.database) is None:
+            return self.no_database(identifier.database)
+        return self._no(kind, identifier)
+
+    def _no(self, kind: str, identifier: Identifier) -> PaimonError:
+        return NOT_FOUND[kind.upper()](f"There is no {kind} {identifier.base} in the catalog {self.uri}.")
 
     def no_database(self, name: str) -> DatabaseNotFoundError:
         """The error for a database that is not there."""

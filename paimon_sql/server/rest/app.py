@@ -25,7 +25,7 @@ from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.rest.definitions import REPLACES_FUNCTIONS, REPLACES_VIEWS
-from paimon_sql.catalog.rest.failures import KIND
+from paimon_sql.catalog.rest.failures import EXISTS, KIND, NOT_FOUND
 from paimon_sql.catalog.schema_files import table_defaults
 from paimon_sql.server.reads.listed import is_read
 from paimon_sql.server.rest import databases, definitions, partitions, tables, versions
@@ -44,21 +44,10 @@ _ROUTES: Routes = {
     **definitions.ROUTES,
 }
 _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
-    (errors.DatabaseNotFoundError, 404, "DATABASE"),
-    (errors.BranchNotFoundError, 404, "BRANCH"),
-    (errors.TableNotFoundError, 404, "TABLE"),
-    (errors.ViewNotFoundError, 404, "VIEW"),
-    (errors.FunctionNotFoundError, 404, "FUNCTION"),
-    (errors.TagNotFoundError, 404, "TAG"),
-    (errors.SnapshotNotFoundError, 404, "SNAPSHOT"),
+    *((kind, 404, resource) for resource, kind in NOT_FOUND.items() if resource != "COLUMN"),
     (errors.ColumnNotFoundError, 404, "COLUMN"),
     (errors.NotFoundError, 404, None),
-    (errors.DatabaseExistsError, 409, "DATABASE"),
-    (errors.TableExistsError, 409, "TABLE"),
-    (errors.ViewExistsError, 409, "VIEW"),
-    (errors.FunctionExistsError, 409, "FUNCTION"),
-    (errors.TagExistsError, 409, "TAG"),
-    (errors.BranchExistsError, 409, "BRANCH"),
+    *((kind, 409, resource) for resource, kind in EXISTS.items() if resource != "COLUMN"),
     (errors.DatabaseNotEmptyError, 409, "DATABASE"),
     (errors.NotAllowedError, 403, None),
     (errors.UnsupportedFeatureError, 501, None),
