@@ -24,7 +24,7 @@ from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, table_defaults
 
 
-class TableDefinitions(Protocol):
+class TableChanges(Protocol):
     """Changes the definitions of tables. See `SchemaFiles`."""
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable: ...
@@ -69,7 +69,7 @@ class Registry(ABC):
         """The error for a name that no table has. Raises `DatabaseNotFoundError`."""
 
     @abstractmethod
-    def definitions(self, identifier: Identifier, path: str | None = None) -> TableDefinitions:
+    def definitions(self, identifier: Identifier, path: str | None = None) -> TableChanges:
         """Return the object that changes the definition of a table; `path` is its folder, if the caller has it."""
 
     def loaded_to_alter(self, identifier: Identifier) -> Table:

@@ -75,7 +75,7 @@ class ServerRegistry(ServerTables):
 
 @dataclass(frozen=True)
 class ServerDefinitions:
-    """See `TableDefinitions`: the definition of one table, or of a branch of it."""
+    """See `TableChanges`: the definition of one table, or of a branch of it."""
 
     tables: ServerRegistry
     identifier: Identifier
