@@ -10,6 +10,8 @@ from typing import Any
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
+from paimon_core.io.hdfs import SCHEMES as HDFS_SCHEMES
+from paimon_core.io.hdfs import HdfsFileIO, hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
 from paimon_core.secrets import is_secret, without_secrets
 
@@ -41,7 +43,9 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     """The storage of a location.
 
     `s3.endpoint`, `s3.access-key`, `s3.secret-key` and their kin, also spelled `fs.s3a.…`, and `fs.oss.…` are
-    understood; `fsspec.NAME` hands NAME to fsspec's file system. Raises `InvalidOptionError` for an invalid location,
+    understood; `dfs.…` and `hadoop-conf-dir` are for HDFS; `fsspec.NAME` hands NAME to fsspec's file system.
+
+    Raises `InvalidOptionError` for an invalid location,
     `UnsupportedFeatureError` if the package for its scheme is not installed.
     """
     location = normalize(uri)
@@ -49,6 +53,8 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     if not match:
         return LocalFileIO()
     scheme = match[1]
+    if scheme in HDFS_SCHEMES:
+        return HdfsFileIO(f"{scheme}://{match[2].partition('/')[0]}", hdfs_options(options))
     return FsspecFileIO(scheme, {**url_options(location), **_client_options(scheme, options)})
 
 
@@ -72,7 +78,8 @@ def check_location(uri: str) -> None:
 
 def is_storage_option(key: str) -> bool:
     """Whether an option is for reaching a storage: it belongs to a catalog, and may be a secret."""
-    return key.lower().startswith((_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes)))
+    prefixes = (_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes))
+    return key.lower().startswith(prefixes) or is_hdfs_option(key)
 
 
 def without_links(path: str) -> str:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,10 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.io import hdfs
 from paimon_core.io.file_io import FileIO, is_temporary
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.load import load_file_io
 from paimon_core.io.local import LocalFileIO
+from tests.support import hdfs_server
+from tests.support.fake_hdfs import FakeHdfs
 
 fsspec = pytest.importorskip("fsspec", reason='needs pip install "paimon-sql[fsspec]"')
 Storage = tuple[FileIO, str]
@@ -41,12 +45,16 @@ def s3_bucket() -> Iterator[Storage]:
     server.stop()
 
 
-@pytest.fixture(params=["local", "memory", "file through fsspec", "s3"])
+@pytest.fixture(params=["local", "memory", "file through fsspec", "s3", "hdfs"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
     """A storage and a folder in it that does not exist yet."""
     if request.param == "s3":
         io, bucket = request.getfixturevalue("s3_bucket")
         yield io, f"{bucket}/{tmp_path.name}/wh"
+        return
+    if request.param == "hdfs":
+        url = request.getfixturevalue("hdfs_url")
+        yield load_file_io(url, {}), f"{url}/{tmp_path.name}/wh"
         return
     if request.param == "memory":
         io = FsspecFileIO("memory")
@@ -57,6 +65,18 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]
         yield LocalFileIO(), f"{tmp_path}/wh"
     else:
         yield FsspecFileIO("file"), f"{tmp_path}/wh"
+
+
+@pytest.fixture(scope="module")
+def hdfs_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """HDFS in `make campaign NAME=hdfs`, else a stand-in for its client."""
+    with ExitStack() as stack:
+        if hdfs_server.JARS is None:
+            stack.enter_context(pytest.MonkeyPatch.context()).setattr(hdfs, "_native", FakeHdfs().library)
+            yield "hdfs://stand-in:8020"
+        else:
+            yield stack.enter_context(hdfs_server.hdfs_server(tmp_path_factory.mktemp("hdfs") / "disk"))
+        hdfs._client.cache_clear()
 
 
 def names(io: FileIO, path: str) -> list[str]:
