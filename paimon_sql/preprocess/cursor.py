@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, Token, Tokens
-from paimon_sql.preprocess.statements import NAMED_LATER
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+NAMED_LATER = ("IDENTIFIER(…)",)  # a name that an expression gives when the statement runs
 LIST_ENDS = (",", ")", ";", "")  # symbols after an item of a list
 
 

@@ -11,7 +11,6 @@ from paimon_sql.preprocess.edits import Rewriting
 from paimon_sql.preprocess.lexing import tokenize
 
 Name = tuple[str, ...]  # the parts of a table's name
-NAMED_LATER: Name = ("IDENTIFIER(…)",)  # a name that an expression gives when the statement runs
 TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.preprocess import PaimonStatement, Script, preprocess
+from paimon_sql.preprocess.cursor import NAMED_LATER
 from paimon_sql.preprocess.statements import (
-    NAMED_LATER,
     ChangeColumns,
     CopyIntoTable,
     CreateMaterialized,
