@@ -41,7 +41,11 @@ VALUES = [value for _, _, value in DEFAULTS]
 
 
 def stored(spark: Any, number: int) -> list[Any]:
-    (row,) = spark.sql(f"SELECT {', '.join(NAMES)} FROM t WHERE id = {number}").collect()
+    """Return the values of a row; moments as the session's zone shows them, which may not be the machine's."""
+    shown = [
+        f"CAST({n} AS TIMESTAMP_NTZ)" if t == "TIMESTAMP" else n for n, (_, t, _) in zip(NAMES, DEFAULTS, strict=True)
+    ]
+    (row,) = spark.sql(f"SELECT {', '.join(shown)} FROM t WHERE id = {number}").collect()
     return [bytes(v) if isinstance(v, bytearray) else v for v in row]
 
 
