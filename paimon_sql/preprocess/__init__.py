@@ -26,16 +26,14 @@ from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
-from paimon_sql.preprocess.scripts import ScriptStatement, is_terminated, split_statements
+from paimon_sql.preprocess.scripts import TARGETED, ScriptStatement, is_terminated, split_statements, target_of
 from paimon_sql.preprocess.statements import (
-    TARGETED,
     CatalogStatement,
     CreateLike,
     CreatePythonFunction,
     Name,
     PaimonStatement,
     Script,
-    target_of,
 )
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 

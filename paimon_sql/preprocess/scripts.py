@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from paimon_sql.preprocess.blocks import spans_of_statements
-from paimon_sql.preprocess.lexing import scan, without_dollar_strings
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.lexing import scan, tokenize, without_dollar_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,19 @@ def _comment_lines(gap: str, at_top: bool) -> str:
     """The comment lines between two statements, without the rest of the line the first one ends on."""
     first = 0 if at_top else gap.find("\n") + 1
     return gap[first : gap.rfind("\n") + 1].lstrip(";").strip("\r\n")
+
+
+TARGETED = frozenset({"create", "replace", "alter", "drop", "refresh", "copy"})  # the first words of such statements
+_OTHERS = frozenset({"OR", "MATERIALIZED", "EXTERNAL", "TABLE", "FUNCTION", "IF", "NOT", "EXISTS", "INTO"})
+_BEFORE = _OTHERS | {word.upper() for word in TARGETED}
+
+
+def target_of(text: str) -> tuple[str, ...]:
+    """Return the parts of the name of the statement's target; none without a target."""
+    tokens = tokenize(text.partition("$$")[0])  # the code of a function in Python has other tokens
+    if tokens is None:
+        return ()
+    cursor = Cursor(tokens)
+    while cursor.symbol() in _BEFORE:
+        cursor.next()
+    return cursor.take_parts()

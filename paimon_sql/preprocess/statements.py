@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Rewriting
-from paimon_sql.preprocess.lexing import tokenize
 
 Name = tuple[str, ...]  # the parts of a table's name
 TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
@@ -215,19 +213,3 @@ class Script:
     def placeholder(cls, number: int) -> str:
         """Return the call of a statement's placeholder."""
         return f"`{cls.PLACEHOLDER}{number}`()"
-
-
-TARGETED = frozenset({"create", "replace", "alter", "drop", "refresh", "copy"})  # the first words of such statements
-_OTHERS = frozenset({"OR", "MATERIALIZED", "EXTERNAL", "TABLE", "FUNCTION", "IF", "NOT", "EXISTS", "INTO"})
-_BEFORE = _OTHERS | {word.upper() for word in TARGETED}
-
-
-def target_of(text: str) -> tuple[str, ...]:
-    """Return the parts of the name of the statement's target; none without a target."""
-    tokens = tokenize(text.partition("$$")[0])  # the code of a function in Python has other tokens
-    if tokens is None:
-        return ()
-    cursor = Cursor(tokens)
-    while cursor.symbol() in _BEFORE:
-        cursor.next()
-    return cursor.take_parts()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.preprocess import Rewriting, Script, preprocess
-from paimon_sql.preprocess.statements import target_of
+from paimon_sql.preprocess.scripts import target_of
 
 ON = {
     "ALTER TABLE {} CREATE TAG a",
