@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from paimon_core.commit.changes import CommitChange
 from paimon_core.errors import CommitConflictError
-from paimon_core.io.file_io import missing_paths
+from paimon_core.io.side_by_side import missing_paths
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.store.indexes.index_files import index_path

@@ -23,6 +23,10 @@ class DelegatingFileIO(ABC):
     def atomic_create(self) -> bool:
         return self._io().atomic_create
 
+    @property
+    def requests_at_once(self) -> int:
+        return self._io().requests_at_once
+
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self._io().read_bytes(path, most)
 

@@ -21,7 +21,6 @@ import errno
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,7 +33,6 @@ from paimon_core.secrets import without_secrets
 MOST_HINT = 2**10  # bytes of a file that holds a number
 MOST_TEXT = 2**26  # of one that holds JSON
 MOST_METADATA = 2**30  # of a manifest, or an index that is read as a whole
-_THREADS = 16  # for look-ups: remote storages answer late
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
@@ -76,6 +74,10 @@ class FileIO(Protocol):
     @property
     def atomic_create(self) -> bool:
         """Whether `create_exclusive` holds its promise on this kind of storage."""
+
+    @property
+    def requests_at_once(self) -> int:
+        """The number of requests that a caller may send side by side: 1 for a storage that answers at once."""
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
@@ -196,12 +198,6 @@ def whole_part(path: str, data: bytes, offset: int, length: int) -> bytes:
     if len(data) < length:
         raise EOFError(f"{path} has {len(data)} of {length} bytes from {offset} on")
     return data
-
-
-def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
-    """Return the paths that do not exist, looked up by several threads. Raises `StorageError`."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return [path for path, exists in zip(paths, pool.map(io.exists, paths), strict=True) if not exists]
 
 
 def temporary_name(name: str) -> str:

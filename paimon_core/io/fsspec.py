@@ -44,6 +44,7 @@ OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss
 CONDITIONAL_PUT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
 _BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are expanded, rename is copy and delete
 _FOLDER_MARK = ".folder"
+_REQUESTS = 16  # side by side
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
 # the schemes in fsspec of some storages
@@ -66,6 +67,10 @@ class FsspecFileIO:
     @property
     def atomic_create(self) -> bool:
         return self.scheme in CONDITIONAL_PUT
+
+    @property
+    def requests_at_once(self) -> int:
+        return 1 if self.scheme == "memory" else _REQUESTS
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with self._errors("read", path):

@@ -51,6 +51,10 @@ class LocalFileIO:
     def atomic_create(self) -> bool:
         return True
 
+    @property
+    def requests_at_once(self) -> int:
+        return 1
+
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with storage_errors("read", path):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for a writer

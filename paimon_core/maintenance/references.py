@@ -7,7 +7,8 @@ again, and a tag may be of the history that was cut off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.errors import UnreadableFileError
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.manifests.entries import EntryColumns, FileLocation, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
@@ -61,11 +63,30 @@ def distinct(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
 def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
     """Snapshots by number, each once, and whether it only adds files to the files that the one before needs."""
     previous: list[str] | None = None
-    for snapshot in distinct(snapshots):
+    for snapshot in _fetched_ahead(store, distinct(snapshots)):
         base = _manifests(store, snapshot.base_manifest_list)
         yield snapshot, base is not None and base == previous
         added = _manifests(store, snapshot.delta_manifest_list)
         previous = None if base is None or added is None else base + added
+
+
+def _fetched_ahead(store: TableStore, snapshots: Sequence[Snapshot]) -> Iterator[Snapshot]:
+    """Yield snapshots, some at a time; the cache then has their lists, and the manifests of their changes."""
+    at_once = store.io.requests_at_once
+    for start in range(0, len(snapshots), at_once):
+        some = snapshots[start : start + at_once]
+        if at_once > 1:
+            delta = [s.delta_manifest_list for s in some]
+            base = [s.base_manifest_list for s in some]
+            side_by_side(store.io, partial(_manifests, store), (*base, *delta))
+            added = [n for name in delta for n in _manifests(store, name) or ()]
+            side_by_side(store.io, partial(_fetch, store), dict.fromkeys(added))
+        yield from some
+
+
+def _fetch(store: TableStore, manifest: str) -> None:
+    with suppress(UnreadableFileError):  # a later read raises the error
+        read_columns(store, manifest)
 
 
 def _manifests(store: TableStore, name: str) -> list[str] | None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, PaimonError, SchemaNotFoundError, UnreadableFileError
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -167,15 +168,18 @@ def _branch(store: TableStore, name: str) -> TableStore:
 
 
 def _snapshots(store: TableStore, ids: Iterable[int]) -> tuple[Snapshot, ...]:
-    return tuple(_existing(find_snapshot(store, n)) for n in sorted(ids))
+    found = side_by_side(store.io, lambda n: find_snapshot(store, n), sorted(ids))
+    return tuple(map(_existing, found))
 
 
 def _changelogs(store: TableStore, listing: _Listing) -> tuple[Snapshot, ...]:
-    return tuple(_existing(find_changelog(store, n)) for n in sorted(listing.changelogs))
+    found = side_by_side(store.io, lambda n: find_changelog(store, n), sorted(listing.changelogs))
+    return tuple(map(_existing, found))
 
 
 def _tagged(store: TableStore, listing: _Listing) -> list[Snapshot]:
-    return [_existing(kept_snapshot(store, name)) for name in sorted(listing.tags)]
+    found = side_by_side(store.io, lambda name: kept_snapshot(store, name), sorted(listing.tags))
+    return list(map(_existing, found))
 
 
 def _existing(found: T | None) -> T:

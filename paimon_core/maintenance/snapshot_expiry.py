@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 
 from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
+from paimon_core.io.side_by_side import both
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
 from paimon_core.maintenance.turns import upkeep_turn
@@ -33,7 +36,13 @@ from paimon_core.options import (
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.changelogs import changelog_ids, list_changelogs, reset_changelog_hints, write_changelog
 from paimon_core.store.consumers import list_consumers
-from paimon_core.store.snapshots import find_snapshot, hinted_latest, reset_hints, snapshot_ids
+from paimon_core.store.snapshots import (
+    existing_snapshots,
+    find_snapshot,
+    hinted_latest,
+    reset_hints,
+    snapshot_ids,
+)
 from paimon_core.store.table_store import TableStore
 
 _ATTEMPTS = 3
@@ -134,7 +143,7 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         return 0
     first_read = _first_read(store)
     first = retention.first_kept(ids, lambda n: _time(store, n), first_read)
-    expired = tuple(s for n in ids if n < first and (s := find_snapshot(store, n)) is not None)
+    expired = tuple(existing_snapshots(store, [n for n in ids if n < first]))
     latest = find_snapshot(store, ids[-1])
     if not expired:
         return 0
@@ -154,15 +163,32 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                     write_changelog(held, snapshot)
                 reset_changelog_hints(held)
             settle_records(held, expired)
-            for snapshot in expired:
-                if find_snapshot(held, snapshot.id) in (None, snapshot):  # else the number is used again
-                    held.delete(held.paths.snapshot(snapshot.id))
+            _remove_in_order(held, expired)
             _check_any_remains(held, expired)
             reset_hints(held, first, ids[-1])
 
     release(Versions(store, expired), remove, delete, oldest=True)
     keep_up(store)  # Iceberg's metadata must not offer expired snapshots any more
     return len(expired)
+
+
+def _remove_in_order(store: TableStore, expired: Sequence[Snapshot]) -> None:
+    """Remove snapshots in ascending order, except those with a number that is used again. Each one is compared while
+    the one before is removed."""
+    removable = False
+
+    def look(snapshot: Snapshot) -> bool:
+        return find_snapshot(store, snapshot.id) in (None, snapshot)
+
+    def remove(snapshot: Snapshot | None) -> None:
+        if snapshot is not None and removable:
+            store.delete(store.paths.snapshot(snapshot.id))
+
+    for before, snapshot in pairwise((None, *expired, None)):
+        if snapshot is None:
+            remove(before)
+        else:
+            _, removable = both(store.io, partial(remove, before), partial(look, snapshot))
 
 
 def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:

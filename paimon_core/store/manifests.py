@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.failure import on_failure
+from paimon_core.io.side_by_side import batched_side_by_side, side_by_side
 from paimon_core.manifests.entries import EntryColumns, Rows, decode_entries, live_rows
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
@@ -51,9 +52,9 @@ _BYTES_PER_ENTRY = 50  # minimum size of an entry in a compressed manifest, used
 
 def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
     """The manifests that make up a version, oldest first: base, then delta."""
-    return read_manifest_list(store, snapshot.base_manifest_list) + read_manifest_list(
-        store, snapshot.delta_manifest_list
-    )
+    names = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+    base, delta = side_by_side(store.io, lambda name: read_manifest_list(store, name), names)
+    return base + delta
 
 
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
@@ -83,7 +84,8 @@ def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:
 
 def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> Iterator[ManifestEntry]:
     """The entries of several manifests, in order."""
-    return chain.from_iterable(read_manifest(store, m.file_name) for m in manifests)
+    ahead = batched_side_by_side(store.io, lambda m: read_columns(store, m.file_name), manifests)
+    return chain.from_iterable(columns.entries(np.arange(len(columns))) for columns in ahead)
 
 
 def live_files(
@@ -103,7 +105,7 @@ def live_files(
 
 def live_columns(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> list[tuple[EntryColumns, Rows]]:
     """The entries of manifests by columns, and the rows of each that are live files."""
-    columns = [read_columns(store, m.file_name) for m in manifests]
+    columns = side_by_side(store.io, lambda m: read_columns(store, m.file_name), manifests)
     return list(zip(columns, live_rows(columns), strict=True))
 
 

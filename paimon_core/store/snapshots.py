@@ -9,10 +9,12 @@ Source: specification, "Snapshot".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -70,11 +72,13 @@ def snapshot_ids(store: TableStore) -> list[int]:
 
 def list_snapshots(store: TableStore) -> list[Snapshot]:
     """All versions, ascending; versions that expire meanwhile are left out."""
-    found = []
-    for snapshot_id in snapshot_ids(store):
-        with suppress(FileNotFoundError):
-            found.append(_read(store, snapshot_id))
-    return found
+    return existing_snapshots(store, snapshot_ids(store))
+
+
+def existing_snapshots(store: TableStore, ids: Iterable[int]) -> list[Snapshot]:
+    """Read versions by their numbers, side by side; versions that do not exist are left out."""
+    found = side_by_side(store.io, lambda n: find_snapshot(store, n), ids)
+    return [s for s in found if s is not None]
 
 
 def write_hints(store: TableStore, snapshot_id: int) -> None:

@@ -167,6 +167,7 @@ class SimulatedIO:
     disk: Disk
     slots: Slots | None = None
     atomic_create: bool = True
+    requests_at_once: int = 1
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         data = self.process.call("read", path, lambda: self.disk.get(path).data)

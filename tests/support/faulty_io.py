@@ -68,6 +68,10 @@ class FaultyIO:
     def atomic_create(self) -> bool:
         return self.inner.atomic_create
 
+    @property
+    def requests_at_once(self) -> int:
+        return self.inner.requests_at_once
+
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self.call(path, lambda: self.inner.read_bytes(path, most), shorten=_half)
 

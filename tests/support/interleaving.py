@@ -28,6 +28,7 @@ class MemoryIO:
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     writes: int = 0
     atomic_create: bool = True
+    requests_at_once: int = 1
 
     def copy(self) -> MemoryIO:
         return MemoryIO(dict(self.files), self.writes)
@@ -178,6 +179,10 @@ class InterleavedIO:
     @property
     def atomic_create(self) -> bool:
         return True
+
+    @property
+    def requests_at_once(self) -> int:
+        return 1
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)

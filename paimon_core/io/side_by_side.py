@@ -1,0 +1,66 @@
+"""Requests side by side: a remote storage answers late, so a caller with several requests sends them at once.
+
+Only requests whose order makes no difference may be sent like this. The threads belong to one call and end with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from itertools import islice
+from typing import TypeVar
+
+from paimon_core.io.file_io import FileIO
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """Call `act` for each item, as many at once as is worth it on the storage; return the results in order.
+
+    If a call fails, no further call begins, the calls under way end, and the first error in order is raised. If the
+    user interrupts, the calls under way are left alone.
+    """
+    given = list(items)
+    width = min(io.requests_at_once, len(given))
+    if width < 2:
+        return [act(item) for item in given]
+    pool = ThreadPoolExecutor(width, thread_name_prefix="requests")
+    try:
+        futures = [pool.submit(copy_context().run, act, item) for item in given]
+        wait(futures, return_when=FIRST_EXCEPTION)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown(wait=True, cancel_futures=True)
+    return _results(futures)
+
+
+def batched_side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Yield what `side_by_side` returns, with no more results in memory than are requested at once."""
+    left = iter(items)
+    while batch := list(islice(left, io.requests_at_once)):
+        yield from side_by_side(io, act, batch)
+
+
+def both(io: FileIO, first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
+    """Call two functions side by side, as `side_by_side` does; return both results."""
+    results: list[S | T] = side_by_side(io, lambda call: call(), (first, second))
+    return results[0], results[1]  # type: ignore[return-value]
+
+
+def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
+    """Return the paths that do not exist. Raises `StorageError`."""
+    there = side_by_side(io, io.exists, paths)
+    return [path for path, exists in zip(paths, there, strict=True) if not exists]
+
+
+def _results(futures: Iterable[Future[T]]) -> list[T]:
+    ended = [f for f in futures if not f.cancelled()]
+    for future in ended:
+        error = future.exception()
+        if error is not None:
+            raise error
+    return [f.result() for f in ended]

@@ -1,0 +1,119 @@
+"""A storage that counts requests, and the longest chain of requests that wait for one another.
+
+The chain is computed from who calls whom, without a clock. Requests of one thread are a chain. Threads begin where
+their caller is, and the caller goes on when all have ended. If there are more calls than threads, some calls wait.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+from paimon_core.io import side_by_side as module
+from paimon_core.io.delegating import DelegatingFileIO
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.local import LocalFileIO
+
+AT_ONCE = 16
+BULK = 1000  # files that one request deletes
+REQUESTS = ("read_bytes", "write_bytes", "replace_file", "create_exclusive", "exists", "status", "list", "open_input")
+REQUESTS += ("delete", "delete_below", "delete_many_below", "delete_dir", "delete_dir_below", "make_dirs", "rename_dir")
+
+
+@dataclass
+class Branch:
+    """The requests of one call in one thread: the length of its chain so far."""
+
+    length: int = 0
+
+
+@dataclass
+class Requests:
+    """The requests of a block, as `name path`, and their longest chain once the block has ended."""
+
+    made: list[str] = field(default_factory=list)
+    chain: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.made)
+
+
+_BRANCH: ContextVar[Branch] = ContextVar("branch")
+
+
+class CountedPool(ThreadPoolExecutor):
+    """Threads of `side_by_side`: each call begins where the caller is, who goes on when all have ended."""
+
+    def __init__(self, most: int, **named: Any) -> None:
+        super().__init__(most, **named)
+        self.width, self.caller, self.calls = most, _BRANCH.get(), list[Branch]()
+
+    def submit(self, run: Callable[..., Any], *arguments: Any) -> Future[Any]:  # type: ignore[override]
+        self.calls.append(branch := Branch())
+
+        def call(act: Callable[..., Any], *given: Any) -> Any:
+            _BRANCH.set(branch)
+            return act(*given)
+
+        return super().submit(run, call, *arguments)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        threads = [0] * self.width
+        for length in sorted((c.length for c in self.calls), reverse=True):
+            heapq.heapreplace(threads, threads[0] + length)
+        self.caller.length += max(threads)
+
+
+class CountingIO(DelegatingFileIO):
+    """`inner`, as a remote storage: several requests at once, no queue of writers, and every request counted."""
+
+    def __init__(self, inner: FileIO | None = None) -> None:
+        self.inner, self.requests = inner or LocalFileIO(), Requests()
+
+    @property
+    def requests_at_once(self) -> int:
+        return AT_ONCE
+
+    def _io(self) -> FileIO:
+        return self.inner
+
+    @contextmanager
+    def writer_slot(self, path: str) -> Iterator[bool]:  # type: ignore[override]
+        yield False
+
+    @contextmanager
+    def counted(self) -> Iterator[Requests]:
+        made, root = Requests(), Branch()
+        self.requests = made
+        token = _BRANCH.set(root)
+        try:
+            with patch.object(module, "ThreadPoolExecutor", CountedPool):
+                yield made
+        finally:
+            _BRANCH.reset(token)
+            made.chain, self.requests = root.length, Requests()
+
+    def request(self, name: str, path: str, times: int) -> None:
+        self.requests.made += [f"{name} {path}"] * times
+        _BRANCH.get(Branch()).length += times
+
+
+def _counting(name: str) -> Callable[..., Any]:
+    def call(self: CountingIO, *arguments: Any) -> Any:
+        many = name == "delete_many_below"
+        self.request(name, arguments[0], -(-len(arguments[1]) // BULK) if many else 1)
+        return getattr(self.inner, name)(*arguments)
+
+    return call
+
+
+for _name in REQUESTS:
+    setattr(CountingIO, _name, _counting(_name))

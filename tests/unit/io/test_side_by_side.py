@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from contextvars import ContextVar
+from threading import Barrier, Event, active_count
+
+import pytest
+
+from paimon_core.io.fsspec import OBJECT_STORES, FsspecFileIO
+from paimon_core.io.local import LocalFileIO
+from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side
+from tests.support.counted_requests import CountingIO
+
+REMOTE = CountingIO()
+HELD_UP = 60  # seconds: only a failing test waits that long
+
+
+def test_requests_to_a_remote_storage_are_sent_at_once() -> None:
+    asked = Barrier(16)
+
+    def request(number: int) -> int:
+        asked.wait(HELD_UP)
+        return -number
+
+    assert side_by_side(REMOTE, request, range(16)) == [-n for n in range(16)]
+
+
+def test_a_local_disk_is_asked_in_order_by_the_caller() -> None:
+    order, threads = list[int](), active_count()
+    assert side_by_side(LocalFileIO(), lambda n: order.append(n) or active_count(), range(40)) == [threads] * 40
+    assert order == list(range(40))
+
+
+def test_the_first_error_ends_all_that_have_not_begun() -> None:
+    begun, failed = list[int](), Event()
+
+    def request(number: int) -> None:
+        begun.append(number)
+        if number == 3:
+            failed.set()
+            raise OSError(f"number {number} fails")
+        failed.wait(HELD_UP)
+
+    before = active_count()
+    with pytest.raises(OSError, match="number 3 fails"):
+        side_by_side(REMOTE, request, range(1000))
+    assert len(begun) < 1000
+    assert active_count() == before
+
+
+def test_results_in_memory_are_as_many_as_requests_at_once() -> None:
+    asked = list[int]()
+    results = batched_side_by_side(REMOTE, lambda n: asked.append(n) or n, iter(range(100)))
+    assert next(results) == 0
+    assert len(asked) == 16
+    assert list(results) == list(range(1, 100))
+
+
+def test_both_results() -> None:
+    assert both(REMOTE, lambda: 1, lambda: "a") == (1, "a")
+
+
+def test_calls_see_the_context_of_their_caller() -> None:
+    seen = ContextVar("seen", default=0)
+    token = seen.set(7)
+    assert side_by_side(REMOTE, lambda _: seen.get(), range(3)) == [7, 7, 7]
+    seen.reset(token)
+
+
+@pytest.mark.parametrize("scheme", sorted(OBJECT_STORES))
+def test_object_stores_are_asked_side_by_side(scheme: str) -> None:
+    assert FsspecFileIO(scheme).requests_at_once == 16

@@ -1,0 +1,91 @@
+"""The requests of operations to a remote storage, and the longest chain of requests that wait for one another.
+
+The numbers only sink: at 50 ms a request, a chain of 20 takes a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.store.cache import MetadataCache
+from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.registry import read_system_table
+from paimon_core.table import Table
+from tests.support.counted_requests import CountingIO, Requests
+from tests.support.tables import data_file, info, message, new_store
+
+RETAINED = {"snapshot.num-retained.min": "200", "snapshot.num-retained.max": "300"}
+KEYED = {"primary_key": "k", "bucket": "1"}
+
+
+def table_of(root: Path, io: CountingIO, snapshots: int, **options: str) -> TableStore:
+    store = new_store(root, io, **RETAINED, **options)
+    for number in range(snapshots):
+        Table(store).commit([message(store, data_file(store, number, number))], info())
+    return store
+
+
+def forgetful(store: TableStore) -> TableStore:
+    """The table as a new session has it."""
+    return replace(store, cache=MetadataCache())
+
+
+def check(made: Requests, *, count: int, chain: int) -> None:
+    assert made.count <= count and made.chain <= chain, f"{made.count}, {made.chain}: {made.made}"
+
+
+@pytest.mark.parametrize("options", [{}, KEYED], ids=["append", "keyed"])
+def test_a_commit(tmp_path: Path, options: dict[str, str]) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 20, **options)
+    with io.counted() as made:
+        Table(store).for_write().commit([message(store, data_file(store, 99, 99))], info())
+    check(made, count=23, chain=21)
+
+
+def test_the_plan_of_a_table_with_many_manifests(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = forgetful(table_of(tmp_path, io, 20))
+    with io.counted() as made:
+        plan = Table(store).plan(latest_snapshot(store))
+    assert plan.files_kept == 20
+    check(made, count=25, chain=6)
+
+
+def test_a_hundred_snapshots_are_read_side_by_side(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 100)
+    with io.counted() as made:
+        assert len(list_snapshots(store)) == 100
+    check(made, count=101, chain=8)
+    with io.counted() as made:
+        assert read_system_table(store, "snapshots").num_rows == 100
+    check(made, count=101, chain=8)
+
+
+def test_expiry_of_fifty_snapshots(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = forgetful(table_of(tmp_path, io, 60))
+    with io.counted() as made:
+        assert expire_snapshots(store, Retention(least=1, most=10, older_than=0, limit=50), 0) == 50
+    check(made, count=340, chain=100)
+    assert snapshot_ids(store) == list(range(51, 61))
+    assert latest_snapshot(store) is not None
+
+
+def test_the_chain_is_computed_from_who_waits_for_whom(tmp_path: Path) -> None:
+    io, store = CountingIO(), new_store(tmp_path)
+    with io.counted() as made:
+        io.exists(store.root)
+    assert (made.count, made.chain) == (1, 1)
+    for number in range(1, 34):
+        Table(store).commit([message(store, data_file(store, number, number))], info())
+    with io.counted() as made:
+        list_snapshots(replace(store, io=io))
+        io.exists(store.root)
+    assert made.chain == 1 + 3 + 1  # a listing, 33 files by 16 threads, a look
