@@ -53,7 +53,7 @@ from paimon_core.store.features import check_selectable, check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.snapshots import latest_for_read, latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table, system_table_schema
@@ -159,7 +159,7 @@ class Table:
     def for_write(self) -> Table:
         """Return the table for a write of rows that is planned now. If a rollback removes the version that is now the
         latest, the commit conflicts."""
-        return replace(self, planned=Planned(latest_snapshot(self.store)))
+        return replace(self, planned=Planned(latest_for_read(self.store)))
 
     def max_sequence_number(self) -> int:
         """The largest sequence number of the live files, -1 for none. A writer's rows get larger numbers.

@@ -33,8 +33,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
 from paimon_core.clock import now_millis
@@ -62,6 +63,7 @@ from paimon_core.errors import (
     UnreadableFileError,
 )
 from paimon_core.io.failure import on_certain_failure
+from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.options import (
     MANIFEST_DELETE_DROP_STATS,
     MANIFEST_FULL_COMPACTION_SIZE,
@@ -262,12 +264,27 @@ def _tell(store: TableStore, made: Snapshot, change: CommitChange) -> None:
     store.tell(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
 
 
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """The looks at the storage after a publish call: at the snapshot's number, and whether its base is there."""
+
+    find: Callable[[], Snapshot | None]
+    is_base_there: Callable[[], bool]
+
+
 def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:
     """Return the snapshot of the open drafts that is part of the history, or None if none is."""
-    several = len(attempts.open) > 1
-    draft = _resolve(store, attempts, outcome)
-    if draft is None or not withdrawn(store, draft.base, draft.snapshot):
-        return None if draft is None else draft.snapshot
+    several, last = len(attempts.open) > 1, attempts.open[-1]
+    find, is_base_there = partial(find_snapshot, store, last.snapshot.id), partial(is_there, store, last.base)
+    looks = _Looks(find, is_base_there)
+    if outcome is PublishOutcome.PUBLISHED:  # both are needed, and both come after the publish
+        looks = _Looks(*both(store.io, partial(outcome_of, find), partial(outcome_of, is_base_there)))
+    draft = _resolve(store, attempts, outcome, looks)
+    if draft is None:
+        return None
+    is_based = looks.is_base_there if draft is last else partial(is_there, store, draft.base)
+    if not withdrawn(store, draft.base, draft.snapshot, is_based):
+        return draft.snapshot
     if several:  # another of them may be part of it
         raise _unknown(store, [draft.snapshot])
     return None
@@ -304,7 +321,7 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
     return found is None or found.uuid != draft.snapshot.uuid
 
 
-def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Draft | None:
+def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None, looks: _Looks) -> Draft | None:
     """Read the snapshot back: return the open draft that became visible, or None.
 
     Closes drafts that are certainly lost, and deletes the manifests of a single lost draft. Of several drafts it
@@ -314,9 +331,9 @@ def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | N
     drafts, last = list(attempts.open), attempts.open[-1]
     was_refused = outcome is PublishOutcome.LOST_RACE and len(drafts) == 1
     try:
-        found = find_snapshot(store, last.snapshot.id)
+        found = looks.find()
         landed = next((d for d in drafts if found is not None and d.snapshot.uuid == found.uuid), None)
-        is_certain = was_refused or found is None or landed is not None or is_there(store, last.base)
+        is_certain = was_refused or found is None or landed is not None or looks.is_base_there()
     except (StorageError, UnreadableFileError) as error:
         if outcome is not PublishOutcome.PUBLISHED and not was_refused:
             raise _unknown(store, attempts.undecided, error) from error

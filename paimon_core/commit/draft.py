@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import enum
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from paimon_core.clock import now_millis
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
 from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.io.failure import on_failure
-from paimon_core.spec.manifest import FileKind, ManifestFileMeta
+from paimon_core.io.side_by_side import together
+from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
-from paimon_core.store.indexes.index_files import write_index_manifest
+from paimon_core.store.indexes.index_files import index_manifest_file
 from paimon_core.store.manifests import (
     data_manifests,
     delete_manifests,
+    manifest_files,
+    manifest_list_file,
     merge_manifests,
-    write_manifest_list,
-    write_manifests,
 )
+from paimon_core.store.record_files import MetadataFile, write_metadata
 from paimon_core.store.table_store import TableStore
 
 
@@ -80,32 +84,32 @@ def write_draft(
     *,
     merge: bool,
 ) -> Draft:
-    """Write the manifests of the next snapshot. If this fails, leave nothing behind."""
+    """Write the manifests of the next snapshot, side by side. If this fails, leave nothing behind."""
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
     with on_failure(lambda: delete_manifests(store, written)):
         base = merge_manifests(store, before) if merge else before
-        written += _names(base, before)
-        added = write_manifests(store, delta.entries)
-        written += _names(added, ())
-        changelog = write_manifests(store, delta.changelog)
-        written += _names(changelog, ())
-        base_list = write_manifest_list(store, base)
-        written.append(base_list[0])
-        delta_list = write_manifest_list(store, added)
-        written.append(delta_list[0])
-        index = None if latest is None else latest.index_manifest
-        if delta.index is not None:
-            index = write_index_manifest(store, delta.index)
-            written += [index] if index else []
-        changelog_list: tuple[str | None, int | None] = (None, None)
-        if changelog:
-            changelog_list = write_manifest_list(store, changelog)
-            written += [name for name in changelog_list[:1] if name is not None]
-        schema_id = _last_schema_id(store)
-    lists = _Lists(base_list, delta_list, changelog_list)
+        known = {m.file_name for m in before}
+        written += [m.file_name for m in base if m.file_name not in known]
+        added, added_files = manifest_files(store, delta.entries)
+        changelog, changelog_files = manifest_files(store, delta.changelog)
+        base_list, delta_list = manifest_list_file(store, base), manifest_list_file(store, added)
+        index = [index_manifest_file(store, delta.index)] if delta.index else []
+        changelog_list = [manifest_list_file(store, changelog)] if changelog else []
+        files = [*added_files, *changelog_files, base_list, delta_list, *index, *changelog_list]
+        written += [f.name for f in files]
+        steps: list[Callable[[], Any]] = [partial(write_metadata, store, f) for f in files]
+        steps.append(partial(_last_schema_id, store))
+        schema_id = together(store.io, steps)[-1]
+    lists = _Lists(_named(base_list), _named(delta_list), _named(changelog_list[0]) if changelog_list else (None, None))
     snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
-    return Draft(replace(snapshot, index_manifest=index), latest, tuple(written))
+    kept_index = None if latest is None or delta.index is not None else latest.index_manifest
+    index_name = index[0].name if index else kept_index
+    return Draft(replace(snapshot, index_manifest=index_name), latest, tuple(written))
+
+
+def _named(file: MetadataFile) -> tuple[str, int]:
+    return file.name, len(file.data)
 
 
 def _snapshot(
@@ -155,8 +159,3 @@ def _last_schema_id(store: TableStore) -> int:
     while store.io.exists(store.paths.schema(schema_id + 1)):
         schema_id += 1
     return schema_id
-
-
-def _names(manifests: Sequence[ManifestFileMeta], known: Sequence[ManifestFileMeta]) -> list[str]:
-    old = {m.file_name for m in known}
-    return [m.file_name for m in manifests if m.file_name not in old]

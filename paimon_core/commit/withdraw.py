@@ -11,7 +11,7 @@ afterwards that the base of its snapshot still exists. So at least one of them s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from paimon_core.errors import (
     CommitConflictError,
@@ -28,8 +28,9 @@ from paimon_core.store.snapshots import find_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 
 
-def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
+def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_there: Callable[[], bool]) -> bool:
     """Remove `made`, which was published onto `base`, if it is outside the history. Return whether it was removed.
+    `is_base_there` looks at the storage, or has done so since `made` was published; see `is_there`.
 
     It stays if others have built on it. Its manifests always stay, for processes that read it. Raises
     `CommitUnknownError` if it cannot be removed, if this cannot be decided, and if its branch was deleted or renamed.
@@ -37,7 +38,7 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
-        if not deleted and base is not None and is_there(store, base):
+        if not deleted and base is not None and is_base_there():
             return False
         dropped = not store.branch and base is not None and snapshot_ids(store) == [made.id] and not _has_schema(store)
         if not deleted and not dropped and not _is_outside(store, base, made):

@@ -1,6 +1,6 @@
 """Requests side by side: a remote storage answers late, so a caller with several requests sends them at once.
 
-Only requests whose order makes no difference may be sent like this. The threads belong to one call and end with it.
+Use it only for requests that may be answered in any order. The threads belong to one call and end with it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from paimon_core.io.file_io import FileIO
 
@@ -45,10 +45,34 @@ def batched_side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) 
         yield from side_by_side(io, act, batch)
 
 
+def together(io: FileIO, calls: Iterable[Callable[[], T]]) -> list[T]:
+    """Make calls side by side, as `side_by_side` does; return their results in order."""
+    return side_by_side(io, _made, calls)
+
+
 def both(io: FileIO, first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
-    """Call two functions side by side, as `side_by_side` does; return both results."""
-    results: list[S | T] = side_by_side(io, lambda call: call(), (first, second))
-    return results[0], results[1]  # type: ignore[return-value]
+    """Make two calls side by side, as `side_by_side` does; return both results."""
+    calls: tuple[Callable[[], Any], ...] = (first, second)
+    one, other = together(io, calls)
+    return one, other
+
+
+def _made(call: Callable[[], T]) -> T:
+    return call()
+
+
+def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
+    """Call a function now; return a function that returns its result, or raises its error."""
+    try:
+        result = call()
+    except Exception as error:
+        failure = error
+
+        def fail() -> T:
+            raise failure
+
+        return fail
+    return lambda: result
 
 
 def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:

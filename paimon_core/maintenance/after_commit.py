@@ -126,6 +126,8 @@ def _expire_consumers(store: TableStore) -> None:
 
 
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
+    if made.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
+        return
     earliest = earliest_snapshot(store)
     if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
         return

@@ -31,7 +31,7 @@ from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import (
     find_snapshot,
-    latest_snapshot,
+    latest_for_read,
     read_snapshot,
     snapshot_ids,
 )
@@ -52,7 +52,7 @@ def resolve_snapshot(
         return _by_version(store, version.strip())
     if timestamp_millis is not None:
         return _by_time(store, timestamp_millis)
-    return latest_snapshot(store)
+    return latest_for_read(store)
 
 
 def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapshot | None:
@@ -79,8 +79,8 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
         case ["scan.watermark"]:
             return _by_watermark(store, store.options[SCAN_WATERMARK])
     if store.options[SCAN_MODE] == "compacted-full":
-        return _compacted(store) or latest_snapshot(store)
-    return _first_since_creation(store) or latest_snapshot(store)
+        return _compacted(store) or latest_for_read(store)
+    return _first_since_creation(store) or latest_for_read(store)
 
 
 def files_since(store: TableStore) -> int | None:

@@ -13,7 +13,27 @@ from paimon_core.lazy import cached_property
 S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
 _OF_EACH = 32  # overhead of a value, in entries: a value of two entries takes 30 to 60 kB
+_TABLES = 10_000  # with a remembered number
 _FOOTERS = 100_000  # footers take little room: half a kB each
+
+
+class LatestNumbers:
+    """The last numbers of versions that a session has seen, by the folder of the table or branch. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._numbers: OrderedDict[str, int] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, root: str) -> int | None:
+        with self._lock:
+            return self._numbers.get(root)
+
+    def put(self, root: str, number: int) -> None:
+        with self._lock:
+            self._numbers[root] = number
+            self._numbers.move_to_end(root)
+            if len(self._numbers) > _TABLES:
+                self._numbers.popitem(last=False)
 
 
 class MetadataCache:
@@ -34,6 +54,11 @@ class MetadataCache:
     def shapes(self) -> Shapes:
         """The schemas of footers."""
         return Shapes()
+
+    @cached_property
+    def latest_numbers(self) -> LatestNumbers:
+        """The numbers from which a look for the latest version begins."""
+        return LatestNumbers()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
         return MetadataCache, (self._capacity, self._of_each)

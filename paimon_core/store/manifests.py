@@ -44,7 +44,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, bound_order, encode_stats
 from paimon_core.store.external.files import check_data_files
 from paimon_core.store.partitions import PartitionFilter
-from paimon_core.store.record_files import read_named, read_records, record_bytes
+from paimon_core.store.record_files import MetadataFile, read_named, read_records, record_bytes, write_metadata
 from paimon_core.store.table_store import TableStore
 
 _BYTES_PER_ENTRY = 50  # minimum size of an entry in a compressed manifest, used to split long ones
@@ -121,22 +121,33 @@ def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray
     return held[columns.partition_codes]
 
 
-def write_manifest_list(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
-    """Write a list. Return its name and its size in bytes."""
-    name = f"manifest-list-{uuid.uuid4()}-0"
-    data = record_bytes(store, MANIFEST_FILE_META, LIST_VERSION, manifests)
-    store.io.write_bytes(store.paths.manifest(name), data)
-    return name, len(data)
+def manifest_list_file(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> MetadataFile:
+    """Return a list as a file that is not yet written."""
+    return MetadataFile(
+        f"manifest-list-{uuid.uuid4()}-0", record_bytes(store, MANIFEST_FILE_META, LIST_VERSION, manifests)
+    )
+
+
+def manifest_files(
+    store: TableStore, entries: Sequence[ManifestEntry]
+) -> tuple[list[ManifestFileMeta], list[MetadataFile]]:
+    """Put entries into as many manifests as `manifest.target-file-size` requires, none without entries. Return the
+    manifests, and their files, which are not yet written."""
+    unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
+    parts = [entries[start : start + step] for start in range(0, len(entries), step)]
+    files = [
+        MetadataFile(f"manifest-{unique}-{i}", record_bytes(store, MANIFEST_ENTRY, ENTRY_VERSION, part))
+        for i, part in enumerate(parts)
+    ]
+    return [_described(store, file, part) for file, part in zip(files, parts, strict=True)], files
 
 
 def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-    """Write entries into as many manifests as `manifest.target-file-size` requires. Without entries, write none."""
-    written: list[ManifestFileMeta] = []
-    unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
-    with on_failure(lambda: delete_manifests(store, [m.file_name for m in written])):
-        for start in range(0, len(entries), step):
-            written.append(_write_manifest(store, f"manifest-{unique}-{len(written)}", entries[start : start + step]))
-    return written
+    """Write entries as `manifest_files` divides them. If this fails, leave no manifest behind."""
+    manifests, files = manifest_files(store, entries)
+    with on_failure(lambda: delete_manifests(store, [f.name for f in files])):
+        side_by_side(store.io, lambda file: write_metadata(store, file), files)
+    return manifests
 
 
 def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
@@ -220,15 +231,14 @@ def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[Manife
     return write_manifests(store, list(entries))
 
 
-def _write_manifest(store: TableStore, name: str, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
-    data = record_bytes(store, MANIFEST_ENTRY, ENTRY_VERSION, entries)
-    store.io.write_bytes(store.paths.manifest(name), data)
+def _described(store: TableStore, file: MetadataFile, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
+    """Return what a manifest list says of a manifest with some entries."""
     added = sum(e.kind is FileKind.ADD for e in entries)
     row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries if e.file.first_row_id is not None]
     all_have_row_ids = len(row_ids) == len(entries)
     return ManifestFileMeta(
-        file_name=name,
-        file_size=len(data),
+        file_name=file.name,
+        file_size=len(file.data),
         num_added_files=added,
         num_deleted_files=len(entries) - added,
         partition_stats=_partition_stats(store, entries),

@@ -6,6 +6,7 @@ The first bytes of a file show its format; the option is for new files.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from paimon_core.errors import CorruptFileError
@@ -13,6 +14,19 @@ from paimon_core.io.file_io import MOST_METADATA
 from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.spec.records import Record
 from paimon_core.store.table_store import TableStore
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFile:
+    """A file of the table's folder `manifest` that is not yet written."""
+
+    name: str
+    data: bytes
+
+
+def write_metadata(store: TableStore, file: MetadataFile) -> None:
+    """Write a file of metadata. Raises `StorageError`."""
+    store.io.write_bytes(store.paths.manifest(file.name), file.data)
 
 
 def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:

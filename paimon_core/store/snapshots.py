@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
-from paimon_core.io.side_by_side import side_by_side
+from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -26,10 +27,37 @@ _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 def latest_snapshot(store: TableStore) -> Snapshot | None:
     """The newest version, or None for a table without versions."""
     hint = _read_hint(store, store.paths.latest_hint)
-    if hint is not None and not store.io.exists(store.paths.snapshot(hint + 1)):
-        with suppress(FileNotFoundError):
-            return _read(store, hint)
-    return _listed(store, -1)
+    found = None if hint is None else _last(store, hint)
+    return _listed(store, -1) if found is None else found
+
+
+def latest_for_read(store: TableStore) -> Snapshot | None:
+    """Return the newest version as `latest_snapshot` does, with a request less if the session has read the table.
+
+    For reads, and for plans that a commit checks. A number that the session remembers can have been freed by expiry,
+    and be given for a moment to a snapshot outside the history (`commit/withdraw.py`): never build a commit on it.
+    """
+    numbers, root = store.cache.latest_numbers, store.paths.version_root
+    known = numbers.get(root)
+    found = None if known is None else _last(store, known)
+    found = found or latest_snapshot(store)
+    if found is not None:
+        numbers.put(root, found.id)
+    return found
+
+
+def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
+    """Read a version if the next number is free; else return None.
+
+    The next number comes first: expiry removes a version before the next one. So if the next one has expired, this one
+    has, too.
+    """
+    try:
+        if find_snapshot(store, snapshot_id + 1) is not None:
+            return None
+    except UnreadableFileError:
+        return None
+    return find_snapshot(store, snapshot_id)
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:
@@ -84,9 +112,12 @@ def existing_snapshots(store: TableStore, ids: Iterable[int]) -> list[Snapshot]:
 def write_hints(store: TableStore, snapshot_id: int) -> None:
     """Write the latest version as a hint; for the first version, also the earliest. Never fails: readers verify
     hints."""
+    store.cache.latest_numbers.put(store.paths.version_root, snapshot_id)
+    write = partial(store.io.write_bytes, store.paths.latest_hint, str(snapshot_id).encode())
+    look = partial(store.io.exists, store.paths.earliest_hint)
     with suppress(StorageError, FileNotFoundError):
-        store.io.write_bytes(store.paths.latest_hint, str(snapshot_id).encode())
-        if snapshot_id == 1 or not store.io.exists(store.paths.earliest_hint):
+        _, has_earliest = both(store.io, write, look)
+        if snapshot_id == 1 or not has_earliest:
             ids = snapshot_ids(store)
             store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
 

@@ -23,6 +23,7 @@ from paimon_core.io.local import LocalFileIO
 AT_ONCE = 16
 BULK = 1000  # files that one request deletes
 REQUESTS = ("read_bytes", "write_bytes", "replace_file", "create_exclusive", "exists", "status", "list", "open_input")
+REQUESTS += ("read_ranges", "open_output", "move_file", "copy_file")
 REQUESTS += ("delete", "delete_below", "delete_many_below", "delete_dir", "delete_dir_below", "make_dirs", "rename_dir")
 
 
@@ -107,10 +108,10 @@ class CountingIO(DelegatingFileIO):
 
 
 def _counting(name: str) -> Callable[..., Any]:
-    def call(self: CountingIO, *arguments: Any) -> Any:
+    def call(self: CountingIO, *arguments: Any, **named: Any) -> Any:
         many = name == "delete_many_below"
         self.request(name, arguments[0], -(-len(arguments[1]) // BULK) if many else 1)
-        return getattr(self.inner, name)(*arguments)
+        return getattr(self.inner, name)(*arguments, **named)
 
     return call
 

@@ -16,7 +16,8 @@ from itertools import chain
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, UnreadableFileError
-from paimon_core.io.file_io import FileStatus, missing_paths
+from paimon_core.io.file_io import FileStatus
+from paimon_core.io.side_by_side import missing_paths
 from paimon_core.maintenance.branches import delete_branch
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed

@@ -29,7 +29,7 @@ from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.external.files import check_index_files
-from paimon_core.store.record_files import read_records, record_bytes
+from paimon_core.store.record_files import MetadataFile, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
 
@@ -47,13 +47,11 @@ def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexMa
     return store.cache.get(path, load)
 
 
-def write_index_manifest(store: TableStore, entries: Sequence[IndexManifestEntry]) -> str | None:
-    """Write the index manifest of a version. Return its name, or None if there are no entries."""
-    if not entries:
-        return None
-    name = f"index-manifest-{uuid.uuid4()}-0"
-    store.io.write_bytes(store.paths.manifest(name), record_bytes(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries))
-    return name
+def index_manifest_file(store: TableStore, entries: Sequence[IndexManifestEntry]) -> MetadataFile:
+    """Return the index manifest of a version as a file that is not yet written."""
+    return MetadataFile(
+        f"index-manifest-{uuid.uuid4()}-0", record_bytes(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries)
+    )
 
 
 def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:

@@ -17,7 +17,8 @@ from paimon_core.errors import CommitConflictError, CommitUnknownError
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from paimon_core.store.manifests import data_manifests, live_files, write_manifest_list
+from paimon_core.store.manifests import data_manifests, live_files, manifest_list_file
+from paimon_core.store.record_files import write_metadata
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -118,8 +119,9 @@ def test_a_commit_that_no_longer_fits_then_is_of_unknown_outcome(tmp_path: Path)
     def replaced(path: str) -> None:
         others(store, path)
         base = read_snapshot(store, latest(store).id)
-        name, size = write_manifest_list(store, data_manifests(store, read_snapshot(store, 2)))
-        emptied = replace(base, base_manifest_list=name, base_manifest_list_size=size)
+        file = manifest_list_file(store, data_manifests(store, read_snapshot(store, 2)))
+        write_metadata(store, file)
+        emptied = replace(base, base_manifest_list=file.name, base_manifest_list_size=len(file.data))
         Path(path).write_bytes(encode_snapshot(emptied))
 
     io = Overtaken(1, replaced)

@@ -16,7 +16,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.io.read_only import ReadOnlyFileIO
 
 CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
-PROPERTIES = {"atomic_create", "is_near"}
+PROPERTIES = {"atomic_create", "is_near", "requests_at_once"}
 READS = PROPERTIES | {"exists", "list", "open_input", "read_bytes", "read_ranges", "status", "writer_slot"}
 
 

@@ -16,14 +16,15 @@ from paimon_core.spec.stats import decode_stats
 from paimon_core.spec.types import DOUBLE, INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.manifests import (
+    manifest_list_file,
     merge_manifests,
     read_entries,
     read_manifest,
     read_manifest_list,
-    write_manifest_list,
     write_manifests,
 )
 from paimon_core.store.partitions import PartitionFilter, only_partitions
+from paimon_core.store.record_files import write_metadata
 from paimon_core.store.table_store import TableStore
 from tests.support.stored import compact, create_table, insert
 from tests.support.tables import data_file, fields, new_store
@@ -88,9 +89,10 @@ def test_bounds_of_partitions_know_nan(order: int, tmp_path: Path) -> None:
 def test_lists_keep_order_and_size(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     metas = [*write_manifests(store, [entry(store)]), *write_manifests(store, [entry(store)])]
-    name, size = write_manifest_list(store, metas)
-    assert list(read_manifest_list(store, name)) == metas
-    assert size == Path(store.paths.manifest(name)).stat().st_size
+    file = manifest_list_file(store, metas)
+    write_metadata(store, file)
+    assert list(read_manifest_list(store, file.name)) == metas
+    assert len(file.data) == Path(store.paths.manifest(file.name)).stat().st_size
     assert write_manifests(store, []) == []
 
 
