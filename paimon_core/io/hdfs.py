@@ -37,7 +37,6 @@ from paimon_core.io.file_io import (
 )
 from paimon_core.optional_packages import import_optional
 
-SCHEMES = frozenset({"hdfs", "viewfs"})
 CONFIG_FOLDER = "hadoop-conf-dir"
 PRINCIPAL, KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
 PREFIXES = ("dfs.", "fs.defaultfs", "fs.viewfs.", "hadoop.", "ipc.", "security.kerberos.login.")  # in lower case

@@ -4,58 +4,63 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
-from paimon_core.io.hdfs import SCHEMES as HDFS_SCHEMES
+from paimon_core.io.hadoop import with_hadoop
 from paimon_core.io.hdfs import HdfsFileIO, hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.clients import check_installed
+from paimon_core.io.objects.settings import PREFIXES, settings_of
+from paimon_core.io.objects.store import ObjectStoreFileIO
+from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, OBSTORE, scheme_of
 from paimon_core.secrets import is_secret, without_secrets
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_PASSTHROUGH = "fsspec."
+_STORAGE_OPTIONS = (_PASSTHROUGH, "hadoop.", "spark.hadoop.", *(p for prefixes in PREFIXES.values() for p in prefixes))
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 _PASSTHROUGH = "fsspec."
-_PREFIXES = {
-    "s3": ("fs.s3a.", "s3a.", "fs.s3.", "s3."),
-    "s3a": ("fs.s3a.", "s3a.", "fs.s3.", "s3."),
-    "oss": ("fs.oss.",),
-}
-# Last part of the option, blanked of '.', '-' and case -> fsspec's name.
-_NAMES = {
-    "accesskey": "key",
-    "accesskeyid": "key",
-    "secretkey": "secret",
-    "accesskeysecret": "secret",
-    "sessiontoken": "token",
-    "securitytoken": "token",
-    "endpoint": "endpoint",
-    "region": "region",
-    "endpointregion": "region",
-    "pathstyleaccess": "path_style",
-    "connectionsslenabled": "ssl",
-}
 
 
 def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
     """The storage of a location.
 
-    `s3.endpoint`, `s3.access-key`, `s3.secret-key` and their kin, also spelled `fs.s3a.…`, and `fs.oss.…` are
-    understood; `dfs.…` and `hadoop-conf-dir` are for HDFS; `fsspec.NAME` hands NAME to fsspec's file system.
-
-    Raises `InvalidOptionError` for an invalid location,
-    `UnsupportedFeatureError` if the package for its scheme is not installed.
+    `docs/storages.md` lists the options of each storage; `fsspec.NAME` hands NAME to fsspec's file system for schemes
+    that only fsspec has. Raises `InvalidOptionError` for an invalid location or option, `UnsupportedFeatureError` if
+    the package for its scheme is not installed or a setting cannot be used.
     """
     location = normalize(uri)
     match = _URI.match(location)
     if not match:
         return LocalFileIO()
-    scheme = match[1]
-    if scheme in HDFS_SCHEMES:
-        return HdfsFileIO(f"{scheme}://{match[2].partition('/')[0]}", hdfs_options(options))
-    return FsspecFileIO(scheme, {**url_options(location), **_client_options(scheme, options)})
+    return _FACTORIES[scheme_of(match[1]).library](match[1], location, options)
+
+
+def _object_store(scheme: str, location: str, options: Mapping[str, str]) -> FileIO:
+    check_installed(scheme)
+    prefixes = (*PREFIXES[scheme_of(scheme).kind], _PASSTHROUGH)
+    found = {key: value for key, value in with_hadoop(options).items() if key.startswith(prefixes)}
+    settings_of(scheme_of(scheme).kind, location.split("/")[2], found)
+    return ObjectStoreFileIO(scheme, found)
+
+
+def _fsspec(scheme: str, location: str, options: Mapping[str, str]) -> FileIO:
+    given = {key.removeprefix(_PASSTHROUGH): _flag(v) for key, v in options.items() if key.startswith(_PASSTHROUGH)}
+    return FsspecFileIO(scheme, {**url_options(location), **given})
+
+
+def _hdfs(scheme: str, location: str, options: Mapping[str, str]) -> FileIO:
+    return HdfsFileIO("/".join(location.split("/")[:3]), hdfs_options(options))
+
+
+_FACTORIES: dict[str, Callable[[str, str, Mapping[str, str]], FileIO]] = {
+    OBSTORE: _object_store,
+    HDFS_NATIVE: _hdfs,
+    FSSPEC: _fsspec,
+}
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
@@ -78,8 +83,7 @@ def check_location(uri: str) -> None:
 
 def is_storage_option(key: str) -> bool:
     """Whether an option is for reaching a storage: it belongs to a catalog, and may be a secret."""
-    prefixes = (_PASSTHROUGH, *(p for prefixes in _PREFIXES.values() for p in prefixes))
-    return key.lower().startswith(prefixes) or is_hdfs_option(key)
+    return key.lower().startswith(_STORAGE_OPTIONS) or is_hdfs_option(key)
 
 
 def without_links(path: str) -> str:
@@ -118,35 +122,6 @@ def normalize(uri: str) -> str:
 
 def _local(path: str) -> str:
     return "/" + os.path.abspath(path).lstrip("/")  # abspath keeps two leading slashes
-
-
-def _client_options(scheme: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """fsspec's options for a scheme, from the options of a catalog."""
-    found: dict[str, str] = {}
-    for prefix in reversed(_PREFIXES.get(scheme, ())):  # the first prefix wins
-        for key, value in options.items():
-            if key.startswith(prefix):
-                name = _NAMES.get(re.sub(r"[.-]", "", key.removeprefix(prefix)).lower())
-                if name:
-                    found[name] = value
-    given = {key.removeprefix(_PASSTHROUGH): _flag(v) for key, v in options.items() if key.startswith(_PASSTHROUGH)}
-    return {**(_ossfs_options(found) if scheme == "oss" else _s3fs_options(found)), **given}
-
-
-def _ossfs_options(found: dict[str, str]) -> dict[str, Any]:
-    return {name: found[name] for name in ("key", "secret", "token", "endpoint") if name in found}
-
-
-def _s3fs_options(found: dict[str, str]) -> dict[str, Any]:
-    mapped: dict[str, Any] = {name: found[name] for name in ("key", "secret", "token") if name in found}
-    if endpoint := found.get("endpoint"):
-        protocol = "http" if found.get("ssl", "").lower() == "false" else "https"
-        mapped["endpoint_url"] = endpoint if "://" in endpoint else f"{protocol}://{endpoint}"
-    if region := found.get("region"):
-        mapped["client_kwargs"] = {"region_name": region}
-    if found.get("path_style", "").lower() == "true":
-        mapped["config_kwargs"] = {"s3": {"addressing_style": "path"}}
-    return mapped
 
 
 def _flag(value: str) -> str | bool:

@@ -35,6 +35,7 @@ from paimon_sql.spark.jvm.sessions import (
 )
 
 OPTION_PREFIX = "spark.paimon."
+_HADOOP_PREFIX = "spark.hadoop.fs."
 CATALOG_PREFIX = "spark.sql.catalog."
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set the former to
@@ -100,10 +101,14 @@ class SessionBridge:
         return {k[len(prefix) :]: v for k, v in found if k.startswith(prefix) and v != REDACTED}
 
     def catalog_options(self, name: str) -> dict[str, str] | None:
-        """Return the options of a Paimon catalog that this session configures, None for another name."""
+        """Return the options of a Paimon catalog that this session configures, None for another name.
+
+        With Spark's settings of Hadoop's file systems, by their whole names: the catalog's own options come first.
+        """
         if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
-        return self.settings(f"{CATALOG_PREFIX}{name}.")
+        hadoop = {f"{_HADOOP_PREFIX}{key}": value for key, value in self.settings(_HADOOP_PREFIX).items()}
+        return {**hadoop, **self.settings(f"{CATALOG_PREFIX}{name}.")}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one.

@@ -34,8 +34,8 @@ def test_all_packages_come_from_one_installation() -> None:
 @pytest.mark.skipif(not IS_WHEEL, reason="make campaign NAME=wheel installs declared packages only")
 def test_only_declared_packages_are_installed() -> None:
     extras = {re.split(r"[>=<;\[ ]", r)[0] for r in requires("paimon-sql") or () if "extra ==" in r}
-    assert extras > {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}
-    missing = {"fsspec", "s3fs", "pandas", "datasketches", "prompt_toolkit"}
+    assert extras > {"fsspec", "obstore", "pandas", "datasketches", "prompt_toolkit"}
+    missing = {"fsspec", "obstore", "pandas", "datasketches", "prompt_toolkit"}
     assert [name for name in missing if find_spec(name) is not None] == []
 
 

@@ -57,16 +57,16 @@ class _Refusing:
     [
         ("fsspec", lambda: load_file_io("memory://wh", {}), "Storage memory:// needs the package fsspec, which is not"
          " installed. Run: pip install 'paimon-sql[fsspec]'"),
-        ("fsspec", lambda: load_file_io("s3://wh/x", {}), "Storage s3:// needs the package fsspec, which is not"
+        ("obstore", lambda: load_file_io("s3://wh/x", {}), "Storage s3:// needs the package obstore, which is not"
          " installed. Run: pip install 'paimon-sql[s3]'"),
-        ("s3fs", lambda: load_file_io("s3://wh/x", {}), "Storage s3:// needs the package s3fs, which is not installed."
-         " Run: pip install 'paimon-sql[s3]'"),
-        ("gcsfs", lambda: load_file_io("gs://wh/x", {}), "Storage gs:// needs the package gcsfs, which is not"
-         " installed. Run: pip install 'paimon-sql[fsspec]' gcsfs"),
+        ("obstore", lambda: load_file_io("gs://wh/x", {}), "Storage gs:// needs the package obstore, which is not"
+         " installed. Run: pip install 'paimon-sql[gcs]'"),
+        ("obstore", lambda: load_file_io("oss://wh/x", {}), "Storage oss:// needs the package obstore, which is not"
+         " installed. Run: pip install 'paimon-sql[oss]'"),
         ("paramiko", lambda: url_options("sftp://host/x"), "Storage sftp:// needs the package paramiko, which is not"
          " installed. Run: pip install 'paimon-sql[fsspec]' paramiko"),
-        ("adlfs", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// is unknown to the installed"
-         " fsspec: Protocol not known: abfss. Run: pip install 'paimon-sql[fsspec]' adlfs"),
+        ("obstore", lambda: load_file_io("abfss://wh@account/x", {}), "Storage abfss:// needs the package obstore,"
+         " which is not installed. Run: pip install 'paimon-sql[azure]'"),
         ("urllib3", lambda: load_catalog({"metastore": "rest", "uri": "http://h"}), "A catalog with 'metastore' ="
          " 'rest' needs the package urllib3, which is not installed. Run: pip install 'paimon-sql[rest]'"),
         ("uvicorn", lambda: open_door({}, ServerSettings(), print).__enter__(), "paimon-sql serve --rest needs the"

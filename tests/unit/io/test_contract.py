@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from paimon_core.io.file_io import FileIO, is_temporary
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.load import load_file_io
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.store import ObjectStoreFileIO
 from tests.support import hdfs_server
 from tests.support.fake_hdfs import FakeHdfs
 
@@ -32,15 +34,15 @@ Storage = tuple[FileIO, str]
 @pytest.fixture(scope="module")
 def s3_bucket() -> Iterator[Storage]:
     """A bucket of an S3 server on the loopback device."""
-    server_module = pytest.importorskip("moto.server", reason='needs pip install s3fs "moto[server]"')
-    pytest.importorskip("s3fs", reason="needs pip install s3fs")
+    server_module = pytest.importorskip("moto.server", reason='needs pip install "moto[server]"')
+    pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
     server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     endpoint = "http://{}:{}".format(*server.get_host_and_port())
     options = {"s3.endpoint": endpoint, "s3.access-key": "key", "s3.secret-key": "secret", "s3.region": "eu-west-1"}
     io = load_file_io("s3://bucket/wh", {**options, "s3.path.style.access": "true"})
-    assert isinstance(io, FsspecFileIO)
-    io._fs().mkdir("s3://bucket")
+    assert isinstance(io, ObjectStoreFileIO)
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT")).close()
     yield io, "s3://bucket"
     server.stop()
 

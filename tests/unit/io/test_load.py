@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.io import load
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.store import ObjectStoreFileIO
 
 
 @pytest.mark.parametrize(
@@ -84,65 +83,19 @@ def test_an_unknown_storage() -> None:
         load_file_io("nosuch://bucket/wh", {})
 
 
-S3_FULL = {
-    "key": "id",
-    "secret": "hunter2",
-    "token": "t",
-    "endpoint_url": "https://minio:9000",
-    "client_kwargs": {"region_name": "eu-west-1"},
-    "config_kwargs": {"s3": {"addressing_style": "path"}},
-}
-
-
 @pytest.mark.parametrize(
-    ("scheme", "options", "expected"),
+    ("scheme", "options", "kept"),
     [
-        ("s3", {}, {}),
-        ("s3", {"warehouse": "s3://b", "s3.endpoint": "http://minio:9000"}, {"endpoint_url": "http://minio:9000"}),
-        (
-            "s3",
-            {
-                "s3.endpoint": "minio:9000",
-                "s3.access-key": "id",
-                "s3.secret-key": "hunter2",
-                "s3.session.token": "t",
-                "s3.region": "eu-west-1",
-                "s3.path.style.access": "true",
-            },
-            S3_FULL,
-        ),
-        (
-            "s3a",
-            {
-                "fs.s3a.endpoint": "minio:9000",
-                "fs.s3a.access.key": "id",
-                "fs.s3a.secret.key": "hunter2",
-                "fs.s3a.session.token": "t",
-                "fs.s3a.endpoint.region": "eu-west-1",
-                "fs.s3a.path.style.access": "True",
-            },
-            S3_FULL,
-        ),
-        (
-            "s3",
-            {"s3.endpoint": "minio:9000", "fs.s3a.connection.ssl.enabled": "false"},
-            {"endpoint_url": "http://minio:9000"},
-        ),
-        ("s3", {"fs.s3.accessKeyId": "id", "fs.s3.accessKeySecret": "hunter2"}, {"key": "id", "secret": "hunter2"}),
-        ("s3", {"s3.access-key": "less", "fs.s3a.access.key": "more"}, {"key": "more"}),
-        ("s3", {"fsspec.anon": "true", "fsspec.profile": "p"}, {"anon": True, "profile": "p"}),
-        (
-            "oss",
-            {"fs.oss.endpoint": "oss-cn", "fs.oss.accessKeyId": "id", "fs.oss.accessKeySecret": "hunter2"},
-            {"endpoint": "oss-cn", "key": "id", "secret": "hunter2"},
-        ),
-        ("gs", {"s3.access-key": "id", "fsspec.project": "p"}, {"project": "p"}),
+        ("s3", {"s3.secret-key": "hunter2"}, ["s3.secret-key"]),
+        ("s3a", {"s3.secret-key": "hunter2", "fs.oss.endpoint": "x", "warehouse": "w"}, ["s3.secret-key"]),
+        ("s3n", {"hadoop.fs.s3a.secret.key": "hunter2"}, ["fs.s3a.secret.key"]),
+        ("oss", {"fs.oss.accessKeySecret": "hunter2"}, ["fs.oss.accessKeySecret"]),
+        ("gs", {"fs.gs.storage.root.url": "http://h"}, ["fs.gs.storage.root.url"]),
+        ("abfss", {"fs.azure.account.key": "hunter2"}, ["fs.azure.account.key"]),
     ],
 )
-def test_options(
-    monkeypatch: pytest.MonkeyPatch, scheme: str, options: dict[str, str], expected: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(load, "url_options", lambda location: {})
+def test_object_stores(scheme: str, options: dict[str, str], kept: list[str]) -> None:
+    pytest.importorskip("obstore")
     io = load_file_io(f"{scheme}://bucket/wh", options)
-    assert io == FsspecFileIO(scheme, expected)
+    assert isinstance(io, ObjectStoreFileIO) and sorted(io.options) == kept and io.atomic_create
     assert "hunter2" not in repr(io)

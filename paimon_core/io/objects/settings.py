@@ -1,0 +1,309 @@
+"""Settings of a catalog for object stores, as Java and Hadoop spell them, and what becomes of each.
+
+A setting is used, refused, needless or unknown. Refused is a setting that changes where or how bytes lie, or which keys
+are used, and cannot be done. Needless is one that steers Java's client only. Unknown settings raise a warning: none is
+dropped silently.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+
+PREFIXES = {
+    "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
+    "oss": ("fs.oss.", "oss."),
+    "gcs": ("fs.gs.", "gs."),
+    "azure": ("fs.azure.", "azure."),
+}
+_PASSTHROUGH = "fsspec."
+_PLAIN = re.compile(r"[.\-_]")
+
+# The part of a setting's name after its prefix, without '.', '-', '_' and case -> our name of it.
+_KEYS = {
+    "accesskey": "access_key_id",
+    "accesskeyid": "access_key_id",
+    "secretkey": "secret_access_key",
+    "secretaccesskey": "secret_access_key",
+    "accesskeysecret": "secret_access_key",
+    "sessiontoken": "session_token",
+    "securitytoken": "session_token",
+    "endpoint": "endpoint",
+    "region": "region",
+    "endpointregion": "region",
+    "pathstyleaccess": "path_style",
+    "connectionsslenabled": "tls",
+    "anonymous": "anonymous",
+    "profile": "profile",
+}
+_NET = {
+    "proxyhost": "proxy_host",
+    "proxyport": "proxy_port",
+    "proxyusername": "proxy_user",
+    "proxypassword": "proxy_password",
+    "connectionestablishtimeout": "connect_timeout",
+    "connectiontimeout": "read_timeout",
+    "attemptsmaximum": "retries",
+    "maxerrorretries": "retries",
+}
+USED = {
+    "s3": {
+        **_KEYS,
+        **_NET,
+        "awscredentialsprovider": "provider",
+        "assumedrolearn": "role",
+        "assumedrolesessionname": "role_session",
+        "requesterpaysenabled": "requester_pays",
+        "encryptionalgorithm": "encryption",
+        "serversideencryptionalgorithm": "encryption",
+        "encryptionkey": "encryption_key",
+        "serversideencryptionkey": "encryption_key",
+    },
+    "oss": {**_KEYS, **_NET},
+    "gcs": {
+        "authserviceaccountjsonkeyfile": "service_account",
+        "storagerooturl": "endpoint",
+        "authtype": "auth_type",
+        "anonymous": "anonymous",
+    },
+    "azure": {
+        "accountname": "account_name",
+        "accountkey": "account_key",
+        "sasfixedtoken": "sas_key",
+        "endpoint": "endpoint",
+        "accountoauth2clientid": "client_id",
+        "accountoauth2clientsecret": "client_secret",
+        "accountoauth2clientendpoint": "token_endpoint",
+        "accountauthtype": "auth_type",
+        "anonymous": "anonymous",
+    },
+}
+# Name -> why it is refused, or how to have the same.
+REFUSED = {
+    "s3": {
+        "encryptioncontext": "an encryption context cannot be sent; set the key's policy instead",
+        "acldefault": "access lists of objects are not set; use the policy of the bucket",
+        "createstorageclass": "the class of storage is not set; use the lifecycle rules of the bucket",
+        "assumedroleexternalid": "an external id is not sent; assume the role outside, and set its keys",
+        "assumedrolepolicy": "a policy is not sent with the role; assume the role outside, and set its keys",
+        "assumedrolecredentialsprovider": "the role is assumed with the keys of the environment only",
+        "assumedrolestsendpoint": "the role is assumed at the endpoint of the environment; set AWS_ENDPOINT_URL_STS",
+        "customsigners": "signers of Java cannot be used; set keys",
+        "s3clientfactoryimpl": "clients of Java cannot be used",
+    },
+    "oss": {
+        "serversideencryption": "encryption is not requested for each object; set the default encryption of the bucket",
+        "serversideencryptionkeyid": "encryption is not requested for each object; set it for the bucket",
+        "credentialsprovider": "providers of Java cannot be used; set fs.oss.accessKeyId and fs.oss.accessKeySecret",
+    },
+    "gcs": {
+        "encryptionalgorithm": "keys of a customer are not sent; set the default key of the bucket",
+        "encryptionkey": "keys of a customer are not sent; set the default key of the bucket",
+        "authserviceaccountprivatekey": "set fs.gs.auth.service.account.json.keyfile to a file with the key",
+        "authserviceaccountkeyfile": "P12 files are not read; set fs.gs.auth.service.account.json.keyfile",
+        "authimpersonationserviceaccount": "impersonation is not done; use a key of that account",
+        "authaccesstokenproviderimpl": "providers of Java cannot be used",
+    },
+    "azure": {
+        "encryptionkey": "keys of a customer are not sent; set the encryption of the account",
+        "encryptionencodedclientprovidedkey": "keys of a customer are not sent; set the encryption of the account",
+        "sastokenprovidertype": "providers of Java cannot be used; set fs.azure.sas.fixed.token",
+        "accountoauthprovidertype": "",  # decided by its value
+    },
+}
+NEEDLESS = re.compile(
+    r"impl|abstractfilesystemimpl|fastupload.*|committer.*|threads.*|multipart.*|readahead.*|blocksize|bufferdir|"
+    r"experimental.*|bucketprobe|change.*|paging.*|list.*|socket.*|connectionmaximum|maxtotaltasks|retry.*|"
+    r"connectionttl|connectionrequesttimeout|connectionidle.*|audit.*|directory.*|etag.*|vectored.*|useragentprefix|"
+    r"performance.*|input.*|prefetch.*|bulkdelete.*|createperformance|s3guard.*|metadatastore.*|metadata.*|"
+    r"maxconnections.*|copy.*|upload.*|downloadrange.*|projectid|workingdir|glob.*|bucketregionenabled|"
+    r"createfilesystem.*|ssl.*|crossregion.*|enablewebhdfs.*|fipsenabled|endpointfips|signingalgorithm|outputstream.*|"
+    r"write.*|read.*|io.*|atomic.*|secure.*|always.*|userehash|skipsuperuser.*|identity.*|localuser.*|proxydomain|"
+    r"proxyworkstation|proxysslenabled|grpc.*|client.*|http.*|batch.*|maxrequests.*|lazy.*|hierarchical.*|implicit.*"
+)
+_SIMPLE = ("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "StaticCredentialsProvider")
+_CHAIN = (
+    "EnvironmentVariableCredentialsProvider", "IAMInstanceCredentialsProvider", "InstanceProfileCredentialsProvider",
+    "EC2ContainerCredentialsProviderWrapper", "ContainerCredentialsProvider", "DefaultAWSCredentialsProviderChain",
+    "DefaultCredentialsProvider", "WebIdentityTokenCredentialsProvider", "WebIdentityTokenFileCredentialsProvider",
+)  # fmt: skip
+_FSSPEC_NAMES = {
+    "key": "access_key_id",
+    "secret": "secret_access_key",
+    "token": "session_token",
+    "endpoint_url": "endpoint",
+    "anon": "anonymous",
+    "profile": "profile",
+    "account_name": "account_name",
+    "account_key": "account_key",
+    "sas_token": "sas_key",
+}
+_ENCRYPTIONS = {
+    "AES256": "AES256",
+    "SSE-S3": "AES256",
+    "SSE-KMS": "aws:kms",
+    "DSSE-KMS": "aws:kms:dsse",
+    "SSE-C": "sse-c",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings that are used, by our names of them."""
+
+    kind: str
+    values: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    def is_on(self, name: str) -> bool:
+        return self.get(name).lower() == "true"
+
+
+def settings_of(kind: str, bucket: str, options: Mapping[str, str]) -> Settings:
+    """Return the settings for a bucket; settings of `fs.s3a.bucket.BUCKET.` come first.
+
+    Warns of unknown settings. Raises `InvalidOptionError`, `UnsupportedFeatureError`.
+    """
+    found: dict[str, str] = {}
+    for name, key in _by_rank(kind, bucket, options):
+        plain = _plain(name)
+        if reason := REFUSED[kind].get(plain):
+            raise UnsupportedFeatureError(f"The setting {key} cannot be used: {reason}. Remove it from the catalog.")
+        if plain in REFUSED[kind]:
+            _check_token_provider(key, options[key])
+        elif target := USED[kind].get(plain):
+            found[target] = options[key].strip()
+        elif not NEEDLESS.fullmatch(plain):
+            warnings.warn(f"The setting {key} is unknown for {kind} and has no effect.", stacklevel=2)
+    for key, value in options.items():
+        if key.startswith(_PASSTHROUGH):
+            found[_fsspec_name(kind, key)] = value
+    return _checked(Settings(kind, found))
+
+
+def _by_rank(kind: str, bucket: str, options: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names of settings without prefix and the keys of the options, the strongest last."""
+    ranked = list[tuple[int, str, str]]()
+    for key in options:
+        name, rank = key, -1
+        for place, prefix in enumerate(PREFIXES[kind]):
+            if key.startswith(prefix):
+                name, rank = key.removeprefix(prefix), len(PREFIXES[kind]) - place
+                break
+        if rank < 0:
+            continue
+        if name.startswith("bucket."):
+            if not name.startswith(f"bucket.{bucket}."):
+                continue
+            name, rank = name.removeprefix(f"bucket.{bucket}."), 100
+        if kind == "azure":
+            name, account = _of_account(name)
+            rank += bool(account)
+            if account and account != bucket.rpartition("@")[2]:
+                continue
+        ranked.append((rank, name, key))
+    return [(name, key) for _, name, key in sorted(ranked, key=lambda r: r[0])]
+
+
+_ACCOUNT = re.compile(r"(.+?)\.([a-z0-9]+\.(?:dfs|blob)\.[\w.]+)")
+
+
+def _of_account(name: str) -> tuple[str, str]:
+    """Divide `account.key.NAME.dfs.core.windows.net` into the setting and the account's host."""
+    match = _ACCOUNT.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+def _plain(name: str) -> str:
+    return _PLAIN.sub("", name).lower()
+
+
+def _fsspec_name(kind: str, key: str) -> str:
+    name = _FSSPEC_NAMES.get(key.removeprefix(_PASSTHROUGH))
+    if name is None or name not in {*USED[kind].values(), "anonymous"}:
+        raise UnsupportedFeatureError(
+            f"The setting {key} cannot be used: this storage is not reached by fsspec. Use a setting of "
+            "docs/storages.md."
+        )
+    return name
+
+
+def _check_token_provider(key: str, value: str) -> None:
+    if not value.endswith("ClientCredsTokenProvider"):
+        raise UnsupportedFeatureError(
+            f"The setting {key} = {value} cannot be used: tokens are requested with a client id and a secret only. "
+            "Set fs.azure.account.oauth2.client.id, .secret and .endpoint, and remove it from the catalog."
+        )
+
+
+def _checked(found: Settings) -> Settings:
+    if found.kind == "s3":
+        encryption(found)
+        credentials(found)
+    for name in ("connect_timeout", "read_timeout", "retries", "proxy_port"):
+        if found.get(name) and not re.fullmatch(r"\d+(ms|s|m|h)?", found.get(name)):
+            raise InvalidOptionError(f"The setting for {name.replace('_', ' ')} is not a number: {found.get(name)!r}.")
+    return found
+
+
+def encryption(found: Settings) -> dict[str, Any]:
+    """Return the client's settings for the encryption of objects. Raises `InvalidOptionError`,
+    `UnsupportedFeatureError`."""
+    name, key = found.get("encryption"), found.get("encryption_key")
+    if not name:
+        return {}
+    kind = _ENCRYPTIONS.get(name) or (name if name in _ENCRYPTIONS.values() else None)
+    if kind is None:
+        raise UnsupportedFeatureError(
+            f"Objects cannot be encrypted by {name}: this version has AES256, SSE-KMS, DSSE-KMS and SSE-C. "
+            "Set fs.s3a.encryption.algorithm to one of them."
+        )
+    if kind == "AES256":
+        return {"server_side_encryption": kind}
+    if kind != "sse-c":
+        return {"server_side_encryption": kind, **({"sse_kms_key_id": key} if key else {})}
+    try:
+        size = len(base64.b64decode(key, validate=True))
+    except binascii.Error:
+        size = 0
+    if size != 32:
+        raise InvalidOptionError("The setting fs.s3a.encryption.key for SSE-C is not a key of 256 bits in base64.")
+    return {"server_side_encryption": kind, "sse_customer_key_base64": key}
+
+
+def credentials(found: Settings) -> str:
+    """Return the way to keys: "keys", "anonymous", "profile", "role", or "" for the chain of the environment.
+
+    Raises `UnsupportedFeatureError` for a provider of Java that has no such way.
+    """
+    if found.is_on("anonymous"):
+        return "anonymous"
+    if found.get("profile"):
+        return "profile"
+    for provider in filter(None, (part.strip() for part in found.get("provider").split(","))):
+        name = provider.rpartition(".")[2].rpartition("$")[2]
+        if name.startswith("Anonymous"):
+            return "anonymous"
+        if name == "AssumedRoleCredentialProvider":
+            if not found.get("role"):
+                raise InvalidOptionError("The provider of an assumed role needs the setting fs.s3a.assumed.role.arn.")
+            return "role"
+        if name.startswith("ProfileCredentials"):
+            return "profile"
+        if name in _SIMPLE and found.get("access_key_id"):
+            return "keys"
+        if name not in (*_SIMPLE, *_CHAIN):
+            raise UnsupportedFeatureError(
+                f"The provider of credentials {provider} cannot be used: it is a class of Java that this version has "
+                "no equivalent for. Set keys, a profile, or a provider of docs/storages.md."
+            )
+    return "keys" if found.get("access_key_id") else ""

@@ -1,0 +1,336 @@
+"""`FileIO` for object stores.
+
+Atomic create is a conditional put. Some S3 look-alikes take the request and drop the condition, and OSS ignores its
+header in buckets with versions: the first create in a bucket proves that a second create of the same object is refused.
+
+Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import NativeFile
+
+from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
+from paimon_core.io.objects.clients import Client, client_of
+from paimon_core.io.objects.failures import code_of, object_errors, status_of
+from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
+from paimon_core.io.schemes import scheme_of
+from paimon_core.optional_packages import import_optional
+
+T = TypeVar("T")
+_FOLDER_MARK = ".folder"
+_MANY = 1000  # objects that one request deletes, or lists
+_THREADS = 16
+_WRITES = 4  # parts of a file that are under way at once
+_BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage puts off
+_MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
+_CONFLICT = 409
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStoreFileIO:
+    """`FileIO` for `scheme://bucket/key`. `options` are settings of the catalog for storages; they may hold secrets."""
+
+    scheme: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def atomic_create(self) -> bool:
+        return scheme_of(self.scheme).is_safe
+
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
+        def read(store: Any, key: str) -> bytes:
+            found = _obstore().get(store, key)
+            if found.meta["size"] > most:
+                raise too_large(path, most)
+            return bytes(found.bytes())
+
+        return self._call("read", path, read)
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        def begin(store: Any, key: str) -> tuple[int, bytes | None]:
+            found = _obstore().get(store, key)
+            total = int(found.meta["size"])
+            return total, bytes(found.bytes()) if total <= WHOLE else None
+
+        content = None
+        if size is None or size <= WHOLE:
+            size, content = self._call("read", path, begin)
+        if content is not None:
+            return pa.BufferReader(content)
+        return pa.PythonFile(ObjectReader(partial(self.read_ranges, path), size), mode="r")
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
+        wanted = [(offset, length) for offset, length in ranges if length]
+        starts, lengths = [offset for offset, _ in wanted], [length for _, length in wanted]
+
+        def read(store: Any, key: str) -> builtins.list[bytes]:
+            if not wanted:
+                return []
+            return [bytes(part) for part in _obstore().get_ranges(store, key, starts=starts, lengths=lengths)]
+
+        try:
+            parts = iter(self._call("read", path, read))
+        except StorageError as error:
+            raise self._beyond(path, wanted) or error from None
+        return [whole_part(path, next(parts), offset, length) if length else b"" for offset, length in ranges]
+
+    def _beyond(self, path: str, ranges: Sequence[tuple[int, int]]) -> EOFError | None:
+        """Return the error for a part that a file does not have: the client's error does not say so."""
+        with suppress(OSError):
+            size = self.status(path).size
+            for offset, length in ranges:
+                if offset + length > size:
+                    return EOFError(f"{path} has {max(0, size - offset)} of {length} bytes from {offset} on")
+        return None
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self._call("write", path, lambda store, key: _obstore().put(store, key, data, use_multipart=len(data) > WHOLE))
+
+    def open_output(self, path: str) -> NativeFile:
+        def begin(store: Any, key: str) -> Any:
+            return _obstore().open_writer(store, key, buffer_size=WHOLE, max_concurrency=_WRITES)
+
+        writer = self._call("write", path, begin)
+        return pa.PythonFile(ObjectWriter(writer, lambda: object_errors("write", path, self.options)), mode="w")
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        self.write_bytes(path, data)  # a put replaces the whole object
+
+    def create_exclusive(self, path: str, data: bytes) -> bool:
+        if not _refuses_second_create(self, path.split("/")[2], path.rpartition("/")[0]):
+            raise UnsafeStorageError(
+                f"Cannot create {path} safely: the storage ignores the condition of a conditional put, so two commits "
+                "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS one without "
+                "versions; see CALL sys.check_storage), or accept the risk for a table that one process writes at a "
+                "time with 'commit.unsafe-storage' = 'true'."
+            )
+        created, found = self._create(path, data)
+        if not created and found == data:
+            raise StorageError(
+                f"It is unknown whether this call created {path}: the file has the same bytes, and the client "
+                "repeats a request if the answer is lost. Read the file to see which writer created it."
+            )
+        return created
+
+    def _create(self, path: str, data: bytes) -> tuple[bool, bytes | None]:
+        """Create an object; return whether that was done, and what the object holds otherwise."""
+        for pause in _BUSY:
+            refusal = self._put_new(path, data)
+            if refusal is None:
+                return True, None
+            with suppress(FileNotFoundError):
+                return False, self.read_bytes(path)
+            if status_of(refusal) != _CONFLICT or code_of(refusal) == "FileAlreadyExists":
+                return False, None  # it was there, and has been deleted since
+            time.sleep(pause)  # another create of this object is under way; it may fail
+        raise storage_error("create", path, "other writers create it at the same time, and none of them succeeds")
+
+    def _put_new(self, path: str, data: bytes) -> Exception | None:
+        """Put an object that must not exist; return the client's refusal."""
+        exists = _obstore().exceptions.AlreadyExistsError
+
+        def put(store: Any, key: str) -> Exception | None:
+            client = self._client(path)
+            has_header = client.creating is not client.usual
+            try:
+                _obstore().put(
+                    client.creating if has_header else store,
+                    key,
+                    data,
+                    mode="overwrite" if has_header else "create",
+                    use_multipart=False,
+                )
+            except exists as error:
+                return error  # type: ignore[no-any-return]
+            except Exception as error:
+                if code_of(error) in ("PreconditionFailed", "FileAlreadyExists"):
+                    return error
+                raise
+            return None
+
+        return self._call("create", path, put)
+
+    def writer_slot(self, path: str) -> AbstractContextManager[bool]:
+        return nullcontext(False)
+
+    def exists(self, path: str) -> bool:
+        with suppress(FileNotFoundError):
+            self.status(path)
+            return True
+        return False
+
+    def status(self, path: str) -> FileStatus:
+        with suppress(FileNotFoundError):
+            return _status(path, self._call("look up", path, _head, ask=_get))
+        if not self._call("look up", path, _has_below):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return FileStatus(path, 0, True, int(time.time() * 1000))
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        def ask(store: Any, key: str) -> builtins.list[FileStatus]:
+            answer = _obstore().list_with_delimiter(store, key or None)
+            folders = [FileStatus(_child(path, p), 0, True, _now()) for p in answer["common_prefixes"]]
+            objects = [o for o in answer["objects"] if o["path"] != key and _name(o["path"]) != _FOLDER_MARK]
+            return folders + [_status(_child(path, o["path"]), o) for o in objects]
+
+        return iter(self._call("list", path, ask))
+
+    def make_dirs(self, path: str) -> None:
+        def make(store: Any, key: str) -> None:
+            if key and not _has_below(store, key):
+                _obstore().put(store, f"{key}/{_FOLDER_MARK}", b"")
+
+        self._call("create folder", path, make)
+
+    def delete(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self._call("delete", path, lambda store, key: _obstore().delete(store, [key]))
+
+    def delete_below(self, root: str, path: str) -> None:
+        self.delete(path)
+
+    def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+        errors: dict[str, OSError] = {}
+        for at in range(0, len(paths), _MANY):
+            group = paths[at : at + _MANY]
+            try:
+                self._call("delete", root, partial(_delete, keys=[_key(path) for path in group]))
+            except OSError:  # each by itself, for its own error
+                for path in group:
+                    try:
+                        self.delete(path)
+                    except OSError as error:
+                        errors[path] = error
+        return errors
+
+    def delete_dir_below(self, root: str, path: str) -> None:
+        self.delete_dir(path)
+
+    def delete_dir(self, path: str) -> None:
+        def delete(store: Any, key: str) -> None:
+            for found in _obstore().list(store, key, chunk_size=_MANY):
+                _obstore().delete(store, [o["path"] for o in found])
+
+        with suppress(FileNotFoundError):
+            self._call("delete folder", path, delete)
+
+    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+        return False  # object stores have no folders
+
+    def rename_dir(self, source: str, target: str) -> None:
+        if self.exists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        keys = self._call("list", source, _all_below)
+        if not keys:
+            self.status(source)
+        skip = len(_key(source))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            pairs = [(source + key[skip:], target + key[skip:]) for key in keys]
+            for _ in pool.map(lambda pair: self.copy_file(*pair), pairs):
+                pass
+        self.delete_dir(source)
+
+    def move_file(self, source: str, target: str) -> None:
+        self.copy_file(source, target)
+        self.delete(source)
+
+    def copy_file(self, source: str, target: str) -> None:
+        try:
+            self._call(f"copy to {target}", source, lambda store, key: _obstore().copy(store, key, _key(target)))
+        except StorageError:
+            if self.status(source).size <= _MOST_COPY:
+                raise
+            with self.open_input(source) as reader, self.open_output(target) as writer:
+                while chunk := reader.read(WHOLE):
+                    writer.write(chunk)
+
+    def sync(self, path: str) -> None:
+        """Nothing to do: a closed file is as durable as the storage makes it."""
+
+    def _client(self, path: str) -> Client:
+        return client_of(self.scheme, path.split("/")[2], self.options)
+
+    def _call(
+        self, action: str, path: str, act: Callable[[Any, str], T], ask: Callable[[Any, str], object] | None = None
+    ) -> T:
+        client, key = self._client(path), _key(path)
+        again = None if ask is None else lambda: client.call(lambda store: ask(store, key))
+        with object_errors(action, path, self.options, again):
+            return client.call(lambda store: act(store, key))
+
+
+def _obstore() -> Any:
+    return import_optional("obstore", "An object store", "s3")
+
+
+@lru_cache(maxsize=1024)
+def _refuses_second_create(io: ObjectStoreFileIO, bucket: str, folder: str) -> bool:
+    """Whether a bucket honours the condition of a put, tried with an object of its own; remembered per folder."""
+    probe = f"{folder}/{temporary_name('conditional-put')}"
+    try:
+        io._create(probe, b"")
+        return io._put_new(probe, b"") is not None
+    finally:
+        with suppress(StorageError):
+            io.delete(probe)
+
+
+def _head(store: Any, key: str) -> Mapping[str, Any]:
+    if not key:
+        raise FileNotFoundError(key)
+    return _obstore().head(store, key)  # type: ignore[no-any-return]
+
+
+def _delete(store: Any, _: str, keys: builtins.list[str]) -> None:
+    _obstore().delete(store, keys)
+
+
+def _get(store: Any, key: str) -> None:
+    _obstore().get(store, key, options={"range": (0, 1)})
+
+
+def _has_below(store: Any, key: str) -> bool:
+    return any(True for found in _obstore().list(store, key or None, chunk_size=1) if found) or not key
+
+
+def _all_below(store: Any, key: str) -> builtins.list[str]:
+    return [o["path"] for found in _obstore().list(store, key, chunk_size=_MANY) for o in found]
+
+
+def _key(path: str) -> str:
+    """Return the key of `scheme://bucket/key`; "" for the bucket itself."""
+    return path.partition("://")[2].partition("/")[2].rstrip("/")
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def _child(folder: str, key: str) -> str:
+    return f"{folder.rstrip('/')}/{_name(key)}"
+
+
+def _status(path: str, found: Mapping[str, Any]) -> FileStatus:
+    return FileStatus(path, int(found["size"]), False, int(found["last_modified"].timestamp() * 1000))
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,46 @@
+"""The schemes of locations: the library that reaches each storage, and how a snapshot is published there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OBSTORE = "obstore"
+HDFS_NATIVE = "hdfs-native"
+FSSPEC = "fsspec"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A kind of storage. `extra` installs its library; `published` is the atomic step of a commit, "" for none."""
+
+    library: str
+    kind: str
+    extra: str
+    published: str
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether commits of several writers at once are safe without a lock of the catalog."""
+        return bool(self.published)
+
+
+_S3 = Scheme(OBSTORE, "s3", "s3", "a put with the condition If-None-Match")
+_GCS = Scheme(OBSTORE, "gcs", "gcs", "a put with the condition ifGenerationMatch")
+_AZURE = Scheme(OBSTORE, "azure", "azure", "a put with the condition If-None-Match")
+_OSS = Scheme(OBSTORE, "oss", "oss", "a put with the header x-oss-forbid-overwrite")
+_HDFS = Scheme(HDFS_NATIVE, "hdfs", "hdfs", "a rename that does not overwrite")
+_MEMORY = Scheme(FSSPEC, "memory", "fsspec", "a lock of the process")
+OTHER = Scheme(FSSPEC, "other", "fsspec", "")
+SCHEMES = {
+    **dict.fromkeys(("s3", "s3a", "s3n"), _S3),
+    **dict.fromkeys(("gs", "gcs"), _GCS),
+    **dict.fromkeys(("abfs", "abfss", "az", "wasb", "wasbs"), _AZURE),
+    "oss": _OSS,
+    **dict.fromkeys(("hdfs", "viewfs"), _HDFS),
+    "memory": _MEMORY,
+}
+
+
+def scheme_of(name: str) -> Scheme:
+    """Return the kind of storage of a scheme; `OTHER` for all that only fsspec may have."""
+    return SCHEMES.get(name, OTHER)

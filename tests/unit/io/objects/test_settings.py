@@ -1,0 +1,195 @@
+"""Each setting of a catalog for object stores is used, refused, needless or warned of."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.io.hadoop import with_hadoop
+from paimon_core.io.objects import clients
+from paimon_core.io.objects.settings import credentials, encryption, settings_of
+
+FULL = {
+    "endpoint": "minio:9000",
+    "access_key_id": "id",
+    "secret_access_key": "hunter2",
+    "session_token": "t",
+    "region": "eu-west-1",
+    "path_style": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "expected"),
+    [
+        ("s3", {}, {}),
+        ("s3", {"warehouse": "s3://b", "s3.endpoint": "http://minio:9000"}, {"endpoint": "http://minio:9000"}),
+        (
+            "s3",
+            {
+                "s3.endpoint": "minio:9000",
+                "s3.access-key": "id",
+                "s3.secret-key": "hunter2",
+                "s3.session.token": "t",
+                "s3.region": "eu-west-1",
+                "s3.path.style.access": "true",
+            },
+            FULL,
+        ),
+        (
+            "s3",
+            {
+                "fs.s3a.endpoint": "minio:9000",
+                "fs.s3a.access.key": "id",
+                "fs.s3a.secret.key": "hunter2",
+                "fs.s3a.session.token": "t",
+                "fs.s3a.endpoint.region": "eu-west-1",
+                "fs.s3a.path.style.access": "true",
+            },
+            FULL,
+        ),
+        ("s3", {"s3.access-key": "less", "fs.s3a.access.key": "more"}, {"access_key_id": "more"}),
+        ("s3", {"fs.s3a.access.key": "less", "fs.s3a.bucket.b.access.key": "more"}, {"access_key_id": "more"}),
+        ("s3", {"fs.s3a.access.key": "own", "fs.s3a.bucket.c.access.key": "others"}, {"access_key_id": "own"}),
+        ("s3", {"fsspec.anon": "true", "fsspec.key": "id"}, {"anonymous": "true", "access_key_id": "id"}),
+        ("s3", {"fs.s3a.threads.max": "9", "fs.s3a.impl": "x", "fs.s3a.fast.upload": "true"}, {}),
+        (
+            "oss",
+            {"fs.oss.endpoint": "oss-cn", "fs.oss.accessKeyId": "id", "fs.oss.accessKeySecret": "hunter2"},
+            {"endpoint": "oss-cn", "access_key_id": "id", "secret_access_key": "hunter2"},
+        ),
+        ("gcs", {"s3.access-key": "id", "fs.gs.storage.root.url": "http://h"}, {"endpoint": "http://h"}),
+        (
+            "azure",
+            {
+                "fs.azure.account.key.acc.dfs.core.windows.net": "k",
+                "fs.azure.account.key.other.dfs.core.windows.net": "n",
+            },
+            {"account_key": "k"},
+        ),
+    ],
+)
+def test_settings_that_are_used(kind: str, options: dict[str, str], expected: dict[str, str]) -> None:
+    bucket = "c@acc.dfs.core.windows.net" if kind == "azure" else "b"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = settings_of(kind, bucket, options)
+    assert dict(found.values) == expected
+    assert "hunter2" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "value"),
+    [
+        ("s3", "fs.s3a.encryption.algorithm", "CSE-KMS"),
+        ("s3", "fs.s3a.server-side-encryption-algorithm", "CSE-CUSTOM"),
+        ("s3", "fs.s3a.encryption.context", "a=b"),
+        ("s3", "fs.s3a.acl.default", "PublicRead"),
+        ("s3", "fs.s3a.create.storage.class", "glacier"),
+        ("s3", "fs.s3a.bucket.b.assumed.role.policy", "{}"),
+        ("s3", "fs.s3a.aws.credentials.provider", "org.example.Mine"),
+        ("s3", "fsspec.config_kwargs", "{}"),
+        ("oss", "fs.oss.server-side-encryption", "AES256"),
+        ("oss", "fs.oss.credentials.provider", "org.example.Mine"),
+        ("gcs", "fs.gs.encryption.key", "k"),
+        ("azure", "fs.azure.account.oauth.provider.type", "org.example.MsiTokenProvider"),
+    ],
+)
+def test_settings_that_change_bytes_or_keys_are_refused(kind: str, option: str, value: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match=r"cannot be (used|encrypted)") as caught:
+        settings_of(kind, "b", {option: value})
+    assert option.rpartition("bucket.b.")[2].rpartition(".")[2].split("-")[0] in str(caught.value) or value in str(
+        caught.value
+    )
+
+
+def test_unknown_settings_raise_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"fs\.s3a\.nosuch\.thing is unknown for s3"):
+        assert not settings_of("s3", "b", {"fs.s3a.nosuch.thing": "1"}).values
+
+
+@pytest.mark.parametrize(("option", "value"), [("fs.s3a.attempts.maximum", "x"), ("fs.s3a.connection.timeout", "-1")])
+def test_numbers_are_checked(option: str, value: str) -> None:
+    with pytest.raises(InvalidOptionError, match="not a number"):
+        settings_of("s3", "b", {option: value})
+
+
+def test_a_key_for_sse_c_is_checked() -> None:
+    with pytest.raises(InvalidOptionError, match="256 bits"):
+        settings_of("s3", "b", {"fs.s3a.encryption.algorithm": "SSE-C", "fs.s3a.encryption.key": "c2hvcnQ="})
+    found = settings_of("s3", "b", {"fs.s3a.encryption.algorithm": "SSE-KMS", "fs.s3a.encryption.key": "arn:k"})
+    assert encryption(found) == {"server_side_encryption": "aws:kms", "sse_kms_key_id": "arn:k"}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ""),
+        ({"access.key": "id"}, "keys"),
+        ({"aws.credentials.provider": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"}, "anonymous"),
+        ({"aws.credentials.provider": "a.SimpleAWSCredentialsProvider, b.IAMInstanceCredentialsProvider"}, ""),
+        ({"aws.credentials.provider": "a.SimpleAWSCredentialsProvider", "access.key": "id"}, "keys"),
+        ({"aws.credentials.provider": "a.auth.AssumedRoleCredentialProvider", "assumed.role.arn": "arn:r"}, "role"),
+        ({"aws.credentials.provider": "com.amazonaws.auth.profile.ProfileCredentialsProvider"}, "profile"),
+        ({"aws.credentials.provider": "com.amazonaws.auth.WebIdentityTokenCredentialsProvider"}, ""),
+    ],
+)
+def test_providers_of_credentials(options: dict[str, str], expected: str) -> None:
+    assert credentials(settings_of("s3", "b", {f"fs.s3a.{k}": v for k, v in options.items()})) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "endpoint", "is_named"),
+    [
+        ({}, None, True),
+        ({"path.style.access": "true"}, None, False),
+        ({"endpoint": "minio:9000"}, "https://minio:9000", False),
+        ({"endpoint": "minio:9000", "connection.ssl.enabled": "false"}, "http://minio:9000", False),
+        ({"endpoint": "http://minio:9000/", "path.style.access": "false"}, "http://b.minio:9000", True),
+        ({"endpoint": "http://127.0.0.1:9000", "path.style.access": "false"}, "http://127.0.0.1:9000", False),
+        ({"endpoint": "s3.eu-west-1.amazonaws.com"}, "https://b.s3.eu-west-1.amazonaws.com", True),
+    ],
+)
+def test_endpoints(options: dict[str, str], endpoint: str | None, is_named: bool) -> None:
+    found = settings_of("s3", "b", {f"fs.s3a.{k}": v for k, v in options.items()})
+    expected: dict[str, Any] = {"virtual_hosted_style_request": is_named}
+    assert clients._endpoint(found, "b") == (expected if endpoint is None else {"endpoint": endpoint, **expected})
+
+
+def test_a_proxy_and_timeouts() -> None:
+    given = {"proxy.host": "p", "proxy.port": "3128", "proxy.username": "u", "proxy.password": "hunter2"}
+    found = settings_of("s3", "b", {f"fs.s3a.{k}": v for k, v in {**given, "connection.timeout": "9000"}.items()})
+    made = clients._client_options(found, clients._READ)
+    assert (made["proxy_url"], made["read_timeout"]) == ("http://u:hunter2@p:3128", "9000ms")
+
+
+def test_settings_of_hadoop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.s3a.endpoint</name><value>http://${host}:9000</value></property>"
+        "<property><name>host</name><value>${env.PAIMON_HOST}</value></property>"
+        "<property><name>fs.s3a.access.key</name><value>of the file</value></property>"
+        "<property><name>io.file.buffer.size</name><value>1</value></property></configuration>"
+    )
+    monkeypatch.setenv("PAIMON_HOST", "minio")
+    options = {
+        "hadoop-conf-dir": str(tmp_path),
+        "spark.hadoop.fs.s3a.access.key": "of Spark",
+        "spark.hadoop.fs.s3a.region": "of Spark",
+        "hadoop.fs.s3a.region": "of the catalog",
+    }
+    found = {k: v for k, v in with_hadoop(options).items() if k not in options}
+    assert found == {
+        "fs.s3a.endpoint": "http://minio:9000",
+        "fs.s3a.access.key": "of Spark",
+        "fs.s3a.region": "of the catalog",
+    }
+    assert with_hadoop({**options, "fs.s3a.region": "own"})["fs.s3a.region"] == "own"
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert with_hadoop({})["fs.s3a.access.key"] == "of the file"
+    (tmp_path / "core-site.xml").write_text("<configuration>")
+    with pytest.raises(InvalidOptionError, match="core-site.xml cannot be read"):
+        with_hadoop({"hadoop-conf-dir": str(tmp_path), "x": "y"})

@@ -1,0 +1,234 @@
+"""Object stores: one winner of each create, names, large files, deletes, errors and processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from paimon_core.errors import StorageError, StorageRefusedError, UnsafeStorageError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.load import load_file_io
+from paimon_core.io.objects import clients, store
+from tests.support.object_server import Answer, ObjectServer, Request, object_server
+
+pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
+
+
+@pytest.fixture(params=["s3", "oss"])
+def server(request: pytest.FixtureRequest) -> Iterator[ObjectServer]:
+    with object_server(dialect=request.param) as found:
+        yield found
+
+
+def opened(server: ObjectServer) -> tuple[FileIO, str]:
+    root = f"{server.dialect}://lake/wh"
+    return load_file_io(root, server.options), root
+
+
+def test_many_creates_of_one_key_have_one_winner(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    with ThreadPoolExecutor(32) as pool:
+        for number in range(3):
+            gate = threading.Barrier(32)
+
+            def create(worker: int, path: str = f"{root}/{number}", gate: threading.Barrier = gate) -> bool:
+                gate.wait()
+                return io.create_exclusive(path, b"%d" % worker)
+
+            won = list(pool.map(create, range(32)))
+            assert won.count(True) == 1
+            assert io.read_bytes(f"{root}/{number}") == b"%d" % won.index(True)
+    assert sorted(entry.name for entry in io.list(root)) == ["0", "1", "2", "first"], "no trial object stays"
+
+
+def test_a_storage_that_ignores_the_condition_is_found(server: ObjectServer) -> None:
+    server.honours = False
+    io, root = opened(server)
+    with pytest.raises(UnsafeStorageError, match="snapshot-1.*ignores the condition.*'commit.unsafe-storage' = 'true'"):
+        io.create_exclusive(f"{root}/snapshot/snapshot-1", b"1")
+    assert list(io.list(f"{root}/snapshot")) == []
+
+
+def test_a_conflict_is_no_existing_file(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 answers 409 while another create of the object is under way, which may fail."""
+    monkeypatch.setattr(store, "_BUSY", (0.0,) * 4)
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    left = [3]
+
+    def conflict(request: Request) -> Answer | None:
+        if request.method == "PUT" and "/snapshot-" in request.key and left[0]:
+            left[0] -= 1
+            return Answer(409, "ConditionalRequestConflict")
+        return None
+
+    server.fault = conflict
+    assert io.create_exclusive(f"{root}/snapshot-1", b"1") is True
+    left[0] = 100
+    with pytest.raises(StorageError, match="other writers create it") as caught:
+        io.create_exclusive(f"{root}/snapshot-2", b"1")
+    assert not isinstance(caught.value, StorageRefusedError)
+    assert io.create_exclusive(f"{root}/snapshot-1", b"2") is False
+
+
+def test_a_lost_answer_is_an_unknown_outcome(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    lost: list[str] = []
+
+    def lose(request: Request) -> Answer | None:
+        if request.method == "PUT" and request.key not in lost:
+            lost.append(request.key)
+            return Answer(500, "InternalError", done=True)
+        return None
+
+    server.fault = lose
+    with pytest.raises(StorageError, match="the file has the same bytes"):
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    assert io.read_bytes(f"{root}/snapshot-1") == b"1"
+
+
+def test_a_refusal_after_a_lost_answer_is_no_refusal(server: ObjectServer) -> None:
+    """The first try may have done it: the caller must look before it deletes what the object names."""
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    tries: list[str] = []
+
+    def lose(request: Request) -> Answer | None:
+        if request.method != "PUT":
+            return None
+        tries.append(request.key)
+        return Answer(500, done=True) if len(tries) == 1 else Answer(403, "AccessDenied")
+
+    server.fault = lose
+    with pytest.raises(StorageError, match="permission is denied") as caught:
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    assert not isinstance(caught.value, StorageRefusedError) and len(tries) == 2
+
+
+@pytest.mark.parametrize("name", ["a b", "50%", "k=v", "a+b", "a#b", "ü", "a?b", "a&b", "a%20b"])
+def test_names(server: ObjectServer, name: str) -> None:
+    io, root = opened(server)
+    path = f"{root}/{name}/{name}"
+    io.write_bytes(path, name.encode())
+    assert io.read_bytes(path) == name.encode() and io.exists(path) and io.status(path).size == len(name.encode())
+    assert [entry.path for entry in io.list(root)] == [f"{root}/{name}"]
+    assert [entry.path for entry in io.list(f"{root}/{name}")] == [path]
+    io.rename_dir(f"{root}/{name}", f"{root}/2{name}")
+    assert io.read_bytes(f"{root}/2{name}/{name}") == name.encode()
+    io.delete_dir(f"{root}/2{name}")
+    assert not server.objects
+
+
+def test_a_large_file_is_streamed_in_parts(server: ObjectServer) -> None:
+    io, root = opened(server)
+    pieces = [bytes([number]) * 2**20 for number in range(20)]
+    with io.open_output(f"{root}/large") as sink:
+        for piece in pieces:
+            sink.write(piece)
+        assert sink.tell() == 20 * 2**20
+    assert server.objects["wh/large"] == b"".join(pieces) and not server.uploads
+    for size in (None, 20 * 2**20):
+        with io.open_input(f"{root}/large", size) as source:
+            assert source.size() == 20 * 2**20
+            assert source.read_at(9 * 2**20, 2**20) == b"".join(pieces[1:10])
+            source.seek(2**20 - 1)
+            assert (source.read(2), source.tell()) == (b"\x00\x01", 2**20 + 1)
+            assert source.read() == b"".join(pieces)[2**20 + 1 :]
+
+
+def test_a_small_file_is_read_by_one_request(server: ObjectServer) -> None:
+    io, root = opened(server)
+    with io.open_output(f"{root}/small") as sink:
+        sink.write(b"content")
+    io.write_bytes(f"{root}/empty", b"")
+    for name, content in (("small", b"content"), ("empty", b"")):
+        for size in (None, len(content)):
+            server.requests.clear()
+            with io.open_input(f"{root}/{name}", size) as source:
+                assert (source.size(), source.read()) == (len(content), content)
+            assert io.read_bytes(f"{root}/{name}") == content
+            assert [r.method for r in server.requests] == ["GET", "GET"]
+
+
+def test_many_files_are_deleted_by_few_requests(server: ObjectServer) -> None:
+    io, root = opened(server)
+    server.objects |= {f"wh/t/{number}": b"" for number in range(2500)}
+    assert len(list(io.list(f"{root}/t"))) == 2500
+    server.requests.clear()
+    assert io.delete_many_below(root, [f"{root}/t/{number}" for number in range(2500)]) == {}
+    assert not server.objects
+    if server.dialect == "s3":
+        assert len(server.requests) == 3
+
+
+def test_a_wrong_bucket_is_an_error_everywhere(server: ObjectServer) -> None:
+    path = f"{server.dialect}://other/wh/file"
+    io = load_file_io(path, server.options)
+    for call in (io.exists, io.status, io.read_bytes, io.list, io.make_dirs, io.open_input, io.delete_dir):
+        with pytest.raises(StorageRefusedError, match=r"no bucket of this name.*correct the location"):
+            call(path)
+
+
+def test_a_server_that_is_busy_for_a_moment(server: ObjectServer) -> None:
+    io, root = opened(server)
+    server.fault = lambda request: Answer(503, "SlowDown") if len(server.requests) % 2 else None
+    io.write_bytes(f"{root}/file", b"1")
+    assert io.read_bytes(f"{root}/file") == b"1"
+
+
+def test_a_forked_child_gets_an_error(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/file", b"1")
+    parent = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: parent + 1)  # as a child sees itself
+    with pytest.raises(Exception, match=r"forked.*spawn or forkserver"):
+        io.read_bytes(f"{root}/file")
+
+
+def test_a_child_of_its_own_reads(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/file", b"1")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(io.read_bytes, (f"{root}/file",)) == b"1"
+
+
+def test_settings_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    with object_server(bucket="one") as server:
+        wrong = {**server.options, "fs.s3a.endpoint": "http://127.0.0.1:1"}
+        io = load_file_io("s3a://one/wh", {**wrong, "fs.s3a.bucket.one.endpoint": server.endpoint})
+        io.write_bytes("s3a://one/wh/file", b"1")
+        assert server.objects == {"wh/file": b"1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "headers"),
+    [
+        ({"encryption.algorithm": "AES256"}, {"x-amz-server-side-encryption": "AES256"}),
+        (
+            {"encryption.algorithm": "SSE-KMS", "encryption.key": "arn:k"},
+            {"x-amz-server-side-encryption": "aws:kms", "x-amz-server-side-encryption-aws-kms-key-id": "arn:k"},
+        ),
+        (
+            {"encryption.algorithm": "SSE-C", "encryption.key": "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="},
+            {"x-amz-server-side-encryption-customer-algorithm": "AES256"},
+        ),
+        ({"requester.pays.enabled": "true"}, {"x-amz-request-payer": "requester"}),
+    ],
+)
+def test_settings_of_each_request(options: dict[str, str], headers: dict[str, str]) -> None:
+    with object_server() as server:
+        io = load_file_io("s3://lake/wh", {**server.options, **{f"fs.s3a.{k}": v for k, v in options.items()}})
+        io.write_bytes("s3://lake/wh/file", b"1")
+        with io.open_output("s3://lake/wh/data") as sink:
+            sink.write(b"x" * 9 * 2**20)
+        for request in server.requests:
+            begins = request.method == "PUT" and not request.query or "uploads" in request.query
+            assert not begins or headers.items() <= request.headers.items()
+    clients._client.cache_clear()
