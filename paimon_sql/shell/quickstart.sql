@@ -1,7 +1,7 @@
 -- A table with a primary key in twenty lines: create, upsert, query, time travel, compact, inspect.
 --     paimon-sql quickstart -w my-warehouse
-CREATE DATABASE IF NOT EXISTS shop;
-USE shop;
+CREATE DATABASE IF NOT EXISTS quickstart;
+USE quickstart;
 DROP TABLE IF EXISTS orders;
 CREATE TABLE orders (id BIGINT, customer STRING, amount DECIMAL(10, 2), PRIMARY KEY (id) NOT ENFORCED)
 WITH ('bucket' = '1', 'write-only' = 'true');
@@ -16,6 +16,6 @@ SELECT * FROM orders ORDER BY id;
 SELECT * FROM orders VERSION AS OF 1 ORDER BY id;
 
 -- Merge the two sorted runs into one file. Expect snapshots 1 and 2 of kind APPEND, 3 of kind COMPACT; one file of 4 records.
-CALL sys.compact(table => 'shop.orders');
+CALL sys.compact(table => 'quickstart.orders');
 SELECT snapshot_id, commit_kind, total_record_count FROM `orders$snapshots` ORDER BY snapshot_id;
 SELECT level, record_count, min_key, max_key FROM `orders$files`;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,15 @@ def test_the_quickstart_is_in_the_package(session: FakeSession, capsys: pytest.C
     assert session.options["warehouse"] == "/w"
     assert session.ran == [statement.text for statement in split_statements(QUICKSTART.read_text("utf-8"))]
     assert "CREATE TABLE orders" in capsys.readouterr().out
+
+
+def test_the_quickstart_touches_no_table_of_others() -> None:
+    """It may run in a warehouse that has tables, such as `warehouse` after the programs of README."""
+    text = QUICKSTART.read_text("utf-8")
+    used = [statement.text for statement in split_statements(text)]
+    assert used[:2] == ["CREATE DATABASE IF NOT EXISTS quickstart", "USE quickstart"]
+    others = re.findall(r"(?m)(?:CREATE TABLE|DROP TABLE IF EXISTS|INTO|FROM|table =>) ['`]?([\w.]+)", text)
+    assert set(others) == {"orders", "quickstart.orders"} and "shop" not in text
 
 
 @pytest.mark.parametrize("word", ["-d", "-D", "--define", "--hivevar"])
