@@ -1,7 +1,7 @@
 """`FileIO` for object stores.
 
 Atomic create is a conditional put. Some S3 look-alikes take the request and drop the condition, and OSS ignores its
-header in buckets with versions: the first create in a bucket proves that a second create of the same object is refused.
+header in buckets with versions: the first create in a folder proves that a second create of the same object is refused.
 
 Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
 """
@@ -119,7 +119,7 @@ class ObjectStoreFileIO:
             raise UnsafeStorageError(
                 f"Cannot create {path} safely: the storage ignores the condition of a conditional put, so two commits "
                 "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS one without "
-                "versions; see CALL sys.check_storage), or accept the risk for a table that one process writes at a "
+                "versions), or accept the risk for a table that one process writes at a "
                 "time with 'commit.unsafe-storage' = 'true'."
             )
         created, found = self._create(path, data)
@@ -283,7 +283,7 @@ def _obstore() -> Any:
 
 @lru_cache(maxsize=1024)
 def _refuses_second_create(io: ObjectStoreFileIO, bucket: str, folder: str) -> bool:
-    """Whether a bucket honours the condition of a put, tried with an object of its own; remembered per folder."""
+    """Whether a folder honours the condition of a put, tried with an object of its own; remembered per folder."""
     probe = f"{folder}/{temporary_name('conditional-put')}"
     try:
         io._create(probe, b"")
