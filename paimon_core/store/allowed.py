@@ -53,23 +53,34 @@ class Allowed:
         """Return whether a normalized path is one of the locations, or below one."""
         return any(_is_in(path, allowed) for allowed in self.external_paths or ())
 
+    @property
+    def limits_files(self) -> bool:
+        """Whether rows and options of tables may name only some locations to read."""
+        return self.external_paths is not None or bool(self.with_users)
+
     def takes_named_file(self, path: str, root: str) -> bool:
-        """Return whether rows or options of a table at `root` may name a location to read.
+        """Return whether rows or options of a table at `root` may name a location to read; see `named_file`."""
+        return self.named_file(path, root) is not None
+
+    def named_file(self, path: str, root: str) -> str | None:
+        """Return the location that a table at `root` may read if its rows or options name `path`, or None.
 
         Without the option and without users, every location is allowed. Else it must be below the table or one of the
-        locations, even after links are followed, and in no other folder of a warehouse with users.
+        locations, even after links are followed, and in no other folder of a warehouse with users. Then the returned
+        location has no links: check and open the same one, as links may change.
         """
-        if self.external_paths is None and not self.with_users:
-            return True
+        if not self.limits_files:
+            return path
         real, own = without_links(path), without_links(root)
         if ".." in _plain(path).split("/"):
-            return False
+            return None
         if _is_in(path, root) and _is_in(real, own):
-            return True
+            return real
         warehouses = (self.with_users, without_links(self.with_users)) if self.with_users else ()
         if any(_is_in(_plain(p), _plain(warehouse)) for p in (path, real) for warehouse in warehouses):
-            return False
-        return self.takes_path(path) and any(_is_in(real, without_links(p)) for p in self.external_paths or ())
+            return None
+        is_allowed = self.takes_path(path) and any(_is_in(real, without_links(p)) for p in self.external_paths or ())
+        return real if is_allowed else None
 
     def takes_url(self, url: str) -> bool:
         """Return whether an address is an allowed one, or below one: same scheme, host and port."""

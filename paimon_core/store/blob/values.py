@@ -15,6 +15,7 @@ from paimon_core.errors import InvalidDataError, NotAllowedError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
+from paimon_core.io.unlinked import UnlinkedFileIO
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
 from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
@@ -77,9 +78,9 @@ class DescribedBlobs:
 
     def _read(self, uri: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
         path = normalize(uri)
-        self._check_allowed(path)
+        location = self._allowed(path)
         try:
-            return read_ranges(self._storage(path), path, starts, lengths)
+            return read_ranges(self._storage(location), location, starts, lengths)
         except FileNotFoundError as e:
             raise InvalidDataError(
                 f"A blob descriptor names {without_secrets(path)}, but there is no such file. Restore the file, or "
@@ -88,9 +89,11 @@ class DescribedBlobs:
         except EOFError as e:
             raise InvalidDataError(f"A blob descriptor names {e}.") from e
 
-    def _check_allowed(self, path: str) -> None:
-        if self.allowed.takes_named_file(path, self.root):
-            return
+    def _allowed(self, path: str) -> str:
+        """Return the location to open. Raises `NotAllowedError`."""
+        location = self.allowed.named_file(path, self.root)
+        if location is not None:
+            return location
         where = "outside of the locations in the catalog's option"
         if self.allowed.with_users:
             where = f"in another table of a warehouse with users, or {where}"
@@ -100,6 +103,8 @@ class DescribedBlobs:
         )
 
     def _storage(self, path: str) -> FileIO:
+        if self.allowed.limits_files and "://" not in path:
+            return UnlinkedFileIO()
         same = path.partition("://")[:2] == self.root.partition("://")[:2] if "://" in path else "://" not in self.root
         return self.own if same and not self.options else load_file_io(path, self.options)
 

@@ -28,7 +28,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store.allowed import EXTERNAL_PATHS
+from paimon_core.store.allowed import EXTERNAL_PATHS, Allowed
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, SetOption
@@ -326,6 +326,26 @@ def test_descriptors_lead_to_no_other_table(world: World, tmp_path: Path) -> Non
         if path != outside:
             with pytest.raises(NotAllowedError, match="a warehouse with users"):
                 read(outside_too, path)
+
+
+def test_a_link_made_behind_the_check_leads_nowhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = next(Path(world.warehouse, "default.db", "t").glob("bucket-0/*"))
+    catalog = world.user("ann", ("CREATE_TABLE", "other"), ("SELECT", "other"), ("INSERT", "other"))
+    catalog.create_table(X, SCHEMA)
+    store = catalog.load_table(X).store
+    own = Path(store.root, "f")
+    own.write_bytes(b"bytes")
+    checked = Allowed.named_file
+
+    def replaced(allowed: Allowed, path: str, root: str) -> str | None:
+        location = checked(allowed, path, root)
+        own.unlink()
+        own.symlink_to(secret)
+        return location
+
+    monkeypatch.setattr(Allowed, "named_file", replaced)
+    with pytest.raises(NotAllowedError, match="a symbolic link was put into its path"):
+        DescribedBlobs.of(store).read(BlobDescriptor(str(own)))
 
 
 def test_what_is_stored_is_java_s(world: World) -> None:

@@ -1,0 +1,57 @@
+"""Reading a file of a local disk by a path without symbolic links, also if a link is put there meanwhile.
+
+A path is checked against rules, and the file is opened later: between the two, its user could replace a folder or the
+file by a link to a file of others. So the path is opened folder by folder (`openat` with `O_NOFOLLOW`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_core.errors import NotAllowedError
+from paimon_core.io.local import LocalFileIO
+
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe would wait for a writer
+
+
+@dataclass(frozen=True, slots=True)
+class UnlinkedFileIO(LocalFileIO):
+    """`FileIO` for absolute paths without links; `open_input` follows none."""
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Open a regular file. Raises `NotAllowedError` if the path leads through a link, `OSError`."""
+        try:
+            descriptor = _open(path)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                raise
+            raise _not_allowed(path) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise _not_allowed(path)
+        return pa.PythonFile(os.fdopen(descriptor, "rb"), mode="r")
+
+
+def _open(path: str) -> int:
+    *folders, name = path.strip("/").split("/")
+    descriptor = os.open("/", _FOLDER)
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        return os.open(name, _FILE, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _not_allowed(path: str) -> NotAllowedError:
+    return NotAllowedError(
+        f"Cannot read {path}: it is not a regular file, or a symbolic link was put into its path. Name the file itself."
+    )
