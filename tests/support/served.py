@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pyhive import hive
+from thrift.transport.TTransport import TTransportException
 
 from paimon_sql.server.passwords import set_password
 from tests.support.ports import free_port
@@ -22,6 +23,7 @@ from tests.support.waiting import PATIENCE, wait_until
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 RUN = ("-m", "paimon_sql", "serve")
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
+_CLOSED, _LOGINS = "read 0 bytes", 5  # what a client notices of a closed connection; how often it tries again
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,17 @@ class Server:
 
 
 def thrift_session(port: int, password: str = PASSWORD, database: str = "default") -> Any:
+    """A session; a server on a busy machine may close the first connections, whose logins take too long."""
+    for _ in range(_LOGINS):
+        try:
+            return _session(port, password, database)
+        except TTransportException as error:
+            if _CLOSED not in str(error):
+                raise
+    return _session(port, password, database)
+
+
+def _session(port: int, password: str, database: str) -> Any:
     return hive.connect("127.0.0.1", port, username=USER, password=password, database=database, auth="CUSTOM")
 
 
