@@ -21,6 +21,7 @@ from paimon_sql.server.waiting import MOST, SECONDS
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
+    bound_rows,
     guard_thrift_sessions,
     limit_thrift_logins,
     prepare_connect_catalogs,
@@ -64,6 +65,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
     bound_results(jvm)
+    bound_rows(jvm, java_session(spark), class_path)
     watch_failures(jvm)
     if settings.read_only:
         refuse_writes(jvm, java_session(spark), _reads(jvm, settings))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import urllib.error
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +36,50 @@ def test_answers_larger_than_the_memory(tmp_path: Path) -> None:
             assert len(found) == rows and len(set(found)) == rows, statement
             with server.client() as another, another.cursor() as beside:
                 assert answer(beside, "SELECT 1") == [(1,)]
+        assert server.health_now()["status"] == "serving"
+
+
+CONNECT_CLIENT = """
+import sys
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+def told(run):
+    try:
+        print(run())
+    except PySparkException as error:
+        print(error.getCondition(), "maxResultSize" in str(error))
+wide = "SELECT id, repeat('x', 1000000) AS x FROM range(0, 50000, 1, 4)"
+few = wide.replace("50000", "1200")
+joined = f"SELECT * FROM ({few}) CROSS JOIN (SELECT count(*) FROM range(3)) WHERE id >= 0"
+told(lambda: spark.sql(f"{wide} LIMIT 1300").collect())
+told(lambda: spark.sql(f"{wide} LIMIT 1300 OFFSET 1200").collect())
+told(lambda: spark.sql(f"{joined} LIMIT 1300").collect())
+told(lambda: spark.sql(wide).tail(1300))
+told(lambda: spark.sql(wide).show(1300))
+told(lambda: spark.sql(few).toPandas())
+told(lambda: [row.id for row in spark.sql(f"{wide} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
+told(lambda: [row.id for row in spark.sql(f"{joined} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
+told(lambda: [row.id for row in spark.range(0, 100, 1, 7).tail(40)] == list(range(60, 100)))
+told(lambda: [row.id for row in spark.range(0, 100, 1, 7).limit(40).collect()] == list(range(40)))
+told(lambda: [len(spark.range(9).tail(0)), len(spark.range(9).tail(99)), len(spark.range(9).limit(0).collect())])
+told(lambda: [len(spark.range(9).offset(4).collect()), len(spark.sql("SHOW DATABASES").limit(1).collect())])
+told(lambda: spark.range(0, 100, 1, 7).show(1) or spark.range(3).first()[0])
+"""
+
+
+def test_answers_over_connect_that_are_larger_than_the_memory(tmp_path: Path) -> None:
+    """Spark unpacks the first rows of a plan in the driver, and the last ones; so it does for `show`."""
+    with served(tmp_path) as server:
+        command = [sys.executable, "-c", CONNECT_CLIENT, server.remote]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        refused = "PAIMON_LIMIT_EXCEEDED True"
+        said = done.stdout.splitlines()
+        assert said[:5] == [refused] * 5, (said, done.stderr[-3000:])
+        shown = ["+---+", "| id|", "+---+", "|  0|", "+---+", "only showing top 1 row", "0"]
+        assert said[6:] == ["True"] * 4 + ["[0, 9, 0]", "[5, 1]", *shown], (said, done.stderr[-3000:])
+        with server.client() as client, client.cursor() as cursor:
+            assert answer(cursor, "SELECT id FROM range(0, 100, 1, 7) LIMIT 2 OFFSET 50") == [(50,), (51,)]
         assert server.health_now()["status"] == "serving"
 
 

@@ -13,7 +13,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.exceptions import add_conditions
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
+from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_type, method
 from paimon_sql.spark.jvm.servers import LARGEST_RESULT
 from paimon_sql.spark.jvm.sessions import context_settings
 
@@ -22,6 +22,7 @@ STATES = {READ_ONLY: "25006", LIMIT_EXCEEDED: "54000"}  # read-only transaction,
 _REFUSED = "PAIMON_SETTING_REFUSED", "42501"  # insufficient privilege
 _INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
 _INTERCEPTED, _PREPARED, _READ = "ConnectLimits", "ConnectCatalogs", "ConnectReads"
+_BOUNDED = "BoundedRows"
 _NONE = "not in this Spark"
 _CALL = 2**23  # bytes of the rows that a client fetches at once
 
@@ -160,8 +161,42 @@ def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     if jvm.variant(thrift_results).name == _NONE:
         return None
     memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
-    largest = int(context_settings(jvm).getSizeAsBytes(LARGEST_RESULT, f"{memory // 4}b"))
-    return jvm.compiled("ThriftResults").of(_CALL, largest, memory // 4, condition, state)
+    return jvm.compiled("ThriftResults").of(_CALL, _largest_result(jvm), memory // 4, condition, state)
+
+
+@hook(
+    "`SparkSessionExtensions.injectColumnar` of a running session, private members of `SparkPlan`",
+    "answers of statements with LIMIT, of `show` and of `tail` that are larger unpacked than the driver's memory",
+    Variant.of(
+        "classes of plans",
+        method(classes.SESSION_EXTENSIONS, "injectColumnar", 1),
+        method(classes.SESSION, "extensions", 0),
+        method(classes.PHYSICAL_PLAN, "getByteArrayRdd", 2),
+        method(classes.PHYSICAL_PLAN, "decodeUnsafeRows", 1),
+        constructor(classes.COLLECT_LIMIT, 3),
+        constructor(classes.COLLECT_TAIL, 2),
+        constructor(classes.INPUT_ADAPTER, 1),
+    ),
+    Variant.of(_NONE),
+)
+def bound_rows(jvm: Jvm, session: JavaObject, folder: Path) -> None:
+    """In the sessions created from this one, let a statement fail if its first or last rows take more memory, unpacked,
+    than an answer may take: Spark unpacks them all in the driver. If tasks run in the driver, let each answer of Spark
+    Connect take half of that: tasks hold copies of it. `folder` is on the driver's class path. Call it after
+    `bound_results`. Raises as `put_on_class_path`."""
+    largest = _largest_result(jvm)
+    if jvm.variant(bound_rows).name == _NONE or largest == 0:
+        return
+    add_conditions(jvm, STATES)
+    put_on_class_path(jvm, folder, _BOUNDED)
+    in_tasks = largest // 2 if jvm.context._jsc.sc().isLocal() else 0
+    jvm.java_class(_BOUNDED).install(session.extensions(), largest, in_tasks, LIMIT_EXCEEDED, LARGEST_RESULT)
+
+
+def _largest_result(jvm: Jvm) -> int:
+    """The bytes that an answer may take; 0 for no limit."""
+    memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
+    return int(context_settings(jvm).getSizeAsBytes(LARGEST_RESULT, f"{memory // 4}b"))
 
 
 @hook(
