@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 from paimon_core.errors import (
     DatabaseExistsError,
@@ -18,6 +18,7 @@ from paimon_core.errors import (
     TableNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
+from paimon_core.lazy import cached_property
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import schema_ids

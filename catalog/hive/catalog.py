@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 from paimon_core.errors import DatabaseExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import normalize
+from paimon_core.lazy import cached_property
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed

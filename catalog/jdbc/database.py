@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
 from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
+from paimon_core.lazy import cached_property
 from paimon_core.optional_packages import import_optional
 from paimon_core.secrets import without_secrets
 from paimon_sql.catalog.jdbc.failures import Failure, failure_of, words_of

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
+from paimon_core.lazy import cached_property
 from paimon_core.spec.json_object import text_map
 from paimon_core.spec.paths import check_name
 from paimon_core.store.allowed import Allowed

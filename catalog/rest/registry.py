@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, SchemaNotFoundError, TableNotFoundError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io
+from paimon_core.lazy import cached_property
 from paimon_core.object_table import is_object_table
 from paimon_core.options.option import boolean
 from paimon_core.spec.identifier import Identifier

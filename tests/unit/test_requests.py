@@ -12,7 +12,7 @@ import pytest
 
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.snapshots import latest_snapshot, list_snapshots, snapshot_ids
+from paimon_core.store.snapshots import find_snapshot, latest_for_read, latest_snapshot, list_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.registry import read_system_table
 from paimon_core.table import Table
@@ -45,7 +45,7 @@ def test_a_commit(tmp_path: Path, options: dict[str, str]) -> None:
     store = table_of(tmp_path, io, 20, **options)
     with io.counted() as made:
         Table(store).for_write().commit([message(store, data_file(store, 99, 99))], info())
-    check(made, count=23, chain=21)
+    check(made, count=20, chain=13)
 
 
 def test_the_plan_of_a_table_with_many_manifests(tmp_path: Path) -> None:
@@ -55,6 +55,31 @@ def test_the_plan_of_a_table_with_many_manifests(tmp_path: Path) -> None:
         plan = Table(store).plan(latest_snapshot(store))
     assert plan.files_kept == 20
     check(made, count=25, chain=6)
+
+
+def test_a_session_that_has_read_a_table_looks_for_its_latest_version_in_two_requests(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 20)
+    with io.counted() as made:
+        assert latest_for_read(store) == latest_snapshot(forgetful(store))
+    check(made, count=2 + 3, chain=2 + 3)
+
+
+def test_a_version_that_others_have_replaced_or_removed_is_not_remembered(tmp_path: Path) -> None:
+    store, other = table_of(tmp_path / "one", CountingIO(), 5), table_of(tmp_path / "two", CountingIO(), 9)
+    assert latest_for_read(store) == latest_snapshot(forgetful(store))
+    for number in (4, 5):
+        Path(store.paths.snapshot(number)).unlink()  # a rollback
+    found = latest_for_read(store)
+    assert found is not None and found.id == 3
+    for number in (4, 5):  # and new versions at the same numbers
+        Path(store.paths.snapshot(number)).write_bytes(Path(other.paths.snapshot(number)).read_bytes())
+    assert latest_for_read(store) == find_snapshot(other, 5)
+    for number in range(1, 10):  # commits and an expiry by others
+        Path(store.paths.snapshot(number)).unlink(missing_ok=True)
+    for number in (8, 9):
+        Path(store.paths.snapshot(number)).write_bytes(Path(other.paths.snapshot(number)).read_bytes())
+    assert latest_for_read(store) == find_snapshot(other, 9)
 
 
 def test_a_hundred_snapshots_are_read_side_by_side(tmp_path: Path) -> None:
