@@ -91,6 +91,10 @@ class HdfsFileIO:
         return True
 
     @property
+    def requests_at_once(self) -> int:
+        return 16
+
+    @property
     def is_near(self) -> bool:
         return False
 

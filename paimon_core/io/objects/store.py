@@ -52,6 +52,10 @@ class ObjectStoreFileIO:
         return scheme_of(self.scheme).is_safe
 
     @property
+    def requests_at_once(self) -> int:
+        return 16
+
+    @property
     def is_near(self) -> bool:
         return False
 
