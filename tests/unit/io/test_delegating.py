@@ -12,7 +12,10 @@ import pytest
 from paimon_core.errors import NoPrivilegeError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.fsspec import FsspecFileIO
+from paimon_core.io.hdfs import HdfsFileIO
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_core.io.read_only import ReadOnlyFileIO
 
 CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
@@ -51,6 +54,11 @@ def _arguments(name: str) -> list[str]:
 
 def test_the_protocol_has_calls() -> None:
     assert len(CALLS) > 15 and set(CALLS) > READS
+
+
+@pytest.mark.parametrize("io", [LocalFileIO, FsspecFileIO, ObjectStoreFileIO, HdfsFileIO])
+def test_every_storage_has_every_call(io: type[FileIO]) -> None:
+    assert [name for name in CALLS if not hasattr(io, name)] == []
 
 
 @pytest.mark.parametrize("name", CALLS)
