@@ -24,7 +24,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe wou
 class UnlinkedFileIO(LocalFileIO):
     """`FileIO` for absolute paths without links; `open_input` follows none."""
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
         """Open a regular file. Raises `NotAllowedError` if the path leads through a link, `OSError`."""
         try:
             descriptor = _open(path)
