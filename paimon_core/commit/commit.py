@@ -8,9 +8,9 @@ next number (`publish.py`). Publishing is the one atomic step: the file appears 
 number is free. The publish call has one of three outcomes:
 
 - Published. The commit reads the snapshot back all the same, because no storage reports a foreign writer that renames
-  its file over ours (`other_writers.py`). The `uuid` in it identifies the draft; commit user and identifier do not,
-  because two tries of one commit share them. If a foreign snapshot replaced ours, the commit tries again, unless the
-  next snapshot is built on ours.
+  its file over ours (`other_writers.py`). The `uuid` in it and the name of its manifest list identify the draft; commit
+  user and identifier do not, because two tries of one commit share them. If a foreign snapshot replaced ours, the
+  commit tries again, unless the next snapshot is built on ours.
 - Lost race. Another writer has the number. The commit deletes the draft's manifests and puts the change on top of the
   new snapshots, until a limit is reached (`retries.py`).
 - Unknown. The call failed, and the file may exist now or later, by a request that is still under way. The draft stays
@@ -318,7 +318,7 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
         found = find_snapshot(store, draft.snapshot.id)
     except (StorageError, UnreadableFileError):
         return False
-    return found is None or found.uuid != draft.snapshot.uuid
+    return found is None or not found.is_same(draft.snapshot)
 
 
 def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None, looks: _Looks) -> Draft | None:
@@ -332,7 +332,7 @@ def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | N
     was_refused = outcome is PublishOutcome.LOST_RACE and len(drafts) == 1
     try:
         found = looks.find()
-        landed = next((d for d in drafts if found is not None and d.snapshot.uuid == found.uuid), None)
+        landed = next((d for d in drafts if found is not None and found.is_same(d.snapshot)), None)
         is_certain = was_refused or found is None or landed is not None or looks.is_base_there()
     except (StorageError, UnreadableFileError) as error:
         if outcome is not PublishOutcome.PUBLISHED and not was_refused:

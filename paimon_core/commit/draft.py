@@ -103,6 +103,8 @@ def write_draft(
         schema_id = together(store.io, steps)[-1]
     lists = _Lists(_named(base_list), _named(delta_list), _named(changelog_list[0]) if changelog_list else (None, None))
     snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
+    if store.schema.has_strict_readers and not delta.next_row_id and not (latest and latest.has_new_members):
+        snapshot = snapshot.without_new_members()  # the version that created the table still reads it
     kept_index = None if latest is None or delta.index is not None else latest.index_manifest
     index_name = index[0].name if index else kept_index
     return Draft(replace(snapshot, index_manifest=index_name), latest, tuple(written))

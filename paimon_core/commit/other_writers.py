@@ -41,7 +41,8 @@ def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
 
 def is_replaced(store: TableStore, ours: Snapshot) -> bool:
     """Return whether another engine has replaced our snapshot. Takes `_LOOK_AFTER` seconds if another engine writes."""
-    if OTHER_WRITER not in (ours.properties or {}):
+    # a snapshot in the form of old versions has no place for the property: another engine may always write there
+    if ours.has_new_members and OTHER_WRITER not in (ours.properties or {}):
         return False
     try:
         return not _stays(store, ours)
@@ -80,7 +81,7 @@ def _stays(store: TableStore, snapshot: Snapshot) -> bool:
     """Return whether a snapshot is still the same a moment later. If it expires meanwhile, it counts as the same."""
     time.sleep(_LOOK_AFTER)
     found = find_snapshot(store, snapshot.id)
-    return found is None or found.uuid == snapshot.uuid
+    return found is None or found.is_same(snapshot)
 
 
 def _is_built_on(store: TableStore, successor: Snapshot, ours: Snapshot, theirs: Snapshot) -> bool | None:

@@ -110,6 +110,11 @@ class TableSchema:
         return self.counts_equal_rows and self.version <= _ONE_BUCKET_VERSION
 
     @property
+    def has_strict_readers(self) -> bool:
+        """Whether the version that created the table, Paimon 0.4 to 0.7, refuses snapshots with unknown members."""
+        return self.version <= _ONE_BUCKET_VERSION
+
+    @property
     def row_type(self) -> RowType:
         return RowType(nullable=False, fields=self.fields)
 

@@ -15,7 +15,7 @@ experiments with Java for each member.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from reprlib import repr as shortened
@@ -32,6 +32,10 @@ from paimon_core.spec.json_object import (
 )
 
 CURRENT_VERSION = 3
+_NEW_MEMBERS = (  # later than Paimon 0.7, and not a part of the table's content; row ids start at 0 anyhow
+    *("uuid", "base_manifest_list_size", "delta_manifest_list_size", "changelog_manifest_list_size"),
+    *("writer_version", "properties", "operation", "next_row_id"),
+)
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
 WRITER = "paimon-sql"  # `writerVersion` of our snapshots
 
@@ -88,6 +92,20 @@ class Snapshot:
     properties: dict[str, str] | None = None
     next_row_id: int | None = None
     operation: str | None = None
+
+    @property
+    def has_new_members(self) -> bool:
+        """Return whether a reader of Paimon 0.4 to 0.7 refuses the snapshot, because it does not know some members."""
+        return any(getattr(self, name) is not None for name in _NEW_MEMBERS)
+
+    def without_new_members(self) -> Snapshot:
+        """Return the snapshot in the form of Paimon 0.4 to 0.7."""
+        removed: dict[str, Any] = dict.fromkeys(_NEW_MEMBERS)
+        return replace(self, **removed)
+
+    def is_same(self, other: Snapshot) -> bool:
+        """Return whether two files hold one writer's snapshot: the name of its manifest list is unique, as its uuid."""
+        return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list
 
 
 def _commit_kind(key: str, value: Any) -> CommitKind | None:

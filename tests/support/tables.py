@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import BIGINT, INT, STRING, DataField, DataType
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -32,6 +34,13 @@ def new_store(root: Path, io: FileIO | None = None, **options: str) -> TableStor
     path = f"{root}/db.db/t"
     assert create_schema(io or LocalFileIO(), path, schema)
     return TableStore.of(io or LocalFileIO(), path, schema, identifier=Identifier("db", "t"))
+
+
+def of_version(store: TableStore, version: int) -> TableStore:
+    """The store of a table with the schema file written anew, as of a version of schemas (1: Paimon 0.4 to 0.7)."""
+    path = Path(store.paths.schema(store.schema.id))
+    path.write_bytes(encode_schema(replace(store.schema, version=version)))
+    return replace(store, schema=decode_schema(str(path), path.read_bytes()))
 
 
 def data_file(store: TableStore, low: int, high: int, *, level: int = 0, rows: int = 1, **more: Any) -> DataFileMeta:

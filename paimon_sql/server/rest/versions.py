@@ -71,7 +71,7 @@ def _checked(table: Table, data: bytes) -> Snapshot:
         *(snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list),
         *(snapshot.index_manifest, snapshot.statistics),
     )
-    if snapshot.id < 1 or not snapshot.uuid:
+    if snapshot.id < 1 or not (snapshot.uuid or table.store.schema.has_strict_readers):
         raise InvalidDataError("The snapshot needs a number from 1 on and a uuid.")
     if any(n is not None and (not n or "/" in n or n in (".", "..") or "\x00" in n) for n in names):
         raise InvalidDataError("The snapshot names files by paths: names are wanted.")
@@ -106,7 +106,7 @@ def _publish(table: Table, snapshot: Snapshot, data: bytes, base: str | None) ->
     latest = latest_snapshot(store)
     if latest is not None and latest.id >= snapshot.id:
         found = find_snapshot(store, snapshot.id)
-        return found is not None and found.uuid == snapshot.uuid
+        return found is not None and found.is_same(snapshot)
     follows = latest.id + 1 if latest is not None else 1
     is_base = base is None or (latest is not None and latest.uuid == base)
     if snapshot.id != follows or not is_base:
@@ -118,7 +118,7 @@ def _publish(table: Table, snapshot: Snapshot, data: bytes, base: str | None) ->
         found = find_snapshot(store, snapshot.id)
         if found is None:
             raise
-        outcome = PublishOutcome.PUBLISHED if found.uuid == snapshot.uuid else PublishOutcome.LOST_RACE
+        outcome = PublishOutcome.PUBLISHED if found.is_same(snapshot) else PublishOutcome.LOST_RACE
     if outcome is not PublishOutcome.PUBLISHED:
         return False
     write_hints(store, snapshot.id)

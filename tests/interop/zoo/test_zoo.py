@@ -70,6 +70,7 @@ def test_the_table_goes_on(continued: Continued, writer: str, name: str) -> None
     assert continued.rows() == rows
     (new,) = [row for row in rows if row[0] == _FIRST]
     assert [row for kind, *row in followed.read() if row[0] == _FIRST and kind in _THERE][-1] == new
+    followed.end()
     continued.add_column("zoo_added")
     assert continued.rows() == in_order([*row, None] for row in rows)
     more = continued.like(_SECOND)

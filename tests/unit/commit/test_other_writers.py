@@ -16,13 +16,14 @@ from paimon_core.commit.other_writers import OTHER_WRITER
 from paimon_core.errors import CommitConflictError, CommitUnknownError
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.schema import CURRENT_VERSION
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from paimon_core.store.manifests import data_manifests, live_files, manifest_list_file
 from paimon_core.store.record_files import write_metadata
 from paimon_core.store.snapshots import latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from tests.support.tables import data_file, info, message, new_store
+from tests.support.tables import data_file, info, message, new_store, of_version
 
 
 class Unqueued(LocalFileIO):
@@ -73,14 +74,15 @@ def others(store: TableStore, path: str | None = None) -> None:
     Table(scratch).commit([message(store, theirs)], info("java"))
     made = decode_snapshot(target, Path(target).read_bytes())
     assert made.id == number
-    foreign = replace(made, writer_version=None, properties=None, uuid=f"java-{number}")
-    Path(target).write_bytes(encode_snapshot(foreign))
+    if made.has_new_members:
+        made = replace(made, writer_version=None, properties=None, uuid=f"java-{number}")
+    Path(target).write_bytes(encode_snapshot(made))
     hidden.unlink(missing_ok=True)
 
 
-def shared_store(tmp_path: Path) -> TableStore:
-    """A table whose last snapshot is another engine's."""
-    store = new_store(tmp_path).with_options(
+def shared_store(tmp_path: Path, version: int = CURRENT_VERSION) -> TableStore:
+    """A table with a schema of a version, and with another engine's snapshot as its last."""
+    store = of_version(new_store(tmp_path), version).with_options(
         {"write-only": "true", "commit.min-retry-wait": "1 ms", "commit.timeout": "9 s"}
     )
     Table(store).commit([message(store, data_file(store, 1, 1))], info())
@@ -99,15 +101,17 @@ def latest(store: TableStore) -> Snapshot:
     return found
 
 
+@pytest.mark.parametrize("version", [1, 3])  # 1: of Paimon 0.4 to 0.7, with snapshots that have no uuid
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_commit_that_is_replaced_behind_the_read_back_is_made_again(tmp_path: Path, times: int) -> None:
-    store = shared_store(tmp_path)
+def test_a_commit_that_is_replaced_behind_the_read_back_is_made_again(tmp_path: Path, times: int, version: int) -> None:
+    store = shared_store(tmp_path, version=version)
     file = data_file(store, 2, 2)
     io = Overtaken(1, *[lambda path: others(store, path)] * times)
     made = Table(replace(store, io=io)).commit([message(store, file)], info())
     assert not io.state.then and made == latest(store) and made.id == 3 + times
     assert file.file_name in live(store) and len(live(store)) == 3 + times
-    assert read_snapshot(store, 3).uuid == "java-3"
+    assert read_snapshot(store, 3).uuid == ("java-3" if version == 3 else None)
+    assert read_snapshot(store, 3).commit_user == "java"
 
 
 def test_a_commit_that_no_longer_fits_then_is_of_unknown_outcome(tmp_path: Path) -> None:
