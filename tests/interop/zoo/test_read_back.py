@@ -27,6 +27,8 @@ _STEP = "__after_"  # between the names of a table and a step
 STEPS = ("changes", "compaction", "alter")
 # these versions cannot read manifests with ZSTD (0.4) or manifest lists with the columns that came later (0.5)
 _REFUSE_MANIFESTS = ("java-0.4.0", "java-0.5.0")
+# these versions do not know deletion vectors, and show deleted rows until compaction
+_WITHOUT_VECTORS = ("java-0.6.0", "java-0.7.0")
 
 
 @pytest.mark.parametrize("writer", writers())
@@ -51,6 +53,8 @@ def test_the_writer_reads_what_we_made_of_its_tables(
     for copy, rows in ours.items():
         name, _, _ = copy.partition(_STEP)
         found = theirs.get(copy, "not listed")
+        if copy == f"pk_vectors{_STEP}changes" and writer in _WITHOUT_VECTORS:
+            continue
         if not _is_read(writer, name, found, rows):
             unread[copy] = found
             print(f"{writer} {copy}: {found}, ours {rows}")
