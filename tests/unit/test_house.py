@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,22 @@ def test_one_module_alone_knows_the_gateway_to_the_jvm():
     gateway = re.compile(r"\._jvm\b|\._gateway\b")
     users = [str(path.relative_to(ROOT)) for path in MODULES if gateway.search(path.read_text(encoding="utf-8"))]
     assert users == ["paimon_sql/spark/jvm/gateway.py"]
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    """A circle fails or passes by the module that a program imports first, so other tests can miss it."""
+    names = {_module_name(path) for path in MODULES}
+    imports: dict[str, set[str]] = {}
+    for path in MODULES:
+        found = imports.setdefault(_module_name(path), set())
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                below = (f"{node.module}.{alias.name}" for alias in node.names)
+                found.update({name if name in names else node.module for name in below} & names)
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_modules_are_not_crumbs() -> None:
