@@ -26,3 +26,8 @@ def test_the_navigation_names_every_page_once() -> None:
     assert len(pages) == len(set(pages))
     assert set(pages) == {page.name for page in (ROOT / "docs").glob("*.md")} | set(BESIDE)
     assert all((ROOT / source).is_file() for source in BESIDE.values())
+
+
+def test_the_readme_counts_the_java_sources() -> None:
+    count = len(list((ROOT / "paimon_sql" / "spark" / "jvm" / "java").glob("*.java")))
+    assert f"Python but for {count} small Java sources" in (ROOT / "README.md").read_text("utf-8")
