@@ -103,6 +103,11 @@ class Snapshot:
         removed: dict[str, Any] = dict.fromkeys(_NEW_MEMBERS)
         return replace(self, **removed)
 
+    @property
+    def identity(self) -> str:
+        """A text that no other snapshot has: the uuid, and for old writers the name of the manifest list."""
+        return self.uuid or self.delta_manifest_list
+
     def is_same(self, other: Snapshot) -> bool:
         """Return whether two files hold one writer's snapshot: the name of its manifest list is unique, as its uuid."""
         return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list

@@ -37,7 +37,7 @@ def check_same_history(store: TableStore, position: Position, found: Snapshot | 
     if position.is_start and not position.scan:
         return  # nothing was read
     newest = 0 if latest is None else latest.id
-    is_another = found is not None and None not in (position.uuid, found.uuid) and found.uuid != position.uuid
+    is_another = found is not None and position.uuid is not None and found.identity != position.uuid
     if position.snapshot_id <= newest and not is_another:
         return
     raise InvalidDataError(

@@ -3,7 +3,7 @@
 It is the JSON of Paimon's Java connector, with two fields that Java ignores:
 
     {"snapshotId": N, "index": I, "scanSnapshot": true: all rows of N are read, false: its changes,
-     "totalSplits": the number of splits of N, "table": the table's identity, "uuid": the uuid of snapshot N}
+     "totalSplits": the number of splits of N, "table": the table's identity, "uuid": the identity of snapshot N}
 
 Splits 0 to I of snapshot N were read; I = -1: none of them. After the last split, the next snapshot follows. Java's
 connector leaves `totalSplits` out if the stream has no consumer, and counts splits differently.

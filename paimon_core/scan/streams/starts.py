@@ -92,7 +92,7 @@ def _of_mode(history: History, latest: Snapshot, zone: tzinfo | None) -> Positio
 
 
 def _full(snapshot: Snapshot) -> Position:
-    return Position(snapshot.id, scan=True, uuid=snapshot.uuid)
+    return Position(snapshot.id, scan=True, uuid=snapshot.identity)
 
 
 def _at_consumer(history: History, consumer: str, next_snapshot: int) -> Position:

@@ -158,7 +158,7 @@ class TableStream:
 
     def _at(self, step: Step, index: int) -> Position:
         snapshot = step.snapshot
-        return Position(snapshot.id, index, step.scan, len(step.splits), self._identity, snapshot.uuid)
+        return Position(snapshot.id, index, step.scan, len(step.splits), self._identity, snapshot.identity)
 
     def _taken_over(self, position: Position) -> Position:
         return self._ours(taken_over(self.history, position)) if position.is_of_java else position

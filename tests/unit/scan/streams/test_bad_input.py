@@ -14,6 +14,7 @@ from paimon_core.errors import (
     TagNotFoundError,
 )
 from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.tags import create_tag
 from paimon_core.scan.streams.options import ReadLimits, check_batch_options
 from paimon_core.scan.streams.position import Position, parse_position
@@ -23,6 +24,7 @@ from paimon_core.store.consumers import list_consumers
 from paimon_sql.catalog.load import load_catalog
 from tests.support import stored
 from tests.support.streamed import expire, write
+from tests.support.tables import of_version
 
 ALL = ReadLimits()
 FILE_BY_FILE = ReadLimits(files=1)
@@ -157,3 +159,19 @@ def test_a_position_behind_the_table(warehouse: str) -> None:
     write(warehouse, ROWS)
     with pytest.raises(InvalidDataError, match="has read snapshot 7 .*rolled back, and its latest snapshot is 1"):
         stream(warehouse).latest(Position(7, 0, total=1), ALL)
+
+
+@pytest.mark.parametrize("version", [1, 3])  # 1: of Paimon 0.4 to 0.7, with snapshots that have no uuid
+def test_a_rollback_behind_the_position_is_detected_after_other_commits(warehouse: str, version: int) -> None:
+    table = stored.create_table(warehouse)
+    of_version(table.store, version)
+    for value in ("a", "b"):
+        write(warehouse, [(1, value)])
+    end = stream(warehouse).latest(stream(warehouse).initial(), ALL)
+    assert end.snapshot_id == 2 and parse_position(end.json()) == end
+    assert stream(warehouse).latest(end, ALL) == end
+    roll_back(table.store, snapshot_id=1)
+    for value in ("c", "d"):
+        write(warehouse, [(1, value)])
+    with pytest.raises(InvalidDataError, match="has read snapshot 2 .*rolled back"):
+        stream(warehouse).latest(end, ALL)
