@@ -1,11 +1,7 @@
-"""Storages through fsspec: object stores, HDFS, SFTP and every other storage with an fsspec implementation.
+"""Storages through fsspec: memory, SFTP and every other storage that only fsspec has.
 
-Atomic create is a conditional put (`pipe_file(..., mode="create")`): `If-None-Match: *` on S3 and Azure,
-`ifGenerationMatch=0` on Google. Older clients and some S3 look-alikes take the request and drop the condition, so the
-first publish into a folder proves that a second create of the same object is refused. Other storages have no such
-request (HDFS through pyarrow deletes the target and renames again), and need a lock.
-
-Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
+Atomic create is known for `memory` alone, by a lock of the process. The other storages look first and write then, or
+have no such request at all: they need a lock of the catalog.
 """
 
 from __future__ import annotations
@@ -21,13 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from pyarrow import NativeFile
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
-from paimon_core.errors import PaimonError, StorageError, UnsafeStorageError, UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.file_io import (
     MOST_TEXT,
     FileStatus,
@@ -40,17 +35,10 @@ from paimon_core.io.file_io import (
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 from paimon_core.secrets import SECRET_NAMES
 
-OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss"})
-CONDITIONAL_PUT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"})
-_BASE_CLASS = OBJECT_STORES | {"memory"}  # fsspec's own rm and mv: patterns are expanded, rename is copy and delete
-_FOLDER_MARK = ".folder"
+_MEMORY = "memory"  # it has fsspec's own rm and mv: patterns are expanded, rename is copy and delete
 _REQUESTS = 16  # side by side
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
-# the schemes in fsspec of some storages
-_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "oss": "ossfs"} | dict.fromkeys(
-    ("abfs", "abfss", "az"), "adlfs"
-)
 _MEMORY_LOCK = threading.Lock()  # fsspec's memory store looks first and writes then
 
 
@@ -66,11 +54,11 @@ class FsspecFileIO:
 
     @property
     def atomic_create(self) -> bool:
-        return self.scheme in CONDITIONAL_PUT
+        return self.scheme == _MEMORY
 
     @property
     def requests_at_once(self) -> int:
-        return 1 if self.scheme == "memory" else _REQUESTS
+        return 1 if self.scheme == _MEMORY else _REQUESTS
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with self._errors("read", path):
@@ -99,7 +87,7 @@ class FsspecFileIO:
             fs.pipe_file(path, data)
 
     def replace_file(self, path: str, data: bytes) -> None:
-        if self.scheme in _BASE_CLASS:  # they put whole objects
+        if self.scheme == _MEMORY:  # it puts whole files
             self.write_bytes(path, data)
             return
         folder, _, name = path.rpartition("/")
@@ -109,7 +97,7 @@ class FsspecFileIO:
             fs = self._fs()
             try:
                 fs.mv(temporary, path)
-            except (FileExistsError, OSError):  # HDFS renames over nothing: there is no file for a moment then
+            except OSError:  # SFTP renames over nothing: there is no file for a moment then
                 if not fs.exists(path):
                     raise
                 fs.rm_file(path)
@@ -117,20 +105,20 @@ class FsspecFileIO:
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not self.atomic_create:
-            raise self._unsafe(path, f"{self.scheme}:// storage has no atomic create")
+            raise UnsafeStorageError(
+                f"Cannot create {path} safely: {self.scheme}:// storage has no atomic create, so two commits at once "
+                "could overwrite each other. Keep the table on a local disk, HDFS or an object store, or accept the "
+                "risk for a table that one process writes at a time with 'commit.unsafe-storage' = 'true'."
+            )
         with self._errors("create", path):
             fs = self._fs()
             self._make_parent(fs, path)
-            if self.scheme in OBJECT_STORES and not _refuses_second_create(fs, path.rpartition("/")[0]):
-                raise self._unsafe(path, "the storage or its client ignores the condition of a conditional put")
-            with self._one_at_a_time():
-                created = _create(fs, path, data)
-            if not created and self.scheme in OBJECT_STORES and _holds(fs, path, data):
-                raise StorageError(
-                    f"It is unknown whether this call created {path}: the file has the same bytes, and the client "
-                    "repeats a request if the answer is lost. Read the file to see which writer created it."
-                )
-            return created
+            try:
+                with _MEMORY_LOCK:
+                    fs.pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)
@@ -153,16 +141,13 @@ class FsspecFileIO:
             for info in fs.ls(path, detail=True):
                 full = info["name"].rstrip("/")
                 name = full.rpartition("/")[2]
-                if full != itself and name != _FOLDER_MARK:  # a file lists itself, and so does a folder's object
+                if full != itself:  # a file lists itself
                     found.append(_status(f"{path}/{name}", info))
         return iter(found)
 
     def make_dirs(self, path: str) -> None:
         with self._errors("create folder", path):
-            if self.scheme not in OBJECT_STORES:
-                self._fs().makedirs(path, exist_ok=True)
-            elif not self.exists(path):
-                self._fs().pipe_file(f"{path}/{_FOLDER_MARK}", b"")
+            self._fs().makedirs(path, exist_ok=True)
 
     def delete(self, path: str) -> None:
         with suppress(FileNotFoundError), self._errors("delete", path):
@@ -179,7 +164,7 @@ class FsspecFileIO:
 
     def delete_dir(self, path: str) -> None:
         literal = glob.escape(path)  # some of fsspec's file systems take the path of a folder for a pattern
-        if literal != path and self.scheme not in _BASE_CLASS:
+        if literal != path and self.scheme != _MEMORY:
             raise storage_error("delete folder", path, "the storage would treat its name as a pattern of other names")
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
@@ -194,7 +179,7 @@ class FsspecFileIO:
         with self._errors(f"rename {source} to", target):
             fs = self._fs()
             self._make_parent(fs, target)
-            if self.scheme not in _BASE_CLASS:
+            if self.scheme != _MEMORY:
                 fs.mv(source, target)
                 return
             files, skip = fs.find(source), len(_bare(fs, source))
@@ -213,9 +198,8 @@ class FsspecFileIO:
         """Nothing to do: a closed file is as durable as the storage makes it."""
 
     def _fs(self) -> Any:
-        uncached = {"use_listings_cache": False} if self.scheme in OBJECT_STORES else {}
         with self._errors("connect to", f"{self.scheme}://"):
-            return _file_system_class(self.scheme)(**{**uncached, **self.options})  # fsspec keeps one per options
+            return _file_system_class(self.scheme)(**self.options)  # fsspec keeps one per options
 
     def _arrow(self) -> PyFileSystem:
         return PyFileSystem(FSSpecHandler(self._fs()))
@@ -224,18 +208,7 @@ class FsspecFileIO:
         return _bare(self._fs(), path)
 
     def _make_parent(self, fs: Any, path: str) -> None:
-        if self.scheme not in OBJECT_STORES:
-            fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-
-    def _one_at_a_time(self) -> AbstractContextManager[object]:
-        return _MEMORY_LOCK if self.scheme == "memory" else nullcontext()
-
-    def _unsafe(self, path: str, cause: str) -> UnsafeStorageError:
-        return UnsafeStorageError(
-            f"Cannot create {path} safely: {cause}, so two commits at once could overwrite each other. Keep the "
-            "table on a local disk, S3, Google or Azure storage, or accept the risk for a table that one process "
-            "writes at a time with 'commit.unsafe-storage' = 'true'."
-        )
+        fs.makedirs(path.rpartition("/")[0], exist_ok=True)
 
     @contextmanager
     def _errors(self, action: str, path: str) -> Iterator[None]:
@@ -262,46 +235,19 @@ def url_options(uri: str) -> dict[str, Any]:
 
 
 def _file_system_class(scheme: str) -> Any:
-    purpose, package = f"Storage {scheme}://", _PACKAGES.get(scheme)
-    extra = "s3" if package == "s3fs" else "fsspec"
-    fsspec = import_optional("fsspec", purpose, extra)
+    purpose = f"Storage {scheme}://"
+    fsspec = import_optional("fsspec", purpose, "fsspec")
     try:
         return fsspec.get_filesystem_class(scheme)
     except ImportError as error:  # fsspec guesses the reason; the cause has the true one
         cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
-        needed = package or cause.name or "that fsspec names"
-        command = install_command(extra) if extra == "s3" else f"{install_command(extra)} {needed}"
-        raise missing_package(needed, purpose, command, cause) from error
+        needed = cause.name or "that fsspec names"
+        raise missing_package(needed, purpose, f"{install_command('fsspec')} {needed}", cause) from error
     except ValueError as error:  # a scheme that fsspec does not know
-        more = f" {package}" if package else " and the package for it"
         raise UnsupportedFeatureError(
-            f"{purpose} is unknown to the installed fsspec: {error}. Run: {install_command(extra)}{more}"
+            f"{purpose} is unknown to the installed fsspec: {error}. Run: {install_command('fsspec')} and the package "
+            "for it"
         ) from error
-
-
-@lru_cache(maxsize=1024)
-def _refuses_second_create(fs: Any, folder: str) -> bool:
-    """Whether the storage honours `mode="create"`, tried with an object of its own; remembered per folder."""
-    probe = f"{folder}/{temporary_name('conditional-put')}"
-    try:
-        _create(fs, probe, b"")
-        return not _create(fs, probe, b"")
-    finally:
-        with suppress(FileNotFoundError):
-            fs.rm_file(probe)
-
-
-def _create(fs: Any, path: str, data: bytes) -> bool:
-    try:
-        fs.pipe_file(path, data, mode="create")
-    except FileExistsError:
-        return False
-    except OSError as error:
-        response = getattr(error.__cause__, "response", None) or {}  # S3 look-alikes leave out which condition failed
-        if response.get("Error", {}).get("Code") not in ("PreconditionFailed", "412"):
-            raise
-        return False
-    return True
 
 
 def _first_bytes(fs: Any, path: str, most: int) -> bytes:
@@ -310,15 +256,9 @@ def _first_bytes(fs: Any, path: str, most: int) -> bytes:
     except FileNotFoundError:
         raise
     except Exception:
-        if fs.info(path)["size"] == 0:  # object stores refuse a range of nothing
+        if fs.info(path)["size"] == 0:  # some servers refuse a range of nothing
             return b""
         raise
-
-
-def _holds(fs: Any, path: str, data: bytes) -> bool:
-    with suppress(FileNotFoundError):
-        return bool(fs.cat_file(path) == data)
-    return False
 
 
 def _bare(fs: Any, path: str) -> str:

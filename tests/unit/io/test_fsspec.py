@@ -1,8 +1,7 @@
-"""What FsspecFileIO adds: capability by scheme and by trial, lost answers, secrets."""
+"""What FsspecFileIO adds: capability by scheme, options of a location, secrets."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from paimon_core.errors import StorageError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.fsspec import FsspecFileIO, _file_system_class, _millis, url_options
+from paimon_core.io.schemes import FSSPEC, SCHEMES
 
 fsspec = pytest.importorskip("fsspec", reason='needs pip install "paimon-sql[fsspec]"')
 memory = pytest.importorskip("fsspec.implementations.memory")
@@ -18,125 +18,63 @@ memory = pytest.importorskip("fsspec.implementations.memory")
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-class ObjectStore(memory.MemoryFileSystem):  # type: ignore[misc, name-defined]
-    """An object store kept in memory; `fault` is what its client does with a conditional put."""
+class Denying(memory.MemoryFileSystem):  # type: ignore[misc, name-defined]
+    """A storage that shows a secret in its errors."""
 
-    protocol = "s3"
+    protocol = "sftp"
     store: dict[str, Any] = {}
     pseudo_dirs = [""]
 
-    def __init__(self, fault: str = "", said: str = "", **options: Any):
+    def __init__(self, said: str = "", **options: Any):
         super().__init__(**options)
-        self.fault, self.said = fault, said
-
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return "/" + path.removeprefix("s3://").strip("/")
-
-    def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        raise AssertionError("an object store has no folders, and this would create a bucket")
+        self.said = said
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
-        if self.fault == "denied":
-            raise PermissionError(f"key {self.said} may not write")
-        if self.fault == "drops the condition":
-            mode = "overwrite"
-        refused = mode == "create" and self.exists(path)
-        if refused and self.fault == "names no condition":
-            error = OSError(22, "At least one of the pre-conditions you specified did not hold")
-            error.__cause__ = ClientError("PreconditionFailed")
-            raise error
-        super().pipe_file(path, value, mode=mode, **options)
-        if self.fault == "answer lost" and "/snapshot-" in path and mode == "create":
-            super().pipe_file(path, value, mode=mode, **options)
-
-
-class ClientError(Exception):
-    def __init__(self, code: str):
-        super().__init__(code)
-        self.response = {"Error": {"Code": code}}
+        raise PermissionError(f"key {self.said} may not write")
 
 
 @pytest.fixture(autouse=True)
-def object_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def denying(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def class_of(scheme: str) -> Any:
-        return ObjectStore if scheme == "s3" else _file_system_class(scheme)
+        return Denying if scheme == "sftp" else _file_system_class(scheme)
 
     monkeypatch.setattr("paimon_core.io.fsspec._file_system_class", class_of)
     yield
-    ObjectStore.store.clear()
-
-
-@pytest.fixture
-def bucket() -> str:
-    return f"s3://bucket/{uuid.uuid4().hex}"
+    Denying.store.clear()
 
 
 def test_capability_by_scheme() -> None:
-    for scheme in ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"):
-        assert FsspecFileIO(scheme).atomic_create
-    for scheme in ("oss", "hdfs", "webhdfs", "sftp", "smb", "ftp", "file"):
-        assert not FsspecFileIO(scheme).atomic_create
+    for scheme in ("memory", "sftp", "webhdfs", "smb", "ftp", "file"):
+        assert FsspecFileIO(scheme).atomic_create is (scheme == "memory")
+    assert {name for name, scheme in SCHEMES.items() if scheme.library == FSSPEC} == {"memory"}
 
 
-@pytest.mark.parametrize("fault", ["", "names no condition"])
-def test_conditional_put(bucket: str, fault: str) -> None:
-    io = FsspecFileIO("s3", {"fault": fault})
-    assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1") is True
-    assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"2") is False
-    assert io.read_bytes(f"{bucket}/snapshot/snapshot-1") == b"1"
-    assert [entry.name for entry in io.list(f"{bucket}/snapshot")] == ["snapshot-1"], "the trial object is deleted"
-
-
-def test_a_storage_that_drops_the_condition_is_refused(bucket: str) -> None:
-    io = FsspecFileIO("s3", {"fault": "drops the condition"})
-    with pytest.raises(UnsafeStorageError, match="snapshot-1.*ignores the condition.*'commit.unsafe-storage' = 'true'"):
-        io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1")
-    assert list(io.list(f"{bucket}/snapshot")) == []
-
-
-def test_a_lost_answer_is_an_unknown_outcome(bucket: str) -> None:
-    io = FsspecFileIO("s3", {"fault": "answer lost"})
-    with pytest.raises(StorageError, match="the file has the same bytes"):
-        io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"1")
-    assert io.read_bytes(f"{bucket}/snapshot/snapshot-1") == b"1"
-    assert io.create_exclusive(f"{bucket}/snapshot/snapshot-1", b"2") is False
-
-
-def test_folders_of_an_object_store(bucket: str) -> None:
-    io = FsspecFileIO("s3")
-    io.make_dirs(f"{bucket}/db.db")
-    assert io.exists(f"{bucket}/db.db")
-    assert io.status(f"{bucket}/db.db").is_dir
-    assert list(io.list(f"{bucket}/db.db")) == []
-    io.write_bytes(f"{bucket}/db.db/t/schema/schema-0", b"{}")
-    io.rename_dir(f"{bucket}/db.db", f"{bucket}/new.db")
-    assert [entry.name for entry in io.list(f"{bucket}/new.db")] == ["t"]
-    io.delete_dir(f"{bucket}/new.db")
-    assert not io.exists(f"{bucket}/new.db")
+def test_a_storage_without_atomic_create_is_refused() -> None:
+    with pytest.raises(UnsafeStorageError, match="snapshot-1.*no atomic create.*'commit.unsafe-storage' = 'true'"):
+        FsspecFileIO("sftp").create_exclusive("sftp://host/snapshot/snapshot-1", b"1")
 
 
 @pytest.mark.parametrize("given_as", ["an option", "an option of the client"])
-def test_no_secret_is_shown(bucket: str, given_as: str) -> None:
+def test_no_secret_is_shown(given_as: str) -> None:
     secret = {"secret": "hunter2"} if given_as == "an option" else {"client_kwargs": {"aws_session_token": "hunter2"}}
-    io = FsspecFileIO("s3", {"fault": "denied", "said": "hunter2", **secret})
+    io = FsspecFileIO("sftp", {"said": "hunter2", **secret})
     with pytest.raises(StorageError) as caught:
-        io.write_bytes(f"{bucket}/file", b"1")
+        io.write_bytes("sftp://host/file", b"1")
     shown = f"{io!r} {io} {caught.value} {caught.value.__cause__}"
     assert "hunter2" not in shown
     assert "key *** may not write; grant this user access to it." in str(caught.value)
 
 
-def test_other_errors_keep_their_cause(bucket: str) -> None:
-    io = FsspecFileIO("s3", {"fault": "denied"})
+def test_other_errors_keep_their_cause() -> None:
+    io = FsspecFileIO("sftp")
     with pytest.raises(StorageError) as caught:
-        io.write_bytes(f"{bucket}/file", b"1")
+        io.write_bytes("sftp://host/file", b"1")
     assert isinstance(caught.value.__cause__, PermissionError)
 
 
 def test_options_of_a_location() -> None:
     assert url_options("memory://bucket/wh") == {}
-    assert url_options("hdfs://namenode:8020/wh") == {"host": "namenode", "port": 8020}
+    assert url_options("webhdfs://namenode:8020/wh") == {"host": "namenode", "port": 8020}
 
 
 def test_an_unknown_scheme() -> None:
