@@ -22,6 +22,7 @@ from paimon_core.scan.time_travel import is_time_travel, snapshot_of_options, st
 from paimon_core.spec.manifest import FileSource, ManifestEntry
 from paimon_core.spec.paths import resolved_path
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, live_columns, live_files, read_manifest_list
 from paimon_core.store.table_store import TableStore
@@ -101,10 +102,11 @@ MANIFESTS = pa.schema(
 def files(store: TableStore, zone: tzinfo | None) -> pa.Table:
     snapshot, parts = snapshot_of_options(store, zone), [FILES.empty_table()]
     store = store_at(store, snapshot) if is_time_travel(store) else store
+    places = FilePlaces(store, of_many=True)
     for manifest, live in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
         rows = live[are_read(store, manifest.buckets[live])]
         if len(rows):
-            parts.append(pa.Table.from_arrays(_file_columns(store, manifest, rows, zone), schema=FILES))
+            parts.append(pa.Table.from_arrays(_file_columns(places, manifest, rows, zone), schema=FILES))
     return pa.concat_tables(parts)
 
 
@@ -151,14 +153,16 @@ def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 
 
-def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows, zone: tzinfo | None) -> list[pa.Array]:
+def _file_columns(places: FilePlaces, manifest: EntryColumns, rows: Rows, zone: tzinfo | None) -> list[pa.Array]:
     """The columns of `FILES`, of rows of a manifest."""
+    store = places.store
     taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows), zone)
 
     def number(name: str, kind: pa.DataType = BIGINT) -> pa.Array:
         return manifest.file_numbers(name).take(taken).cast(kind)
 
     files, bucket_dir = manifest.locations(rows), cache(store.bucket_dir)
+    paths = [outside or places.of(resolved_path(bucket_dir(p, b), name, None)) for p, b, name, outside, _ in files]
     partitions = [row_text(store.schema.partition_fields, p, zone) for p in manifest.partitions]
     sources, (codes, lists) = number("_FILE_SOURCE").dictionary_encode(), manifest.lists("_WRITE_COLS")
     names = pa.array(
@@ -167,7 +171,7 @@ def _file_columns(store: TableStore, manifest: EntryColumns, rows: Rows, zone: t
     return [
         pa.array(partitions, STRING).take(int64_array(manifest.partition_codes[rows])),
         int64_array(manifest.buckets[rows]).cast(INT),
-        pa.array([outside or resolved_path(bucket_dir(p, b), name, None) for p, b, name, outside, _ in files], STRING),
+        pa.array(paths, STRING),
         pa.array([format_name(file[2]) for file in files], STRING),
         number("_SCHEMA_ID"),
         number("_LEVEL", INT),

@@ -41,10 +41,15 @@ def is_elsewhere(store: TableStore, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FilePlaces:
-    """Finds where data files of a table are. What folders there are is looked up once for each partition and bucket."""
+    """Finds where data files of a table are. Whether a folder exists is checked once for each partition and bucket.
+
+    With `of_many`, this is checked by listings of the folders above, because most partitions will be asked for.
+    """
 
     store: TableStore
+    of_many: bool = False
     _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _listed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def of(self, path: str) -> str:
         """The path at which the data file is that belongs at `path`; `path` itself if it is nowhere else."""
@@ -60,8 +65,18 @@ class FilePlaces:
     def _elsewhere(self, path: str) -> list[str]:
         folder, _, name = path.rpartition("/")
         if folder not in self._known:
-            self._known[folder] = tuple(f for f in _other_folders(self.store, folder) if self.store.io.exists(f))
+            is_there = self._is_listed if self.of_many else self.store.io.exists
+            self._known[folder] = tuple(f for f in _other_folders(self.store, folder) if is_there(f))
         return [f"{other}/{name}" for other in self._known[folder]]
+
+    def _is_listed(self, folder: str) -> bool:
+        """Return whether a folder of the table is listed in the folder above it, and that one above it, and so on."""
+        above, _, name = folder.rpartition("/")
+        if above != self.store.paths.data_root and not self._is_listed(above):
+            return False
+        if above not in self._listed:
+            self._listed[above] = frozenset(f.name for f in self.store.io.list(above) if f.is_dir)
+        return name in self._listed[above]
 
 
 def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:

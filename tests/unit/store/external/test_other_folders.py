@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import date
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from paimon_core.errors import DataFileMissingError
 from paimon_core.expressions.predicate import Compare
 from paimon_core.iceberg.entries import net_changes
+from paimon_core.io.file_io import FileStatus
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.copying import copy_files
 from paimon_core.maintenance.orphans.search import find_orphans, missing_files, remove_orphans
@@ -38,6 +39,17 @@ from tests.support.faulty_io import FaultyIO
 from tests.support.tables import fields, info
 
 DATE, TIMESTAMP = parse_type("DATE"), parse_type("TIMESTAMP(6)")
+
+
+@dataclass(frozen=True)
+class Listing(LocalFileIO):
+    """A disk that notes the folders that are listed."""
+
+    listed: list[str] = field(default_factory=list)
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        self.listed.append(path)
+        return LocalFileIO.list(self, path)
 
 
 def table_of(root: Path, columns: dict[str, DataType], **options: str) -> Table:
@@ -155,6 +167,23 @@ def test_readers_of_iceberg_get_the_paths_of_files_that_are_elsewhere(tmp_path: 
     assert all(Path(path.removeprefix("file:")).exists() for path in added) and len(added) == 2
     gone = [replace(e, kind=FileKind.DELETE) for e in added.values()]
     assert net_changes(places, [*added.values(), *gone]) == ({}, {})
+
+
+def test_the_files_table_shows_where_files_are(tmp_path: Path) -> None:
+    table = as_pypaimon(tmp_path / "t")
+    insert(table, ROWS)  # files of the same partitions in the folders of Java
+    shown = table.system_table("files", UTC).column("file_path").to_pylist()
+    assert all(Path(path).exists() for path in shown)
+    assert {str(Path(path).parent.relative_to(tmp_path / "t")) for path in shown} == names_of(tmp_path / "t")
+    assert len(set(shown)) == 4
+
+
+def test_the_files_table_lists_each_folder_above_partitions_once(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "t", {"k": INT, "pt": STRING, "d": DATE})
+    insert(table, [{"k": n, "pt": "x", "d": date(2024, 1, n)} for n in range(1, 10)])
+    io = Listing()
+    assert len(Table(replace(table.store, io=io)).system_table("files", UTC)) == 9
+    assert [f for f in io.listed if "/t/pt=" in f or f.endswith("/t")] == [f"{tmp_path}/t", f"{tmp_path}/t/pt=x"]
 
 
 def test_only_folders_that_there_are_cost_a_look_for_files(tmp_path: Path) -> None:
