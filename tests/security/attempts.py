@@ -71,6 +71,32 @@ CREATE TEMPORARY VIEW far USING parquet OPTIONS (path '{folder}', 'fs.file.impl'
 CREATE TEMPORARY VIEW far USING parquet OPTIONS (path '{folder}', 'parquet.crypto.factory.class' 'Evil')
 SELECT from_protobuf(X'00', 'org.apache.spark.SparkConf')
 """.strip().split("\n")
+OPTIONS = """
+CREATE TEMPORARY VIEW far USING paimon OPTIONS (path '{folder}/warehouse/default.db/t', uri 'jdbc:x:y')
+CREATE TEMPORARY VIEW far USING paimon OPTIONS (path '{folder}/warehouse/default.db/t', 'query-auth.enabled' 'false')
+CREATE TEMPORARY VIEW far USING paimon OPTIONS (path '{folder}/warehouse/default.db/t', 'consumer-id' 'mine')
+CREATE TEMPORARY VIEW far USING xml OPTIONS (path '{folder}', rowTag 'a', rowValidationXSDPath 'http://127.0.0.1:1/x')
+CREATE TEMPORARY VIEW far USING avro OPTIONS (path '{folder}', AVROSCHEMAURL 'http://127.0.0.1:1/x')
+CREATE TEMPORARY VIEW far USING csv OPTIONS (path '{folder}', new 'x')
+SELECT * FROM t WITH ('metastore' = 'jdbc')
+SELECT * FROM t WITH ('sessionInitStatement' = 'DROP TABLE x')
+SELECT * FROM t /*+ OPTIONS('query-auth.enabled' = 'false') */
+SELECT * FROM xml.`{folder}/x` WITH ('rowValidationXSDPath' = 'http://127.0.0.1:1/x')
+SELECT from_xml('<a/>', 'b INT', map('rowValidationXSDPath', 'http://127.0.0.1:1/x'))
+SELECT from_xml('<a/>', 'b INT', map('mode', 'PERMISSIVE', 'ROWVALIDATIONXSDPATH', '{folder}/x'))
+SELECT from_xml('<a/>', 'b INT', map(concat('rowValidation', 'XSDPath'), 'http://127.0.0.1:1/x'))
+SELECT schema_of_xml('<a/>', builtin.map('rowValidationXSDPath', 'http://127.0.0.1:1/x'))
+SELECT * FROM IDENTIFIER(to_json(from_xml('<a/>', 'b INT', map(lower('rowValidationXSDPath'), 'http://127.0.0.1:1/x'))))
+SELECT from_avro(X'00', '{"type": "int"}', map('avroSchemaUrl', 'http://127.0.0.1:1/x'))
+CREATE TEMPORARY FUNCTION attacked(x STRING) RETURNS STRING RETURN schema_of_xml(x, map('rowValidationXSDPath', 'x'))
+""".strip().split("\n")
+OF_OTHERS = """
+CREATE GLOBAL TEMPORARY VIEW seen AS SELECT * FROM t
+CREATE OR REPLACE GLOBAL TEMPORARY VIEW seen AS SELECT * FROM t
+CREATE GLOBAL TEMPORARY VIEW seen USING text OPTIONS (path '{folder}/users')
+CREATE GLOBAL TEMPORARY VIEW seen USING paimon OPTIONS (path '{folder}/warehouse/default.db/t')
+CLEAR CACHE
+""".strip().split("\n")
 SETTINGS = """
 spark.sql.catalog.other paimon_sql.SparkCatalog
 spark.sql.catalog.paimon.warehouse {folder}/other
@@ -141,7 +167,9 @@ def statements() -> Iterator[str]:
     """Statements of SQL; those that write also inside of others."""
     yield from WRITES
     yield from CODE
-    for text in (*WRITES[:20], *CODE[:5]):
+    yield from OPTIONS
+    yield from OF_OTHERS
+    for text in (*WRITES[:20], *CODE[:5], *OF_OTHERS):
         quoted = text.replace("\\", "\\\\").replace("'", "\\'")
         yield f"EXECUTE IMMEDIATE '{quoted}'"
         yield f"BEGIN {text}; END"

@@ -46,6 +46,9 @@ told("allowed: functions", lambda: rows.select(F.sum("id"), F.max(F.col("id") + 
 told("allowed: rows of the client", lambda: spark.createDataFrame([(1, "a")], "k INT, v STRING").collect())
 told("allowed: statistics", lambda: [rows.describe().count(), rows.summary().count(), rows.cache().count()])
 told("allowed: files", lambda: spark.read.format("text").load(f"{FOLDER}/token").count())
+told("allowed: options", lambda: spark.read.option("scan.snapshot-id", "1").format("paimon").load(TABLE).count())
+told("allowed: options of tables", lambda: spark.read.option("SCAN.mode", "latest").table("t").count())
+told("allowed: options of files", lambda: spark.read.option("wholeText", "true").text(f"{FOLDER}/token").count())
 told("allowed: settings", lambda: spark.conf.set("spark.sql.shuffle.partitions", "3"))
 told("allowed: views", lambda: rows.createOrReplaceTempView("mine") or spark.table("mine").count())
 told(
@@ -86,6 +89,20 @@ told(
 )
 told("source of the client", lambda: spark.read.format("rate").load().schema)
 told("option of Hadoop", lambda: spark.read.option("fs.file.impl", "Evil").parquet(OUT).schema)
+for kind, key in (
+    ("paimon", "metastore"),
+    ("paimon", "query-auth.enabled"),
+    ("xml", "rowValidationXSDPath"),
+    ("avro", "avroSchemaUrl"),
+    ("parquet", "fs.file.impl"),
+):
+    told(f"option {key} of {kind}", lambda k=kind, o=key: spark.read.format(k).option(o, "x").load(TABLE).schema)
+    told(f"option {key} of a table", lambda o=key: spark.read.option(o, "x").table("t").collect())
+told(
+    "option of a function",
+    lambda: rows.select(F.from_xml(F.lit("<a/>"), "b INT", {"rowValidationXSDPath": f"{FOLDER}/x"})).collect(),
+)
+told("option of a parser", lambda: spark.read.option("new", "x").json(rows.selectExpr("'{}' AS value")).collect())
 told("UDF", lambda: rows.select(F.udf(lambda x: __import__("os").mkdir(OUT))("id")).collect())
 told("pandas UDF", lambda: rows.mapInPandas(lambda i: i, "id BIGINT").collect())
 told("arrow", lambda: rows.mapInArrow(lambda i: i, "id BIGINT").collect())
@@ -125,6 +142,9 @@ told("stream of the table", lambda: spark.readStream.table("t").writeStream.toTa
 told("streams", lambda: spark.streams.active)
 told("catalog: create", lambda: spark.catalog.createTable("u", schema=rows.schema))
 told("catalog: external", lambda: spark.catalog.createExternalTable("u", path=OUT, source="parquet"))
+told("catalog: caches of all", lambda: spark.catalog.clearCache())
+told("view of all", lambda: rows.createOrReplaceGlobalTempView("seen"))
+told("view of all: drop", lambda: spark.catalog.dropGlobalTempView("seen"))
 told("catalog: partitions", lambda: spark.catalog.recoverPartitions("t"))
 told("resources", lambda: command(get_resources_command=proto.GetResourcesCommand()))
 told(

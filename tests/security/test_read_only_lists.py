@@ -100,6 +100,50 @@ def test_functions_sources_and_settings_of_the_running_spark(spark: Any) -> None
     assert formats - allowed("sources") - refused("sources") == set()
 
 
+@pytest.mark.spark
+def test_options_of_the_running_spark(spark: Any) -> None:
+    jvm, found = jvm_of(spark.sparkContext), set()
+    for owner in subclasses("org.apache.spark.sql.catalyst.DataSourceOptions", JARS):
+        if "StateSourceOptions" not in owner:  # of a refused source
+            each = jvm.java_class("java.lang.Class").forName(owner).getField("MODULE$").get(None).getAllOptions()
+            found.update(str(each.mkString(" ")).lower().split())
+    assert len(found) > 50
+    assert found - allowed("options") - refused("options") == set(), "neither allowed nor refused: decide, and list it"
+
+
+def test_options_lead_to_no_other_place() -> None:
+    assert allowed("options") & refused("options") == set()
+    assert all(key == key.lower() for key in allowed("options"))
+    leads = re.compile(
+        r"path|ur[il]|schema|class|file|dir|server|host|user|password|metastore|warehouse|consumer|auth|query"
+    )
+    assert {key for key in allowed("options") if leads.search(key)} == {
+        "avroschema", "basepath", "enforceschema", "file-index.read.enabled", "ignorecorruptfiles",
+        "ignoreinvalidpartitionpaths", "ignoremissingfiles", "ignoredpathsegmentregex", "inferschema", "mergeschema",
+        "path", "pathglobfilter", "paths", "recursivefilelookup", "source.split.open-file-cost",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("option", "is_allowed"),
+    [
+        ("scan.snapshot-id", True),
+        ("read.changelog", True),
+        ("incremental-between", True),
+        ("metastore", False),
+        ("uri", False),
+        ("consumer-id", False),
+        ("query-auth.enabled", False),
+        ("rowvalidationxsdpath", False),
+        ("scan.x\nuri", False),
+        ("fs.s3a.endpoint", False),
+    ],
+)
+def test_patterns_of_options(option: str, is_allowed: bool) -> None:
+    matches = any(re.fullmatch(pattern, option) for pattern in allowed("option_patterns"))
+    assert (matches or option in allowed("options")) is is_allowed
+
+
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")
 NEWER = {  # of the allowed settings: the first version that has one
     "spark.sql.execution.pyspark.binaryAsBytes": "4.1",
@@ -154,7 +198,7 @@ def test_no_setting_is_allowed_and_refused() -> None:
 def test_the_lists_are_looked_up_in_one_place() -> None:
     """Each door would else have rules of its own for settings."""
     sources = files("paimon_sql.spark.jvm.java").iterdir()
-    kinds = [one.name for one in sources if one.name.endswith(".java") and "setting pattern" in one.read_text("utf-8")]
+    kinds = [one.name for one in sources if one.name.endswith(".java") and '" pattern"' in one.read_text("utf-8")]
     assert kinds == ["AllowLists.java"]
 
 

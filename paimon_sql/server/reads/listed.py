@@ -1,4 +1,4 @@
-"""The lists of this folder: statements, expressions, functions, data sources, settings, messages, calls and
+"""The lists of this folder: statements, expressions, functions, data sources, options, settings, messages, calls and
 requests that read."""
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ _KINDS = {
     "expressions": "expression",
     "functions": "function",
     "messages": "message",
+    "option_patterns": "option pattern",
+    "options": "option",
     "parsed": "parsed",
     "plans": "plan",
     "relations": "relation",

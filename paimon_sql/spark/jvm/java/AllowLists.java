@@ -5,12 +5,14 @@ import java.util.regex.Pattern;
 /**
  * What a server that only reads allows: names by their kind, such as a plan, a function or a setting.
  *
- * The checks before each door ask the same lists. Of a setting they also have patterns, and variables may always be set.
+ * The checks before each door ask the same lists. A setting or an option may also match a pattern, and variables may always
+ * be set. Options have no case.
  */
 public class AllowLists implements BiPredicate {
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+  private static final String OF_PATTERNS = " pattern";  // ends the kind of a line that has one
   private final Map names = new HashMap();  // sets, by kind
-  private final List patterns = new ArrayList();  // of settings
+  private final Map patterns = new HashMap();  // lists, by kind
 
   /** Lists of lines: each has a kind and a name, with a tab between them. */
   public BiPredicate of(String lines) {
@@ -18,26 +20,26 @@ public class AllowLists implements BiPredicate {
     String[] all = lines.split("\n");
     for (int i = 0; i < all.length; i++) {
       String[] one = all[i].split("\t");
-      if (one[0].equals("setting pattern")) {
-        made.patterns.add(Pattern.compile(one[1]));
-        continue;
-      }
-      if (!made.names.containsKey(one[0])) made.names.put(one[0], new HashSet());
-      ((Set) made.names.get(one[0])).add(one[1]);
+      boolean isPattern = one[0].endsWith(OF_PATTERNS);
+      String kind = isPattern ? one[0].substring(0, one[0].length() - OF_PATTERNS.length()) : one[0];
+      Map into = isPattern ? made.patterns : made.names;
+      if (!into.containsKey(kind)) into.put(kind, new HashSet());
+      ((Set) into.get(kind)).add(isPattern ? (Object) Pattern.compile(one[1]) : one[1]);
     }
     return made;
   }
 
   public boolean test(Object kind, Object name) {
+    String asked = kind.equals("option") ? String.valueOf(name).toLowerCase(Locale.ROOT) : String.valueOf(name);
     Set found = (Set) names.get(kind);
-    if (found != null && found.contains(name)) return true;
-    return kind.equals("setting") && mayBeSet(String.valueOf(name));
+    if (found != null && found.contains(asked)) return true;
+    return kind.equals("setting") && VARIABLE.matcher(asked).matches() || matches((Set) patterns.get(kind), asked);
   }
 
-  private boolean mayBeSet(String key) {
-    if (VARIABLE.matcher(key).matches()) return true;
-    for (int i = 0; i < patterns.size(); i++)
-      if (((Pattern) patterns.get(i)).matcher(key).matches()) return true;
+  private static boolean matches(Set patterns, String name) {
+    if (patterns == null) return false;
+    for (Iterator each = patterns.iterator(); each.hasNext();)
+      if (((Pattern) each.next()).matcher(name).matches()) return true;
     return false;
   }
 }

@@ -14,7 +14,7 @@ import scala.PartialFunction;
  * Refuses each call of a client of Spark Connect that is not known to read, before anything of it runs.
  *
  * A call is a tree of messages. Each message has to be of a listed type, and so has the call; of some types the values are
- * looked at, too: a setting, and the format of what is read.
+ * looked at, too: a setting, the format of what is read, and options.
  */
 public class ConnectReads implements ServerInterceptor {
   private static final String PREFIX = "spark.connect.";
@@ -90,7 +90,10 @@ public class ConnectReads implements ServerInterceptor {
 
   /** A map's entries are messages, too, which no list names. */
   private static String ofField(Map.Entry field, Message value) {
-    if (!((Descriptors.FieldDescriptor) field.getKey()).isMapField()) return refusal(value);
+    Descriptors.FieldDescriptor one = (Descriptors.FieldDescriptor) field.getKey();
+    if (!one.isMapField()) return refusal(value);
+    if (one.getName().equals("options") && !has("option", String.valueOf(value(value, "key"))))
+      return "the option " + value(value, "key");
     Descriptors.FieldDescriptor inner = value.getDescriptorForType().findFieldByName("value");
     boolean isMessage = inner.getJavaType() == Descriptors.FieldDescriptor.JavaType.MESSAGE;
     return isMessage ? refusal((Message) value.getField(inner)) : null;

@@ -1,16 +1,20 @@
 import java.lang.reflect.Method;
 import java.util.*;
 import java.util.function.BiPredicate;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import scala.Function1;
 import scala.collection.Iterator;
@@ -22,12 +26,14 @@ import scala.runtime.BoxedUnit;
  *
  * Whatever a client asks for, as SQL or by a DataFrame, is a tree of plans and expressions, which Spark analyzes before it
  * runs. The trees are looked at twice: as they are parsed, since Spark evaluates parts of them while it analyzes, and as
- * they are analyzed, since only then it is known of views and functions what is in them. Each class, function, data source
- * and setting has to be on a list.
+ * they are analyzed, since only then it is known of views and functions what is in them. Each class, function, data source,
+ * option and setting has to be on a list.
  */
 public class ReadOnlySessions {
   private static final String SPARK = "org.apache.spark.sql.";
+  private static final Pattern OF_OPTIONS = Pattern.compile("(?:from|to|schema_of)_(?:avro|csv|json|xml)");
   private static final String TEMPORARY = "only temporary ones are allowed";
+  private static final String OF_ALL = "other sessions see it";
 
   /** Have the sessions that are made from one refuse what is not listed, by its kind, with an error of a condition. */
   public void install(SparkSessionExtensions extensions, final String condition, BiPredicate listed) {
@@ -88,6 +94,8 @@ public class ReadOnlySessions {
       String name = nameOf(one);
       if (name == null || !has("expression", name)) refuse(one.getClass().getSimpleName());
       if (name.equals("UnresolvedFunction")) checkFunction(answer(one, "nameParts"));
+      String reason = parsed ? ofArguments(one, name) : ofOptions(answer(one, "options"));
+      if (reason != null) refuse(reason);
       if (one instanceof PlanExpression) {
         Object inner = ((PlanExpression) one).plan();
         if (inner instanceof LogicalPlan) check((LogicalPlan) inner, parsed);
@@ -97,7 +105,7 @@ public class ReadOnlySessions {
 
     /** A function of Spark's has to be listed; one of a catalog, or a temporary one, is known when it is resolved. */
     private void checkFunction(Object parts) {
-      String name = String.valueOf(((scala.collection.Seq) parts).last()).toLowerCase(Locale.ROOT);
+      String name = lastOf(parts);
       if (has("function", name)) return;
       FunctionIdentifier known = new FunctionIdentifier(name);
       if (FunctionRegistry$.MODULE$.builtin().functionExists(known)
@@ -108,18 +116,22 @@ public class ReadOnlySessions {
     private String refusal(LogicalPlan plan, String name) {
       if (name.equals("SetCommand")) return ofSettings(answer(plan, "kv"), true);
       if (name.equals("ResetCommand")) return ofSettings(answer(plan, "config"), false);
-      if (name.equals("CreateTempViewUsing")) return ofSource(answer(plan, "provider"), answer(plan, "options"));
+      if (name.equals("CreateTempViewUsing"))
+        return is(answer(plan, "global"), "false") ? ofSource(answer(plan, "provider"), answer(plan, "options")) : OF_ALL;
       if (name.equals("UnresolvedDataSource")) return ofSource(answer(plan, "format"), answer(plan, "options"));
-      if (name.equals("CreateViewCommand")) return isTemporary(answer(plan, "viewType")) ? null : TEMPORARY;
+      if (name.equals("CreateViewCommand")) return ofView(answer(plan, "viewType"));
       if (name.endsWith("FunctionCommand") && hasMember(plan, "isTemp"))
         return is(answer(plan, "isTemp"), "true") ? null : TEMPORARY;
       if (name.equals("UnresolvedTableValuedFunction")) checkFunction(answer(plan, "name"));
-      if (name.equals("UnresolvedRelation")) return ofRelation(answer(plan, "multipartIdentifier"), answer(plan, "options"));
+      if (name.equals("UnresolvedRelation") || name.equals("RelationChanges")) return ofOptions(answer(plan, "options"));
       if (name.equals("LogicalRelation")) return ofLoaded(answer(plan, "relation"));
       return null;
     }
 
-    private static boolean isTemporary(Object kind) { return is(kind, "LocalTempView") || is(kind, "GlobalTempView"); }
+    private static String ofView(Object kind) {
+      if (is(kind, "LocalTempView")) return null;
+      return is(kind, "GlobalTempView") ? OF_ALL : TEMPORARY;
+    }
 
     private String ofSettings(Object asked, boolean isSet) {
       if (asked == null) return "";
@@ -134,32 +146,53 @@ public class ReadOnlySessions {
     private String ofSource(Object source, Object options) {
       String name = String.valueOf(source).toLowerCase(Locale.ROOT);
       if (!has("source", name)) return "the data source " + name;
-      return name.equals("paimon") ? null : ofOptions(options);
+      return ofOptions(options);
     }
 
-    /** Options with a dot are not of the source itself, but of Hadoop, of a storage, or of classes to load. */
+    /** Options that are not listed may be of Hadoop, of a storage, of another catalog, or name files and addresses. */
     private String ofOptions(Object options) {
       for (java.util.Iterator each = keys(options).iterator(); each.hasNext();) {
         String key = String.valueOf(each.next());
-        if (key.indexOf('.') >= 0) return "the option " + key;
+        if (!has("option", key)) return "the option " + key;
       }
       return null;
     }
 
-    /** A relation of two parts may be a file and its format. */
-    private String ofRelation(Object parts, Object options) {
-      scala.collection.Seq name = (scala.collection.Seq) parts;
-      boolean isFile = name.size() == 2 && has("source", String.valueOf(name.head()).toLowerCase(Locale.ROOT));
-      return isFile ? ofOptions(options) : null;
+    /** Spark may evaluate a function before it is analyzed whole, so the options in its arguments have to be literals. */
+    private String ofArguments(Expression function, String name) {
+      if (!name.equals("UnresolvedFunction") || !OF_OPTIONS.matcher(lastOf(answer(function, "nameParts"))).matches()) return null;
+      for (Iterator each = function.children().iterator(); each.hasNext();) {
+        Expression given = (Expression) each.next();
+        if (!isMap(given)) continue;
+        Iterator inner = given.children().iterator();
+        for (int i = 0; inner.hasNext(); i++) {
+          Expression key = (Expression) inner.next();
+          if (i % 2 == 1) continue;
+          if (!(key instanceof Literal)) return "an option that is not a literal";
+          if (!has("option", String.valueOf(((Literal) key).value()))) return "the option " + key;
+        }
+      }
+      return null;
+    }
+
+    private static boolean isMap(Expression given) {
+      return "UnresolvedFunction".equals(nameOf(given)) && lastOf(answer(given, "nameParts")).equals("map");
     }
 
     private String ofLoaded(Object relation) {
       return relation != null && has("relation", relation.getClass().getSimpleName()) ? null : "what it reads from";
     }
 
+    /** The names of options, however Spark has them; none of what are no options. */
     private static java.util.Collection keys(Object options) {
       if (options instanceof java.util.Map) return ((java.util.Map) options).keySet();
       List found = new ArrayList();
+      if (options instanceof Expression) {
+        Object value = ((Expression) options).foldable() ? ((Expression) options).eval(null) : "that are not literals";
+        if (!(value instanceof MapData)) return value == null ? found : Collections.singletonList(value);
+        return Arrays.asList(((MapData) value).keyArray().toObjectArray(DataTypes.StringType));
+      }
+      if (!(options instanceof scala.collection.Map)) return found;
       for (Iterator each = ((scala.collection.Map) options).keysIterator(); each.hasNext();) found.add(each.next());
       return found;
     }
@@ -171,6 +204,11 @@ public class ReadOnlySessions {
       scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
       Platform.throwException(new AnalysisException(condition, values));
     }
+  }
+
+  /** The last part of a name, in lower case. */
+  private static String lastOf(Object parts) {
+    return String.valueOf(((scala.collection.Seq) parts).last()).toLowerCase(Locale.ROOT);
   }
 
   /** What a class of Spark's is called in the lists: without its package; nothing for a class of another's. */
