@@ -36,7 +36,8 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-STATEMENTS, ROWS, SECONDS = 2, 1000, 12
+STATEMENTS, ROWS = 2, 1000
+SECONDS = 60  # far more than other statements take on a busy machine; two tests wait as long
 WRITES = {
     "INSERT": "INSERT INTO t VALUES (2, 'b')",
     "INSERT OVERWRITE": "INSERT OVERWRITE t VALUES (2, 'b')",
@@ -62,7 +63,7 @@ WRITES = {
     "catalog": "CREATE CATALOG other WITH ('type' = 'paimon', 'warehouse' = '{folder}/other')",
 }
 CONNECT_CLIENT = """
-import sys, threading, time
+import json, sys, threading, time, urllib.request
 from pyspark.sql import SparkSession
 from pyspark.errors import PySparkException
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
@@ -85,11 +86,14 @@ told("rows", lambda: len(spark.range(1000).collect()))
 told("more rows", lambda: spark.range(1001).collect())
 told("rows later", lambda: spark.range(1000000).count())
 slow = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 1"
-told("slow", lambda: spark.sql(slow).collect())
 others = [threading.Thread(target=told, args=("beside", lambda: spark.sql(slow).collect())) for _ in range(2)]
 for other in others:
     other.start()
-time.sleep(6)
+def running():
+    with urllib.request.urlopen(sys.argv[3]) as answer:
+        return json.load(answer)["statements"]
+while running() < len(others) and all(other.is_alive() for other in others):
+    time.sleep(0.1)
 told("third", lambda: spark.range(1).count())
 for other in others:
     other.join()
@@ -209,13 +213,13 @@ def test_a_session_runs_so_many_statements(server: Server, folder: Path) -> None
 
 def test_a_client_of_spark_connect(server: Server, folder: Path) -> None:
     before = contents(folder)
-    command = [sys.executable, "-c", CONNECT_CLIENT, server.remote, str(folder)]
+    command = [sys.executable, "-c", CONNECT_CLIENT, server.remote, str(folder), server.health_address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
     refused = ["insert", "append", "create", "files", "call", "catalog", "stream"]
     limit = "PAIMON_LIMIT_EXCEEDED 54000"
     assert done.stdout.splitlines() == [
         "read [(1, 'a')]", "view 1", *(f"{name} PAIMON_READ_ONLY 25006" for name in refused),
-        "rows 1000", f"more rows {limit}", "rows later 1000000", f"slow {limit}", f"third {limit}",
+        "rows 1000", f"more rows {limit}", "rows later 1000000", f"third {limit}",
         f"beside {limit}", f"beside {limit}", *["after 1"] * 5,
     ], done.stderr[-3000:]  # fmt: skip
     assert contents(folder) == before and not (folder / "out").exists()

@@ -44,11 +44,15 @@ class Server:
         """The address of its REST catalog, where it has the option `--rest`."""
         return self.log.read_text().partition("REST: ")[2].split()[0]
 
+    @property
+    def health_address(self) -> str:
+        return f"http://127.0.0.1:{self.health}/health"
+
     def client(self, password: str = PASSWORD, database: str = "default") -> Any:
         return thrift_session(self.thrift, password, database)
 
     def health_now(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/health", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(self.health_address, timeout=PATIENCE) as answer:
             return dict(json.load(answer))
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
