@@ -14,7 +14,7 @@ from paimon_core.errors import InvalidOptionError
 CONF_DIR = "hadoop-conf-dir"
 _FILES = ("core-site.xml", "hdfs-site.xml")
 _WRAPPED = ("hadoop.", "spark.hadoop.")  # the first wins
-_FILE_SYSTEM = ("fs.", "dfs.")
+_FILE_SYSTEM = ("fs.", "dfs.", "hadoop.security.credential.provider.path")
 _VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
 _DEPTH = 20  # of variables in variables, as in Hadoop
 

@@ -13,6 +13,7 @@ from paimon_core.io.hadoop import with_hadoop
 from paimon_core.io.hdfs import HdfsFileIO, hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.clients import check_installed
+from paimon_core.io.objects.names import KEY_STORES
 from paimon_core.io.objects.settings import PREFIXES, settings_of
 from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, OBSTORE, scheme_of
@@ -22,7 +23,6 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."
 _STORAGE_OPTIONS = (_PASSTHROUGH, "hadoop.", "spark.hadoop.", *(p for prefixes in PREFIXES.values() for p in prefixes))
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
-_PASSTHROUGH = "fsspec."
 
 
 def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
@@ -41,7 +41,7 @@ def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
 
 def _object_store(scheme: str, location: str, options: Mapping[str, str]) -> FileIO:
     check_installed(scheme)
-    prefixes = (*PREFIXES[scheme_of(scheme).kind], _PASSTHROUGH)
+    prefixes = (*PREFIXES[scheme_of(scheme).kind], _PASSTHROUGH, KEY_STORES)
     found = {key: value for key, value in with_hadoop(options).items() if key.startswith(prefixes)}
     settings_of(scheme_of(scheme).kind, location.split("/")[2], found)
     return ObjectStoreFileIO(scheme, found)

@@ -111,10 +111,12 @@ def _client_options(found: Settings, read_timeout: str) -> dict[str, Any]:
         "read_timeout": read_timeout if read_timeout != _READ else _duration(found.get("read_timeout")) or _READ,
         "timeout": "1h",  # of a whole request; a large object may take long
     }
-    if host := found.get("proxy_host"):
+    host, _, port = found.get("proxy_address").rpartition("://")[2].partition(":")
+    if host := found.get("proxy_host") or host:
         user = found.get("proxy_user")
         access = f"{user}:{found.get('proxy_password')}@" if user else ""
-        made["proxy_url"] = f"http://{access}{host}:{found.get('proxy_port') or 8080}"
+        protocol = "https" if found.is_on("proxy_tls") else "http"
+        made["proxy_url"] = f"{protocol}://{access}{host}:{found.get('proxy_port') or port or 8080}"
     return made
 
 

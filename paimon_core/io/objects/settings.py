@@ -1,8 +1,8 @@
 """Settings of a catalog for object stores, as Java and Hadoop spell them, and what becomes of each.
 
 A setting is used, refused, needless or unknown. Refused is a setting that changes where or how bytes lie, or which keys
-are used, and cannot be done. Needless is one that steers Java's client only. Unknown settings raise a warning: none is
-dropped silently.
+are used, and cannot be done. A needless setting steers Java's client only, and stands in a list by its name. Unknown
+settings raise a warning: none is dropped silently.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.io.objects.names import KEY_STORES, NEEDLESS, ONLY, REFUSED, USED, plain, refusal
 
 PREFIXES = {
     "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
@@ -24,110 +25,6 @@ PREFIXES = {
     "azure": ("fs.azure.", "azure."),
 }
 _PASSTHROUGH = "fsspec."
-_PLAIN = re.compile(r"[.\-_]")
-
-# The part of a setting's name after its prefix, without '.', '-', '_' and case -> our name of it.
-_KEYS = {
-    "accesskey": "access_key_id",
-    "accesskeyid": "access_key_id",
-    "secretkey": "secret_access_key",
-    "secretaccesskey": "secret_access_key",
-    "accesskeysecret": "secret_access_key",
-    "sessiontoken": "session_token",
-    "securitytoken": "session_token",
-    "endpoint": "endpoint",
-    "region": "region",
-    "endpointregion": "region",
-    "pathstyleaccess": "path_style",
-    "connectionsslenabled": "tls",
-    "anonymous": "anonymous",
-    "profile": "profile",
-}
-_NET = {
-    "proxyhost": "proxy_host",
-    "proxyport": "proxy_port",
-    "proxyusername": "proxy_user",
-    "proxypassword": "proxy_password",
-    "connectionestablishtimeout": "connect_timeout",
-    "connectiontimeout": "read_timeout",
-    "attemptsmaximum": "retries",
-    "maxerrorretries": "retries",
-}
-USED = {
-    "s3": {
-        **_KEYS,
-        **_NET,
-        "awscredentialsprovider": "provider",
-        "assumedrolearn": "role",
-        "assumedrolesessionname": "role_session",
-        "requesterpaysenabled": "requester_pays",
-        "encryptionalgorithm": "encryption",
-        "serversideencryptionalgorithm": "encryption",
-        "encryptionkey": "encryption_key",
-        "serversideencryptionkey": "encryption_key",
-    },
-    "oss": {**_KEYS, **_NET},
-    "gcs": {
-        "authserviceaccountjsonkeyfile": "service_account",
-        "storagerooturl": "endpoint",
-        "authtype": "auth_type",
-        "anonymous": "anonymous",
-    },
-    "azure": {
-        "accountname": "account_name",
-        "accountkey": "account_key",
-        "sasfixedtoken": "sas_key",
-        "endpoint": "endpoint",
-        "accountoauth2clientid": "client_id",
-        "accountoauth2clientsecret": "client_secret",
-        "accountoauth2clientendpoint": "token_endpoint",
-        "accountauthtype": "auth_type",
-        "anonymous": "anonymous",
-    },
-}
-# Name -> why it is refused, or how to have the same.
-REFUSED = {
-    "s3": {
-        "encryptioncontext": "an encryption context cannot be sent; set the key's policy instead",
-        "acldefault": "access lists of objects are not set; use the policy of the bucket",
-        "createstorageclass": "the class of storage is not set; use the lifecycle rules of the bucket",
-        "assumedroleexternalid": "an external id is not sent; assume the role outside, and set its keys",
-        "assumedrolepolicy": "a policy is not sent with the role; assume the role outside, and set its keys",
-        "assumedrolecredentialsprovider": "the role is assumed with the keys of the environment only",
-        "assumedrolestsendpoint": "the role is assumed at the endpoint of the environment; set AWS_ENDPOINT_URL_STS",
-        "customsigners": "signers of Java cannot be used; set keys",
-        "s3clientfactoryimpl": "clients of Java cannot be used",
-    },
-    "oss": {
-        "serversideencryption": "encryption is not requested for each object; set the default encryption of the bucket",
-        "serversideencryptionkeyid": "encryption is not requested for each object; set it for the bucket",
-        "credentialsprovider": "providers of Java cannot be used; set fs.oss.accessKeyId and fs.oss.accessKeySecret",
-    },
-    "gcs": {
-        "encryptionalgorithm": "keys of a customer are not sent; set the default key of the bucket",
-        "encryptionkey": "keys of a customer are not sent; set the default key of the bucket",
-        "authserviceaccountprivatekey": "set fs.gs.auth.service.account.json.keyfile to a file with the key",
-        "authserviceaccountkeyfile": "P12 files are not read; set fs.gs.auth.service.account.json.keyfile",
-        "authimpersonationserviceaccount": "impersonation is not done; use a key of that account",
-        "authaccesstokenproviderimpl": "providers of Java cannot be used",
-    },
-    "azure": {
-        "encryptionkey": "keys of a customer are not sent; set the encryption of the account",
-        "encryptionencodedclientprovidedkey": "keys of a customer are not sent; set the encryption of the account",
-        "sastokenprovidertype": "providers of Java cannot be used; set fs.azure.sas.fixed.token",
-        "accountoauthprovidertype": "",  # decided by its value
-    },
-}
-NEEDLESS = re.compile(
-    r"impl|abstractfilesystemimpl|fastupload.*|committer.*|threads.*|multipart.*|readahead.*|blocksize|bufferdir|"
-    r"experimental.*|bucketprobe|change.*|paging.*|list.*|socket.*|connectionmaximum|maxtotaltasks|retry.*|"
-    r"connectionttl|connectionrequesttimeout|connectionidle.*|audit.*|directory.*|etag.*|vectored.*|useragentprefix|"
-    r"performance.*|input.*|prefetch.*|bulkdelete.*|createperformance|s3guard.*|metadatastore.*|metadata.*|"
-    r"maxconnections.*|copy.*|upload.*|downloadrange.*|projectid|workingdir|glob.*|bucketregionenabled|"
-    r"createfilesystem.*|ssl.*|crossregion.*|enablewebhdfs.*|fipsenabled|endpointfips|signingalgorithm|outputstream.*|"
-    r"write.*|read.*|io.*|atomic.*|secure.*|always.*|userehash|skipsuperuser.*|identity.*|localuser.*|proxydomain|"
-    r"proxyworkstation|proxysslenabled|grpc.*|client.*|http.*|batch.*|maxrequests.*|lazy.*|hierarchical.*|implicit.*"
-)
 _SIMPLE = ("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "StaticCredentialsProvider")
 _CHAIN = (
     "EnvironmentVariableCredentialsProvider", "IAMInstanceCredentialsProvider", "InstanceProfileCredentialsProvider",
@@ -145,6 +42,7 @@ _FSSPEC_NAMES = {
     "account_key": "account_key",
     "sas_token": "sas_key",
 }
+_TOKEN_PROVIDER = plain("account.oauth.provider.type")
 _ENCRYPTIONS = {
     "AES256": "AES256",
     "SSE-S3": "AES256",
@@ -173,16 +71,18 @@ def settings_of(kind: str, bucket: str, options: Mapping[str, str]) -> Settings:
 
     Warns of unknown settings. Raises `InvalidOptionError`, `UnsupportedFeatureError`.
     """
+    _check_key_stores(options)
     found: dict[str, str] = {}
     for name, key in _by_rank(kind, bucket, options):
-        plain = _plain(name)
-        if reason := REFUSED[kind].get(plain):
+        short, value = plain(name), options[key].strip()
+        target = USED[kind].get(short)
+        if short == _TOKEN_PROVIDER and kind == "azure":
+            _check_token_provider(key, value)
+        elif (target is None or short in ONLY[kind]) and (reason := refusal(kind, short, value)):
             raise UnsupportedFeatureError(f"The setting {key} cannot be used: {reason}. Remove it from the catalog.")
-        if plain in REFUSED[kind]:
-            _check_token_provider(key, options[key])
-        elif target := USED[kind].get(plain):
-            found[target] = options[key].strip()
-        elif not NEEDLESS.fullmatch(plain):
+        elif target is not None:
+            found[target] = value
+        elif short not in NEEDLESS[kind] and short not in ONLY[kind] and short not in REFUSED[kind]:
             warnings.warn(f"The setting {key} is unknown for {kind} and has no effect.", stacklevel=2)
     for key, value in options.items():
         if key.startswith(_PASSTHROUGH):
@@ -223,8 +123,14 @@ def _of_account(name: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (name, "")
 
 
-def _plain(name: str) -> str:
-    return _PLAIN.sub("", name).lower()
+def _check_key_stores(options: Mapping[str, str]) -> None:
+    wrapped = (f"{prefix}{KEY_STORES}" for prefix in ("", "hadoop.", "spark.hadoop."))
+    found = next((key for key in wrapped if key in options), "")
+    if options.get(found, "").strip():
+        raise UnsupportedFeatureError(
+            f"The setting {found} cannot be used: key stores of Java are not read. Set the keys themselves on the "
+            f"catalog, and {KEY_STORES} to the empty text."
+        )
 
 
 def _fsspec_name(kind: str, key: str) -> str:
