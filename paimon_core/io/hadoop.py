@@ -14,7 +14,7 @@ from paimon_core.errors import InvalidOptionError
 CONF_DIR = "hadoop-conf-dir"
 _FILES = ("core-site.xml", "hdfs-site.xml")
 _WRAPPED = ("hadoop.", "spark.hadoop.")  # the first wins
-_FILE_SYSTEM = ("fs.", "dfs.", "hadoop.security.credential.provider.path")
+STORAGES = ("fs.", "dfs.", "hadoop.security.", "hadoop.rpc.", "hadoop.socks.", "ipc.client.")
 _VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
 _DEPTH = 20  # of variables in variables, as in Hadoop
 
@@ -34,7 +34,7 @@ def with_hadoop(options: Mapping[str, str]) -> dict[str, str]:
     for prefix in reversed(_WRAPPED):
         for key, value in options.items():
             name = key.removeprefix(prefix)
-            if key.startswith(prefix) and name.startswith(_FILE_SYSTEM):
+            if key.startswith(prefix) and name.startswith(STORAGES):
                 found[name] = value
     return {**found, **options}
 
@@ -47,7 +47,7 @@ def _properties(path: str, modified: int) -> dict[str, str]:
         raise InvalidOptionError(f"Hadoop's settings {path} cannot be read: {error}. Correct the file.") from error
     pairs = ((p.findtext("name") or "", p.findtext("value") or "") for p in root.iter("property"))
     found = {name.strip(): value.strip() for name, value in pairs if name}
-    return {name: _expanded(value, found) for name, value in found.items() if name.startswith(_FILE_SYSTEM)}
+    return {name: _expanded(value, found) for name, value in found.items() if name.startswith(STORAGES)}
 
 
 def _expanded(value: str, found: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ one of many renames to a name succeeds. Paimon's Java connector publishes snapsh
 are safe beside each other.
 
 Name services, encryption and Kerberos are configured by `core-site.xml` and `hdfs-site.xml` in `HADOOP_CONF_DIR`, or in
-the folder that the option 'hadoop-conf-dir' names. Options `dfs.…`, `fs.defaultFS` and `hadoop.…` override the files.
+the folder that the option 'hadoop-conf-dir' names, and by options: `hdfs_settings` has what becomes of each.
 Delegation tokens of YARN come from the file that `HADOOP_TOKEN_FILE_LOCATION` names.
 """
 
@@ -35,11 +35,10 @@ from paimon_core.io.file_io import (
     temporary_name,
     too_large,
 )
+from paimon_core.io.hadoop import CONF_DIR
+from paimon_core.io.hdfs_settings import BLOCK_SIZE, KEYTAB, PRINCIPAL, REPLICATION, UMASK, file_settings, umask
 from paimon_core.optional_packages import import_optional
 
-CONFIG_FOLDER = "hadoop-conf-dir"
-PRINCIPAL, KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
-PREFIXES = ("dfs.", "fs.defaultfs", "fs.viewfs.", "hadoop.", "ipc.", "security.kerberos.login.")  # in lower case
 _PATIENCE = 60.0  # seconds that a call of the name node may take
 _FIRST_PATIENCE = 8.0  # the first call of a process, which finds out whether the name node is there
 # the library alone would repeat calls for minutes
@@ -172,7 +171,7 @@ class HdfsFileIO:
 
     def make_dirs(self, path: str) -> None:
         with self._errors("create folder", path):
-            self._call(lambda client: client.mkdirs(self._bare(path), create_parent=True))
+            self._make_folder(self._bare(path))
 
     def delete(self, path: str) -> None:
         with self._errors("delete", path):
@@ -221,7 +220,7 @@ class HdfsFileIO:
         with self._errors(f"rename {source} to", target):
             if self._info(source) is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
-            self._call(lambda client: client.mkdirs(self._bare(target).rpartition("/")[0] or "/", create_parent=True))
+            self._make_folder(self._bare(target).rpartition("/")[0] or "/")
             try:
                 self._call(lambda client: client.rename(self._bare(source), self._bare(target), False))
             except FileExistsError:
@@ -251,8 +250,13 @@ class HdfsFileIO:
         writer.close()
 
     def _new_file(self, path: str) -> Any:
-        options = _native().WriteOptions(overwrite=True, create_parent=True)
+        options = _native().WriteOptions(overwrite=True, create_parent=True, **file_settings(self.options))
         return self._call(lambda client: client.create(self._bare(path), options))
+
+    def _make_folder(self, bare: str) -> None:
+        mask = umask(self.options)
+        permission = {} if mask is None else {"permission": 0o777 & ~mask}
+        self._call(lambda client: client.mkdirs(bare, create_parent=True, **permission))
 
     def _discard(self, temporary: str) -> None:
         with suppress(Exception):  # a leftover is harmless and has a name that orphan cleaning knows
@@ -344,23 +348,15 @@ class _Output(io.RawIOBase):
                 self._writer.close()
 
 
-def hdfs_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a catalog that reach HDFS, with Hadoop's names: `hadoop.dfs.x` is `dfs.x`, as in Java."""
-    found = {key: value for key, value in options.items() if is_hdfs_option(key)}
-    plain = {key.removeprefix("hadoop."): value for key, value in found.items() if key.startswith("hadoop.dfs.")}
-    return {**plain, **{key: value for key, value in found.items() if not key.startswith("hadoop.dfs.")}}
-
-
-def is_hdfs_option(key: str) -> bool:
-    """Whether an option of a catalog is for reaching HDFS."""
-    return key.lower() == CONFIG_FOLDER or key.lower().startswith(PREFIXES)
-
-
 @lru_cache(maxsize=64)
 def _client(process: int, root: str, options: tuple[tuple[str, str], ...]) -> Any:
     """Return a client of this process, which a forked child must not share. Raises `TimeoutError`, `OSError`."""
     given = dict(options)
-    folder, principal, keytab = (given.pop(key, None) for key in (CONFIG_FOLDER, PRINCIPAL, KEYTAB))
+    folder, principal, keytab = (given.pop(key, None) for key in (CONF_DIR, PRINCIPAL, KEYTAB))
+    for key in (REPLICATION, BLOCK_SIZE, UMASK):  # of each new file
+        given.pop(key, None)
+    if folder and not os.path.isdir(folder):  # it is a folder of the driver, which has handed on what the files set
+        folder = None
     kerberos = {"kerberos_principal": principal, "kerberos_keytab": keytab} if principal or keytab else {}
     authority = root if root.partition("://")[2] else None
     client = _native().Client(authority, {**_DEFAULTS, **given}, folder, **kerberos)

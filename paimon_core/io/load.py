@@ -10,7 +10,8 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
 from paimon_core.io.hadoop import with_hadoop
-from paimon_core.io.hdfs import HdfsFileIO, hdfs_options, is_hdfs_option
+from paimon_core.io.hdfs import HdfsFileIO
+from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.clients import check_installed
 from paimon_core.io.objects.names import KEY_STORES

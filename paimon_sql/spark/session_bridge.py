@@ -14,6 +14,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from paimon_core.io.hadoop import STORAGES
 from paimon_core.lazy import cached_property
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
@@ -35,7 +36,7 @@ from paimon_sql.spark.jvm.sessions import (
 )
 
 OPTION_PREFIX = "spark.paimon."
-_HADOOP_PREFIX = "spark.hadoop.fs."
+_HADOOP_PREFIX = "spark.hadoop."
 CATALOG_PREFIX = "spark.sql.catalog."
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set the former to
@@ -107,7 +108,8 @@ class SessionBridge:
         """
         if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
-        hadoop = {f"{_HADOOP_PREFIX}{key}": value for key, value in self.settings(_HADOOP_PREFIX).items()}
+        found = self.settings(_HADOOP_PREFIX).items()
+        hadoop = {f"{_HADOOP_PREFIX}{key}": value for key, value in found if key.startswith(STORAGES)}
         return {**hadoop, **self.settings(f"{CATALOG_PREFIX}{name}.")}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:

@@ -10,7 +10,8 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError, StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.io import hdfs
-from paimon_core.io.hdfs import HdfsFileIO, hdfs_options
+from paimon_core.io.hdfs import HdfsFileIO
+from paimon_core.io.hdfs_settings import hdfs_options
 from paimon_core.io.load import is_storage_option, load_file_io
 from tests.support.fake_hdfs import FakeHdfs
 
