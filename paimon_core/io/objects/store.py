@@ -1,7 +1,8 @@
 """`FileIO` for object stores.
 
 Atomic create is a conditional put. Some S3 look-alikes take the request and drop the condition, and OSS ignores its
-header in buckets with versions: the first create in a folder proves that a second create of the same object is refused.
+header in buckets with versions: the first create of a process in a bucket proves that a second create of the same
+object is refused.
 
 Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -119,7 +121,7 @@ class ObjectStoreFileIO:
         self.write_bytes(path, data)  # a put replaces the whole object
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        if not _refuses_second_create(self, path.split("/")[2], path.rpartition("/")[0]):
+        if not _proof(self, path.split("/")[2]).holds(partial(_refuses_second_create, self, path.rpartition("/")[0])):
             raise UnsafeStorageError(
                 f"Cannot create {path} safely: the storage ignores the condition of a conditional put, so two commits "
                 "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS one without "
@@ -285,9 +287,28 @@ def _obstore() -> Any:
     return import_optional("obstore", "An object store", "s3")
 
 
-@lru_cache(maxsize=1024)
-def _refuses_second_create(io: ObjectStoreFileIO, bucket: str, folder: str) -> bool:
-    """Whether a folder honours the condition of a put, tried with an object of its own; remembered per folder."""
+class _Proof:
+    """Whether creates of a bucket are safe. Only success is remembered: the storage may be corrected meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock, self._holds = threading.Lock(), False
+
+    def holds(self, prove: Callable[[], bool]) -> bool:
+        """Return whether the proof succeeds, now or earlier; creates that begin at the same time wait for one proof."""
+        if not self._holds:
+            with self._lock:
+                self._holds = self._holds or prove()
+        return self._holds
+
+
+@lru_cache(maxsize=256)
+def _proof(io: ObjectStoreFileIO, bucket: str) -> _Proof:
+    """Return the proof of a bucket: OSS keeps versions per bucket, and a look-alike is one endpoint."""
+    return _Proof()
+
+
+def _refuses_second_create(io: ObjectStoreFileIO, folder: str) -> bool:
+    """Whether the storage honours the condition of a put, tried with an object of its own in a folder."""
     probe = f"{folder}/{temporary_name('conditional-put')}"
     try:
         io._create(probe, b"")

@@ -21,6 +21,7 @@ pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
 
 @pytest.fixture(params=["s3", "oss"])
 def server(request: pytest.FixtureRequest) -> Iterator[ObjectServer]:
+    store._proof.cache_clear()  # a server may get the address of an earlier one
     with object_server(dialect=request.param) as found:
         yield found
 
@@ -53,6 +54,34 @@ def test_a_storage_that_ignores_the_condition_is_found(server: ObjectServer) -> 
     with pytest.raises(UnsafeStorageError, match="snapshot-1.*ignores the condition.*'commit.unsafe-storage' = 'true'"):
         io.create_exclusive(f"{root}/snapshot/snapshot-1", b"1")
     assert list(io.list(f"{root}/snapshot")) == []
+
+
+def test_a_bucket_is_proved_once_in_a_process(server: ObjectServer) -> None:
+    io, root = opened(server)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda n: io.create_exclusive(f"{root}/{n}/snapshot-1", b"1"), range(8)))
+    load_file_io(root, server.options).create_exclusive(f"{root}/other/snapshot-1", b"1")
+    puts = [request.key for request in server.requests if request.method == "PUT"]
+    assert len([key for key in puts if "conditional-put" in key]) == 2, "one object is put twice"
+    assert len(puts) == 2 + 9
+
+
+def test_each_bucket_and_each_set_of_keys_is_proved(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/a", b"1")
+    server.honours = False
+    others = load_file_io(root, {**server.options, "s3.session.token": "t", "fs.oss.securityToken": "t"})
+    with pytest.raises(UnsafeStorageError):
+        others.create_exclusive(f"{root}/b", b"1")
+
+
+def test_a_storage_that_is_corrected_is_proved_again(server: ObjectServer) -> None:
+    server.honours = False
+    io, root = opened(server)
+    with pytest.raises(UnsafeStorageError):
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    server.honours = True
+    assert io.create_exclusive(f"{root}/snapshot-1", b"1")
 
 
 def test_a_conflict_is_no_existing_file(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
