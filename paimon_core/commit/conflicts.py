@@ -3,7 +3,8 @@
 A commit was planned on an older version than the one it is put on. This needs no lock: the change fits if every rule of
 `RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit.
 So rules with errors that callers handle, or with the most helpful messages, come first. The rules of this module read
-metadata only for chain tables and for keys that were looked up. The rules of other modules read only schemas:
+metadata only for chain tables, for keys that were looked up, and for partitions by a wide DECIMAL. The rules of other
+modules read only schemas:
 
 1. A full partition of a chain table is not dropped if changes start from it.
 2. Keys are in the buckets and partitions in which the writer found them.
@@ -12,10 +13,12 @@ metadata only for chain tables and for keys that were looked up. The rules of ot
 5. Above level 0 the files of a bucket's level share no keys.
 6. A writer rewrites only files with columns that it knows.
 7. A partition that expires by its last change has no younger files.
+8. A partition is not written in two forms.
 """
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -27,12 +30,14 @@ from paimon_core.errors import BucketConflictError, UnsupportedFeatureError
 from paimon_core.lsm.runs import key_range, share_keys
 from paimon_core.options import SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain, needed_partition
+from paimon_core.spec.binary_row import decode_row, encode_row, row_of_slots
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
 from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.snapshot import CommitKind
-from paimon_core.spec.types import DataType
+from paimon_core.spec.types import DataType, DecimalType
 from paimon_core.store.indexes.index_files import index_entries
-from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -189,12 +194,56 @@ def age_conflict(attempt: Attempt) -> Conflict | None:
     return None
 
 
+def form_conflict(attempt: Attempt) -> Conflict | None:
+    """New files of a partition in which files of pypaimon 1.3.2 would be overlooked.
+
+    pypaimon 1.3.2 stores a wide DECIMAL of a partition in other bytes than all other writers (`spec/binary_row.py`).
+    Filters compare values. But the merge of rows of one key, and a dynamic overwrite, go by the bytes.
+    """
+    store, change = attempt.store, attempt.change
+    types = store.schema.types(store.schema.partition_keys)
+    if not any(_is_wide(t) for t in types) or not (store.has_primary_key or change.replaces):
+        return None
+    added = {e.partition for e in attempt.entries if e.kind is FileKind.ADD}
+    others = {other for partition in added if (other := _other_form(types, partition)) is not None}
+    if not others:
+        return None
+    replaced = {e.identifier for e in attempt.entries if e.kind is FileKind.DELETE}
+    there = live_files(store, attempt.latest, only_partitions(store.schema.partition_fields, others))
+    kept = next((e for identifier, e in there.items() if identifier not in replaced), None)
+    return None if kept is None else Conflict(_refusal(store, kept.partition), UnsupportedFeatureError)
+
+
+def _refusal(store: TableStore, partition: bytes) -> str:
+    spec = ", ".join(f"{name} = {value}" for name, value in store.partition_spec(partition).items())
+    return (
+        f"Partition {spec} of table {store.name} cannot be written: pypaimon 1.3 stored its DECIMAL in a form of its "
+        "own, and the new rows would neither be merged with the rows there nor replace them. Nothing was committed. "
+        "Copy the table by CREATE TABLE ... AS SELECT, and write the copy."
+    )
+
+
+def _is_wide(data_type: DataType) -> bool:
+    return isinstance(data_type, DecimalType) and data_type.precision > DecimalType.MAX_COMPACT_PRECISION
+
+
+def _other_form(types: Sequence[DataType], partition: bytes) -> bytes | None:
+    """The form of pypaimon 1.3.2 for a partition in the usual form; None if there is none."""
+    values = decode_row(types, partition)
+    try:
+        is_usual = encode_row(types, values) == partition
+        return row_of_slots(types, values) if is_usual else None
+    except struct.error:  # pypaimon 1.3.2 cannot store such a number
+        return None
+
+
 RULES: tuple[Rule, ...] = (
     chain_conflict,
     lookup_conflict,
     file_conflict,
     column_conflict,
     age_conflict,
+    form_conflict,
     range_conflict,
     index_conflict,
     global_index_conflict,

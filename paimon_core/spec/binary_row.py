@@ -26,7 +26,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
-from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
+from paimon_core.spec.types import BIGINT, DataType, DecimalType, Kind, TimeType
 
 _SLOT = {
     Kind.BOOLEAN: "<?7x",
@@ -83,6 +83,14 @@ def encode_body(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
         slots += slot
         tail += variable
     return bytes(header + slots + tail)
+
+
+def row_of_slots(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
+    """Return the row as pypaimon 1.3.2 stores it, with wide DECIMALs in their slots. Raises `struct.error` for a number
+    that no slot takes."""
+    pairs = zip(types, values, strict=True)
+    numbers = [unscaled_of(t, v) if isinstance(t, DecimalType) and v is not None else v for t, v in pairs]
+    return encode_row([BIGINT if isinstance(t, DecimalType) else t for t in types], numbers)
 
 
 def decode_row(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
