@@ -104,7 +104,7 @@ class SessionBridge:
     def catalog_options(self, name: str) -> dict[str, str] | None:
         """Return the options of a Paimon catalog that this session configures, None for another name.
 
-        With Spark's settings of Hadoop's file systems, by their whole names: the catalog's own options come first.
+        With Spark's settings of Hadoop's storages, by their whole names: the catalog's own options come first.
         """
         if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
