@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -34,7 +35,8 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext, migration
+from paimon_sql.procedures import PROCEDURES, ForeignTable, ProcedureContext
+from paimon_sql.procedures.migration import files, iceberg
 from tests.support.data import make_batch
 from tests.support.executors import TextExecutor
 from tests.support.orphan_tasks import Lost
@@ -100,12 +102,12 @@ class Place:
         found = PROCEDURES[procedure]
         if any(p.name == "table" and p.required for p in found.parameters):
             arguments = {"table": "t", **arguments}
-        with self._one_storage():
+        with self._one_storage(files), self._one_storage(iceberg):
             return found.call(ProcedureContext(self.catalog, "default", self.executor, UTC), arguments)
 
-    def _one_storage(self) -> AbstractContextManager[object]:
+    def _one_storage(self, module: ModuleType) -> AbstractContextManager[object]:
         """Tables of others, too, are reached through this process's `FileIO`."""
-        return patch.object(migration, "load_file_io", lambda *_: self.io)
+        return patch.object(module, "load_file_io", lambda *_: self.io)
 
     # -- rows ---------------------------------------------------------------------------------------------------------
     def insert(self, rows: Rows, name: str = "t", overwrite: Overwrite | None = None) -> None:
