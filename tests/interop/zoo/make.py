@@ -106,7 +106,8 @@ def environment(package: str, version: str) -> Path:
     python = cache / f"{package}-{version}" / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"{package}=={version}", "pyarrow"], check=True)
+        needed = (f"{package}=={version}", "pyarrow", "backports.zstd")  # pypaimon 1.4 does not declare the last one
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *needed], check=True)
     return python
 
 
