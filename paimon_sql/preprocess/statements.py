@@ -202,7 +202,7 @@ class Script:
     rewriting: Rewriting
     statements: tuple[PaimonStatement, ...] = ()
 
-    PLACEHOLDER: ClassVar = "statement of Paimon "
+    _PLACEHOLDER: ClassVar = "statement of Paimon "
 
     @property
     def text(self) -> str:
@@ -212,4 +212,11 @@ class Script:
     @classmethod
     def placeholder(cls, number: int) -> str:
         """Return the call of a statement's placeholder."""
-        return f"`{cls.PLACEHOLDER}{number}`()"
+        return f"`{cls._PLACEHOLDER}{number}`()"
+
+    def statement_at(self, called: str) -> PaimonStatement | None:
+        """Return the statement that has a procedure as its placeholder; None for another procedure, which a user or
+        another parser may have written."""
+        number = called.removeprefix(self._PLACEHOLDER)
+        is_known = number != called and number.isdecimal() and int(number) < len(self.statements)
+        return self.statements[int(number)] if is_known else None

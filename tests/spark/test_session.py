@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 import paimon_sql
 from paimon_core.jobs import Job
 from paimon_core.maintenance.release import FILE_LIST, FileList
-from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.sessions import name_parts
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field
+from paimon_sql.spark.jvm.sessions import name_parts, parser_of
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SparkExecutor
 from tests.support.root_settings import without_new_catalogs
@@ -117,6 +117,30 @@ def test_new_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:
     assert rows(spark, "SHOW TABLES") == []
     assert rows(other, "SHOW TABLES") == [("default", "t", False)], "made before: it has settings of its own"
     assert rows(spark.newSession(), "SHOW TABLES IN lake.default") == []
+
+
+def test_two_sessions_of_one_application_are_equipped(root_session: Any, warehouse: str) -> None:
+    """Sessions share their extensions: a session made after both must get one hook, not one around the other."""
+    setting = accessible_field(root_session._jsparkSession.sessionState(), "sqlParser")
+    kept = parser_of(root_session._jsparkSession)
+    paimon_sql.install(root_session.newSession())
+    try:
+        paimon_sql.install(root_session)  # its parser is older than the hook in the extensions
+        with without_new_catalogs(root_session):
+            spark = root_session.newSession()
+            spark.conf.set("spark.sql.catalog.lake", "paimon_sql.SparkCatalog")
+            spark.conf.set("spark.sql.catalog.lake.warehouse", warehouse)
+            spark.sql("CREATE TABLE lake.default.t (k INT)")
+            spark.sql("INSERT INTO lake.default.t VALUES (1)")
+            spark.sql("BEGIN ALTER TABLE lake.default.t CREATE TAG first; END")
+            assert rows(spark, "SELECT tag_name FROM lake.default.`t$tags`") == [("first",)]
+    finally:
+        setting.set(root_session._jsparkSession.sessionState(), kept)
+
+
+def test_a_script_calls_what_is_named_like_a_placeholder(spark: Any) -> None:
+    with pytest.raises(PySparkException, match="statement of Paimon 7"):
+        spark.sql("BEGIN CALL `statement of Paimon 7`(); END")
 
 
 def test_cloned_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:

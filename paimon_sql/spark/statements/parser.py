@@ -121,8 +121,8 @@ class PaimonParser(Proxy):
     def _in_script(self, script: Script, text: str, parse: Callable[[str], JavaObject], plan: JavaObject) -> JavaObject:
         """A parsed statement, condition or query of a script; `parse` gives its parameters values."""
         called = called_procedure(plan)
-        if len(called) == 1 and called[0].startswith(Script.PLACEHOLDER):
-            return self._of_paimon(script.statements[int(called[0].removeprefix(Script.PLACEHOLDER))], parse)
+        if len(called) == 1 and (statement := script.statement_at(called[0])) is not None:
+            return self._of_paimon(statement, parse)
         return self._finished(plan, text, self.rewriter.deferred)
 
     def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
@@ -245,7 +245,12 @@ def registry_in(session: JavaObject) -> CatalogRegistry | None:
 
 def has_parser(session: JavaObject) -> bool:
     """Whether the hook is in a session."""
-    return str(parser_of(session).toString()).startswith(PaimonParser.__name__)
+    return is_ours(parser_of(session))
+
+
+def is_ours(parser: JavaObject) -> bool:
+    """Return whether a parser is the hook itself."""
+    return str(parser.toString()).startswith(PaimonParser.__name__)
 
 
 def install_parser(jvm: Jvm, session: JavaObject) -> None:
@@ -254,7 +259,9 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
         return
     loaded = LoadedCatalogs()
 
-    def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser:
+    def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser | JavaObject:
+        if is_ours(delegate):
+            return delegate  # sessions share their extensions, and the hook was put into another one before
         made = PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
         made.place = place_of_original(of)  # Spark copies settings and temporary views of a session, and not this
         return made
