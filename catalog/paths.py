@@ -29,9 +29,14 @@ from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles
 _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
+def is_location(text: str) -> bool:
+    """Return whether a text is an absolute path or a URI, and not a name."""
+    return _LOCATION.match(text) is not None
+
+
 def path_identifier(location: str) -> PathIdentifier:
     """The table at `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
-    if not _LOCATION.match(location):
+    if not is_location(location):
         raise InvalidNameError(f"{location!r} is not a table's path: write /folder/table, or scheme://bucket/table.")
     check_location(location)
     folder, _, name = normalize(location).rpartition("/")

@@ -1,17 +1,22 @@
-"""`CALL sys.*` for orphan files, missing files, all files of a table, and objects."""
+"""`CALL sys.*` for orphan files, missing files, all files of a table, objects, and the storage itself."""
 
 from __future__ import annotations
 
 from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from paimon_core.io.load import load_file_io, normalize
+from paimon_core.maintenance import storage_check
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.listing import of_some
+from paimon_sql.catalog.paths import is_location
+from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.file_tasks import remove_orphans
@@ -91,6 +96,38 @@ def purge_files(context: ProcedureContext, table: str) -> Rows:
     target.truncate(CommitInfo(user=target.new_commit_user()))
     purge(target.store, storage_now(target.store) + 1)  # also files of this millisecond
     return [("Success",)]
+
+
+@procedure(step="string", result="string", millis="double", detail="string")
+def check_storage(context: ProcedureContext, target: str) -> Rows:
+    """Check the storage of a database, or of a path (`s3://bucket/folder`), with the settings of this catalog.
+
+    Each row is a step: `write`, `read`, `list`, `replace`, `stream`, `commit` and `delete`. Its result is `ok`,
+    `failed` or `unsafe`, with the median time of one call. `commit` lets 16 writers at once create one file, 8
+    times: exactly one of them must win. The steps work in a new folder, and delete it. If the warehouse has users,
+    a path needs ADMIN, and a database needs CREATE_TABLE.
+    """
+    location = _location(context, target)
+    found = storage_check.check_storage(load_file_io(location, context.catalog.options), location)
+    return [(f.step, f.result, f.millis, f.detail) for f in found]
+
+
+def _location(context: ProcedureContext, target: str) -> str:
+    """Return the folder of a database or path. Raises `DatabaseNotFoundError`, `NoPrivilegeError`."""
+    catalog, is_path = context.catalog, is_location(target)
+    if isinstance(catalog, PrivilegedCatalog):
+        if is_path:
+            catalog.check_admin()
+        else:
+            catalog.check_can_create(target)
+    if is_path:
+        return normalize(target)
+    location = catalog.database_properties(target).get(LOCATION)
+    if not location:
+        raise UnsupportedFeatureError(
+            f"The catalog does not name the folder of database {target}: pass the path of the folder to check_storage."
+        )
+    return normalize(location)
 
 
 def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry: bool) -> int:

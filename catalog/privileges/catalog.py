@@ -140,6 +140,10 @@ class PrivilegedCatalog:
         """Raises `NoPrivilegeError` if the catalog's user may not change users and privileges."""
         self.grants.check(Privilege.ADMIN, WHOLE_CATALOG, "catalog")
 
+    def check_can_create(self, database: str) -> None:
+        """Raises `NoPrivilegeError` if the catalog's user may not create tables in a database."""
+        self.grants.check(Privilege.CREATE_TABLE, database, "database")
+
     def check_object(self, name: str, scope: Scope) -> None:
         """Raises `DatabaseNotFoundError`, `TableNotFoundError` for an object that is not there."""
         if scope is Scope.DATABASE and not self.inner.database_exists(name):
@@ -162,7 +166,7 @@ class PrivilegedCatalog:
         self.grants.check(privilege, object_name(identifier))
 
     def _check_create(self, identifier: Identifier) -> None:
-        self.grants.check(Privilege.CREATE_TABLE, identifier.database, "database")
+        self.check_can_create(identifier.database)
 
     def _check_rename(self, source: Identifier, target: Identifier) -> None:
         """Check a rename. Another database may give its users more rights, so it also needs the right to create."""

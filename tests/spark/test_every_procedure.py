@@ -106,6 +106,7 @@ STEPS: list[str | tuple[str, str]] = [
     ),
     "CREATE TABLE o TBLPROPERTIES ('type' = 'object-table')",
     "CALL sys.refresh_object_table('o')",
+    "CALL sys.check_storage('default')",
 ]
 
 

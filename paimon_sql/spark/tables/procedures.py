@@ -22,7 +22,13 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
-_ARROW_TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
+_ARROW_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+}
 
 
 class _NamedProcedure(Proxy):

@@ -293,6 +293,7 @@ CALLS = [
         "migrate_database", format_table, "format table", source_type="hive", database="default", traits=MENDS | COUNTS
     ),
     call("refresh_object_table", object_table, table="t"),
+    call("check_storage", no_table, target="default"),
     call("create_function", no_table, **FUNCTION),
     call("alter_function", AREA, function="default.area", change='{"action": "updateComment", "comment": "new"}'),
     call("drop_function", AREA, function="default.area"),

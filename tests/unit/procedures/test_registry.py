@@ -108,7 +108,7 @@ def test_registered_procedures_go_by_their_names_and_explain_themselves() -> Non
     for name, known in PROCEDURES.items():
         assert known.name == name
         assert len(known.summary.splitlines()) > 1
-        assert all(kind in ("string", "bigint", "int", "boolean") for _, kind in known.columns)
+        assert all(kind in ("string", "bigint", "int", "boolean", "double") for _, kind in known.columns)
         assert {p.type for p in known.parameters} <= {"string", "bigint", "int", "boolean", "map<string,string>"}
         assert [p.required for p in known.parameters] == sorted((p.required for p in known.parameters), reverse=True)
 
