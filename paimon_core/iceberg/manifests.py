@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
+from paimon_core.formats.avro.codecs import UnknownCodecError
 from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.formats.avro.records import read_records, write_records
 from paimon_core.formats.iceberg_types import Node, avro_type, bound_of, iceberg_schema, value_order
@@ -213,7 +214,7 @@ def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> lis
     data = storage.read_bytes(path, MOST_METADATA)
     try:
         return [r for r in read_records(ContainerReader(io.BytesIO(data)), plain=plain) if isinstance(r, dict)]
-    except UnfamiliarSchemaError as e:
+    except (UnfamiliarSchemaError, UnknownCodecError) as e:
         raise UnfamiliarFormError(path, str(e)) from e
     except Exception as e:  # a decoder may raise anything for foreign bytes
         raise CorruptFileError(path, f"it is not a readable Avro file ({e})") from e

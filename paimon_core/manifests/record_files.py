@@ -28,7 +28,7 @@ from paimon_core.errors import (
     UnsupportedVersionError,
     reason,
 )
-from paimon_core.formats.avro.codecs import InflatedError, most_content
+from paimon_core.formats.avro.codecs import InflatedError, UnknownCodecError, most_content
 from paimon_core.formats.avro.container import SHORT_SCHEMA, ContainerReader
 from paimon_core.formats.avro.records import RecordCodec, write_records
 from paimon_core.formats.codecs import known_codec
@@ -243,6 +243,8 @@ def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
             raise
         except UnfamiliarSchemaError as e:
             raise UnfamiliarFormError(path, f"its columns are not the columns of metadata ({e})") from e
+        except UnknownCodecError as e:
+            raise UnfamiliarFormError(path, f"as an Avro file, {e}") from e
         except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
             raise CorruptFileError(path, f"it is not a file of {record.name} ({reason(e)})").sized(len(data)) from e
     except UnreadableFileError as error:

@@ -52,7 +52,8 @@ V = TypeVar("V")
 Rows = NDArray[np.int64]
 _NESTED: dict[str, type[Any]] = {"file": DataFileMeta, "key_stats": SimpleStats, "value_stats": SimpleStats}
 _MEANINGS: dict[str, Callable[[int], Any]] = {"kind": FileKind, "creation_time": moment}
-_VERSION = (VERSION.name,)
+_VERSION, _KIND = (VERSION.name,), ("_KIND",)
+_KINDS = tuple(map(int, FileKind))
 _COUNT_BYTES = 4
 _COUNT = np.uint64(0xFFFFFFFF)
 _LEADING = ("_VERSION", "_KIND", "_PARTITION")
@@ -82,6 +83,8 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
         raise UnusualError from e
     unread = (p for p in offsets.fields if p[:1] == ("_FILE",) and p[1] in DATA_FILE_META.unread)
     if any(source.known(p).any() for p in unread) or (source.numbers(_VERSION) > ENTRY_VERSION).any():
+        raise UnusualError
+    if not np.isin(source.numbers(_KIND), _KINDS).all():
         raise UnusualError
     return source
 

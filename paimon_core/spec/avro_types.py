@@ -20,7 +20,7 @@ _MOST_REPEATED = 2**16
 
 
 class UnfamiliarSchemaError(ValueError):
-    """An Avro schema that may be legal, but does not resolve to the required type."""
+    """An Avro schema, or a value, that may be legal but does not resolve to the required type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.spec.manifest import FileKind
+from paimon_core.spec.manifest import FileKind, file_kind
 from paimon_core.spec.records import Column, Record, nullable
 
 ENTRY_VERSION = 1
@@ -94,7 +94,7 @@ def _build_global(*, extra_field_ids: list[int] | None = None, **given: Any) -> 
 
 
 def _build_entry(*, kind: int, partition: bytes, bucket: int, **file: Any) -> IndexManifestEntry:
-    return IndexManifestEntry(kind=FileKind(kind), partition=partition, bucket=bucket, file=IndexFileMeta(**file))
+    return IndexManifestEntry(kind=file_kind(kind), partition=partition, bucket=bucket, file=IndexFileMeta(**file))
 
 
 _NAME = "org.apache.paimon.avro.generated.record"

@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any
 
+from paimon_core.spec.avro_types import UnfamiliarSchemaError
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.records import Column, Record, nullable
 from paimon_core.spec.stats import EMPTY_STATS, SIMPLE_STATS, SimpleStats
@@ -38,6 +39,15 @@ UNAWARE_BUCKET = 0  # the bucket in metadata of append tables without buckets (`
 class FileKind(IntEnum):
     ADD = 0
     DELETE = 1
+
+
+def file_kind(number: int) -> FileKind:
+    """Return the kind of an entry. Raises `UnfamiliarSchemaError` for the number of another kind."""
+    try:
+        return FileKind(number)
+    except ValueError:
+        known = ", ".join(f"{kind.value} ({kind.name})" for kind in FileKind)
+        raise UnfamiliarSchemaError(f"column _KIND is {number}, and must be one of {known}") from None
 
 
 class FileSource(IntEnum):
@@ -148,7 +158,7 @@ def _build_file(**given: Any) -> DataFileMeta:
 
 
 def _build_entry(*, kind: int, **given: Any) -> ManifestEntry:
-    return ManifestEntry(kind=FileKind(kind), **given)
+    return ManifestEntry(kind=file_kind(kind), **given)
 
 
 _STRINGS = {"type": "array", "items": "string"}

@@ -36,6 +36,13 @@ _ZSTANDARD_STEP = 2**18
 _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
 
 
+class UnknownCodecError(ValueError):
+    """A codec that this version does not have: the file may be healthy."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"its codec {name[:80]!r} is not one of {', '.join(CODECS)}")
+
+
 class InflatedError(ValueError):
     """Blocks that decompress to far more bytes than honest blocks do."""
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from paimon_core.formats.avro.codecs import (
     CODECS,
     DEFAULT_LEVEL,
+    UnknownCodecError,
     compress,
     decompress,
     decompress_frames,
@@ -49,7 +50,8 @@ class Source(Protocol):
 
 
 class ContainerReader:
-    """The blocks of a container. Raises `ValueError` for bytes that are not a container with an Avro schema.
+    """The blocks of a container. Raises `ValueError` for bytes that are not a container with an Avro schema, and
+    `UnknownCodecError`.
 
     Several records of a data file may have the same name, so `type` is the schema with names resolved."""
 
@@ -63,7 +65,7 @@ class ContainerReader:
         self.codec = metadata.get("avro.codec", b"null").decode()
         self.about = {k: v for k, v in metadata.items() if not k.startswith("avro.")}
         if self.codec not in CODECS:
-            raise ValueError(f"its codec {self.codec!r} is not one of {', '.join(CODECS)}")
+            raise UnknownCodecError(self.codec)
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import UnfamiliarFormError
-from paimon_core.formats.avro.codecs import CODECS
+from paimon_core.formats.avro.codecs import CODECS, UnknownCodecError
 from paimon_core.formats.avro.columns import plain_fields, row_from_plain, struct_of, to_plain
 from paimon_core.formats.avro.container import ContainerReader, ContainerWriter
 from paimon_core.formats.avro.records import RecordCodec
@@ -96,6 +96,8 @@ def _schema_errors(path: str) -> Iterator[None]:
         yield
     except UnfamiliarSchemaError as e:
         raise UnfamiliarFormError(path, f"it is an Avro file that does not resolve to the table's columns ({e})") from e
+    except UnknownCodecError as e:
+        raise UnfamiliarFormError(path, f"as an Avro file, {e}") from e
 
 
 class _BlockDecoder:

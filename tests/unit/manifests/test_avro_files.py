@@ -320,6 +320,13 @@ def test_a_block_that_does_not_unpack() -> None:
     schema = {"type": "record", "name": "r", "fields": [VERSION, field("_F", "string")]}
     packed = zlib.compress(raw, wbits=-15)
     assert decode(raw_file(schema, (1, packed), codec="deflate"), SMALL) == [{"f": "a"}]
-    for codec, block in (("deflate", raw), ("zstandard", raw), ("zstandard", packed), ("unheard-of", raw)):
+    for codec, block in (("deflate", raw), ("zstandard", raw), ("zstandard", packed)):
         with pytest.raises(CorruptFileError, match=PATH):
             decode(raw_file(schema, (1, block), codec=codec), SMALL)
+
+
+def test_a_codec_that_is_unknown_here_is_unfamiliar() -> None:
+    schema = {"type": "record", "name": "r", "fields": [VERSION, field("_F", "string")]}
+    for codec in ("lz4", "brotli", "unheard-of"):
+        with pytest.raises(UnfamiliarFormError, match=rf"{PATH} has a form .*codec '{codec}' is not one of null"):
+            decode(raw_file(schema, (1, b""), codec=codec), SMALL)

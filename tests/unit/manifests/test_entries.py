@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
+from paimon_core.formats.avro.records import write_records
 from paimon_core.manifests.entries import DecodedEntries, EntryColumns, decode_entries, live_rows
 from paimon_core.manifests.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
@@ -19,6 +20,7 @@ from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, DataFileMet
 from paimon_core.spec.stats import SimpleStats
 from paimon_core.spec.types import INT, STRING
 from tests.support.golden import GOLDEN
+from tests.support.golden_files import manifests
 from tests.support.manifests import encode_manifest
 
 AVRO = [f for f in sorted(GOLDEN.glob("**/manifest/manifest-*")) if not f.name.startswith("manifest-list")]
@@ -179,3 +181,18 @@ def test_entries_of_no_file_are_refused(name: str) -> None:
     content = encode_manifest([added("one"), added("two")])
     with pytest.raises(UnfamiliarFormError, match=f"^File manifest-1 has a form .*column {name} is missing"):
         decode_entries("manifest-1", content.replace(name.encode(), b"^" + name[1:].encode()))
+
+
+@pytest.mark.parametrize("first", ["_KIND", "_BUCKET", "_FILE"])
+def test_entries_of_an_unknown_kind_are_refused_wherever_the_column_is(first: str) -> None:
+    """An entry that is neither ADD nor DELETE must not be taken for a DELETE."""
+    schema = MANIFEST_ENTRY.avro()
+    schema["fields"].sort(key=lambda f: f["name"] != first)
+    schema["fields"].append({"name": "_VERSION", "type": "int"})
+    made = next(m for m in manifests().values() if len(m) > 1)
+    records = [{"_VERSION": ENTRY_VERSION, **MANIFEST_ENTRY.to_avro(entry)} for entry in made]
+    assert every(decode_entries("f", write_records(schema, records, "null"))) == list(made)
+    records[-1]["_KIND"] = 2
+    data = write_records(schema, records, "null")
+    with pytest.raises(UnfamiliarFormError, match=r"File f has a form .*_KIND is 2, and must be one of 0 \(ADD\), 1"):
+        decode_entries("f", data)

@@ -188,9 +188,9 @@ def test_a_column_that_is_needed_is_named() -> None:
             list(decode_manifest(PATH, rewritten(path.read_bytes(), lambda r: r, drop=(column,))))
 
 
-def test_an_unknown_kind_is_corrupt() -> None:
+def test_an_unknown_kind_is_unfamiliar() -> None:
     data = rewritten(encode_manifest([entry(BARE)]), lambda r: r | {"_KIND": 2})
-    with pytest.raises(CorruptFileError, match=f"{PATH}.*2 is not a valid FileKind"):
+    with pytest.raises(UnfamiliarFormError, match=rf"{PATH} has a form .*_KIND is 2, and must be one of 0 \(ADD\), 1"):
         list(decode_manifest(PATH, data))
 
 

@@ -145,3 +145,10 @@ def test_a_nested_column_that_does_not_resolve_is_named(tmp_path: Path) -> None:
 def test_numbers_that_a_column_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(UnfamiliarFormError, match="column c: it is stored as int64, with values that are not int32"):
         read(data_file(tmp_path / "f.avro", "long", 2**40), INT)
+
+
+def test_a_codec_that_is_unknown_here_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "f.avro"
+    path.write_bytes(Path(data_file(tmp_path / "g.avro", "int", 1)).read_bytes().replace(b"\x08null", b"\x06lz4", 1))
+    with pytest.raises(UnfamiliarFormError, match=r"f\.avro has a form .*codec 'lz4' is not one of null, deflate"):
+        read(str(path), INT)
