@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, PaimonError, SchemaNotFoundError, UnreadableFileError
 from paimon_core.io.side_by_side import side_by_side
-from paimon_core.maintenance.references import NeededFiles, Versions
+from paimon_core.maintenance.references import NeededFiles, Versions, distinct
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
 from paimon_core.store.changelogs import changelog_ids, find_changelog
@@ -127,29 +127,30 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
     ids, tagged = sorted(listing.snapshots), _tagged(store, listing)
     numbers = [s.id for s in (*removed.snapshots, *removed.changelogs)]
     low, high = min(numbers, default=_FIRST), max(numbers, default=_FIRST)
-    is_cut_off = not oldest and any(_is_cut_off(store, s, ids) for s in removed.snapshots)
+    is_cut_off = not oldest and bool(_cut_off(store, removed.snapshots, ids))
     if is_cut_off or low < _FIRST:
         return Versions(store, (*_snapshots(store, ids), *tagged), _changelogs(store, listing))
     wanted = {n for n in ids if low <= n <= high} | set(ids[-1:])
     wanted |= {*[n for n in ids if n < low][-1:], *[n for n in ids if n > high][:1]}
     if oldest:
         before = max((s.id for s in tagged if s.id < low), default=low)
-        first = ids[0] if ids else None  # as far as is known, older ones belong to the history
-        tagged = [
-            s
-            for s in tagged
-            if s.id < _FIRST
-            or (s.id >= before and (s.id <= high or first is None or s.id < first or _is_cut_off(store, s, ids)))
-        ]
+        near = [s for s in tagged if s.id < _FIRST or before <= s.id <= high]
+        later = [s for s in tagged if s.id >= _FIRST and s.id > high]
+        cut = _cut_off(store, later, ids)
+        first = ids[0] if ids else None  # as far as the listing shows, older tags belong to the history
+        tagged = [*near, *(s for s in later if first is None or s.id < first or s.delta_manifest_list in cut)]
     return Versions(store, (*_snapshots(store, wanted), *tagged), _changelogs(store, listing))
 
 
-def _is_cut_off(store: TableStore, tagged: Snapshot, ids: Sequence[int]) -> bool:
-    """Return whether a tag is of a history that a rollback cut off, as far as the snapshots `ids` show."""
-    if not ids or tagged.id < ids[0]:
-        return False
-    now = find_snapshot(store, tagged.id)
-    return now is None or now.delta_manifest_list != tagged.delta_manifest_list
+def _cut_off(store: TableStore, tagged: Iterable[Snapshot], ids: Sequence[int]) -> frozenset[str]:
+    """Return the tagged snapshots of a history that a rollback cut off, as far as the snapshots `ids` show.
+
+    A snapshot is identified by its manifest list of changes.
+    """
+    looked_up = [s for s in distinct(tagged) if ids and s.id >= ids[0]]
+    now = side_by_side(store.io, lambda s: find_snapshot(store, s.id), looked_up)
+    pairs = ((s.delta_manifest_list, n and n.delta_manifest_list) for s, n in zip(looked_up, now, strict=True))
+    return frozenset(tagged for tagged, current in pairs if tagged != current)
 
 
 def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[str]:

@@ -81,9 +81,8 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
     if changelogs:
         reset_changelog_hints(store)
     # after the snapshots: a process that makes a tag checks afterwards that its snapshot exists
-    for tag in readable_tags(store):
-        if tag.snapshot.id > number and tag not in kept_tags:
-            store.delete(store.paths.tag(tag.name))
+    later = (t for t in readable_tags(store) if t.snapshot.id > number and t not in kept_tags)
+    store.delete_each(store.paths.tag(tag.name) for tag in later)
 
 
 def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:

@@ -217,9 +217,10 @@ def expire_changelogs(
         return 0
     first_read = min(list_consumers(store).values(), default=None)
     together = sorted({*ids, *snapshots})
-    times = {c.id: c.time_millis for c in list_changelogs(store)}
+    changelogs = list_changelogs(store)
+    times = {c.id: c.time_millis for c in changelogs}
     first = retention.first_kept(together, lambda n: times.get(n) or _time(store, n), first_read)
-    expired = tuple(c for c in list_changelogs(store) if c.id < first)
+    expired = tuple(c for c in changelogs if c.id < first)
     if not expired:
         return 0
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import (
@@ -16,6 +16,7 @@ from paimon_core.errors import (
     UnreadableFileError,
 )
 from paimon_core.iceberg.follow import keep_up
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import release
 from paimon_core.maintenance.success_files import write_success_file
@@ -27,10 +28,8 @@ from paimon_core.spec.tag import Tag, decode_tag, encode_tag
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import has_tag, kept_snapshot, read_tag, readable_tags, require_tag
+from paimon_core.store.tags import kept_by, read_tag, readable_tags, require_tag
 from paimon_core.time_zones import wall_clock_millis
-
-_LOG = logging.getLogger(__name__)
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
@@ -41,8 +40,11 @@ def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
         if latest is None:
             raise SnapshotNotFoundError(f"Table {store.name} has no snapshot yet: insert rows first.")
         return latest
-    kept = (t.snapshot for t in readable_tags(store) if t.snapshot.id == snapshot_id)
-    return find_snapshot(store, snapshot_id) or next(kept, None) or read_snapshot(store, snapshot_id)
+    found = find_snapshot(store, snapshot_id)  # before the tags: a tag keeps a snapshot that expires afterwards
+    if found is not None:
+        return found
+    kept = next((t.snapshot for t in readable_tags(store) if t.snapshot.id == snapshot_id), None)
+    return kept or read_snapshot(store, snapshot_id)
 
 
 def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
@@ -115,31 +117,21 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
 
     If a tag does not say which files it keeps, only the tag is removed; `remove_orphan_files` finds the files.
     """
-    found = [name for name in dict.fromkeys(names) if has_tag(store, name)]
-    kept = [snapshot for name in found if (snapshot := _kept(store, name)) is not None]
+    wanted = list(dict.fromkeys(names))
+    kept = kept_by(store, wanted)
+    found = [name for name in wanted if name in kept.snapshots or name in kept.unknown]
 
     def delete() -> None:
         with upkeep_turn(store) as held:
-            for name in found:
-                held.delete(held.paths.tag(name))
+            held.delete_each(held.paths.tag(name) for name in found)
 
     if found:
-        release(Versions(store, tuple(kept)), delete)
+        release(Versions(store, tuple(kept.snapshots.values())), delete)
     if store.options[TAG_CREATE_SUCCESS_FILE]:
-        for name in found:
-            store.delete(store.paths.tag_success(name))
+        store.delete_each(store.paths.tag_success(name) for name in found)
     if found:
         _follow(store)
     return found
-
-
-def _kept(store: TableStore, name: str) -> Snapshot | None:
-    """The snapshot with the files that a tag keeps, or None if this is unknown."""
-    try:
-        return kept_snapshot(store, name)
-    except UnreadableFileError as error:
-        _LOG.warning("It is unknown which files tag %r of table %s keeps: %s", name, store.name, error)
-        return None
 
 
 def _follow(store: TableStore) -> None:
@@ -153,16 +145,17 @@ def expired_tags(store: TableStore, now: datetime, older_than: int | None = None
 
     `now` is a local time, `older_than` is in epoch milliseconds.
     """
-    expired = []
-    for tag in readable_tags(store):
-        over = tag.created is not None and tag.retained is not None and now > tag.created + tag.retained
-        if over or (older_than is not None and _made(store, tag) < older_than):
-            expired.append(tag.name)
-    return expired
+    tags = readable_tags(store)
+    over = {t.name for t in tags if t.created is not None and t.retained is not None and now > t.created + t.retained}
+    if older_than is not None:
+        others = [tag for tag in tags if tag.name not in over]
+        made = side_by_side(store.io, partial(_made, store), others)
+        over |= {tag.name for tag, time in zip(others, made, strict=True) if time < older_than}
+    return [tag.name for tag in tags if tag.name in over]
 
 
 def _made(store: TableStore, tag: Tag) -> int:
-    """The time when a tag was made, in epoch milliseconds."""
+    """Return the time when a tag was made, in epoch milliseconds."""
     if tag.created is None or tag.retained is None:
         return store.io.status(store.paths.tag(tag.name)).modified
     return wall_clock_millis(tag.created)

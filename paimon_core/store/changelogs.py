@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from paimon_core.errors import StorageError
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.paths import parse_changelog_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -23,8 +24,8 @@ def changelog_ids(store: TableStore) -> list[int]:
 
 
 def list_changelogs(store: TableStore) -> list[Snapshot]:
-    """All long-lived changelogs, ascending; those that expire meanwhile are left out."""
-    found = (find_changelog(store, n) for n in changelog_ids(store))
+    """Return all long-lived changelogs, ascending; changelogs that expire meanwhile are left out."""
+    found = side_by_side(store.io, lambda n: find_changelog(store, n), changelog_ids(store))
     return [c for c in found if c is not None]
 
 

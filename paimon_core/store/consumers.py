@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileStatus
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.json_object import as_integer, decode_json_object
 from paimon_core.spec.paths import CONSUMER_PREFIX, check_name
 from paimon_core.store.table_store import TableStore
@@ -24,12 +25,16 @@ def consumer_files(store: TableStore) -> dict[str, FileStatus]:
 
 
 def list_consumers(store: TableStore) -> dict[str, int]:
-    """The next snapshot of every consumer, by its id; those that are deleted meanwhile are left out."""
-    found = {}
-    for consumer_id, file in consumer_files(store).items():
+    """Return the next snapshot of every consumer, by its id; consumers that are deleted meanwhile are left out."""
+
+    def read(file: FileStatus) -> int | None:
         with suppress(FileNotFoundError):
-            found[consumer_id] = decode_consumer(file.path, store.io.read_bytes(file.path))
-    return found
+            return decode_consumer(file.path, store.io.read_bytes(file.path))
+        return None
+
+    files = consumer_files(store)
+    found = zip(files, side_by_side(store.io, read, files.values()), strict=True)
+    return {consumer_id: following for consumer_id, following in found if following is not None}
 
 
 def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> None:

@@ -7,10 +7,11 @@ warning, and keeps the files that the tag names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_core.errors import TagNotFoundError, UnreadableFileError
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.paths import TAG_PREFIX, is_file_name
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.tag import Tag, decode_kept_snapshot, decode_tag
@@ -49,16 +50,16 @@ def tag_names(store: TableStore) -> list[str]:
 
 
 def readable_tags(store: TableStore) -> list[Tag]:
-    """All readable tags, by name; a warning names each of the others."""
-    found = []
-    for name in tag_names(store):
+    """Return all readable tags, by name; a warning names each of the others."""
+
+    def read(name: str) -> Tag | None:
         try:
-            tag = read_tag(store, name)
+            return read_tag(store, name)
         except UnreadableFileError as error:
             _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error)
-            continue
-        found += [] if tag is None else [tag]
-    return found
+            return None
+
+    return [tag for tag in side_by_side(store.io, read, tag_names(store)) if tag is not None]
 
 
 def has_tag(store: TableStore, name: str) -> bool:
@@ -96,14 +97,21 @@ class KeptByTags:
 
 def kept_by_tags(store: TableStore) -> KeptByTags:
     """Collect the snapshots that all tags of a branch keep; tags that are deleted meanwhile are left out."""
-    snapshots, unknown = dict[str, Snapshot](), list[str]()
-    for name in tag_names(store):
+    return kept_by(store, tag_names(store))
+
+
+def kept_by(store: TableStore, names: Sequence[str]) -> KeptByTags:
+    """Collect the snapshots that some tags of a branch keep; names without a tag are left out."""
+    unknown: list[str] = []
+
+    def read(name: str) -> Snapshot | None:
         try:
-            kept = kept_snapshot(store, name)
+            return kept_snapshot(store, name)
         except UnreadableFileError as error:
             _LOG.warning("It is unknown which files tag %r of table %s keeps: %s", name, store.name, error)
             unknown.append(name)
-            continue
-        if kept is not None:
-            snapshots[name] = kept
-    return KeptByTags(snapshots, tuple(unknown))
+            return None
+
+    found = side_by_side(store.io, read, names)
+    snapshots = {name: kept for name, kept in zip(names, found, strict=True) if kept is not None}
+    return KeptByTags(snapshots, tuple(sorted(unknown)))

@@ -6,14 +6,27 @@ The numbers only sink: at 50 ms a request, a chain of 20 takes a second.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.maintenance.tags import delete_tags, expired_tags, taggable_snapshot
+from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.snapshots import find_snapshot, latest_for_read, latest_snapshot, list_snapshots, snapshot_ids
+from paimon_core.store.changelogs import list_changelogs, write_changelog
+from paimon_core.store.consumers import list_consumers, write_consumer
+from paimon_core.store.snapshots import (
+    find_snapshot,
+    latest_for_read,
+    latest_snapshot,
+    list_snapshots,
+    read_snapshot,
+    snapshot_ids,
+)
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import tag_names
 from paimon_core.system_tables.registry import read_system_table
 from paimon_core.table import Table
 from tests.support.counted_requests import CountingIO, Requests
@@ -101,6 +114,58 @@ def test_expiry_of_fifty_snapshots(tmp_path: Path) -> None:
     check(made, count=340, chain=100)
     assert snapshot_ids(store) == list(range(51, 61))
     assert latest_snapshot(store) is not None
+
+
+def tagged_table(root: Path, io: CountingIO, count: int) -> TableStore:
+    """A table of 5 snapshots; each tag keeps one of the first four, for a day from the year 2026 on."""
+    store = table_of(root, io, 5)
+    for number in range(count):
+        snapshot = read_snapshot(store, 1 + number % 4)
+        tag = Tag(name=f"t{number:02}", snapshot=snapshot, created=datetime(2026, 1, 1), retained=timedelta(days=1))
+        store.io.write_bytes(store.paths.tag(tag.name), encode_tag(tag))
+    return store
+
+
+def test_tags_are_read_and_removed_side_by_side(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = forgetful(tagged_table(tmp_path, io, 48))
+    with io.counted() as made:
+        assert len(expired_tags(store, datetime(2027, 1, 1))) == 48
+    check(made, count=1 + 48, chain=1 + 3)
+    with io.counted() as made:
+        assert expired_tags(store, datetime(2026, 1, 1)) == []
+    check(made, count=1 + 48, chain=1 + 3)
+    with io.counted() as made:
+        assert len(delete_tags(store, [f"t{number:02}" for number in range(48)])) == 48
+    check(made, count=136, chain=28)
+    assert tag_names(store) == []
+
+
+def test_a_snapshot_that_exists_is_tagged_without_a_look_at_other_tags(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = tagged_table(tmp_path, io, 32)
+    with io.counted() as made:
+        assert taggable_snapshot(store, 2) == find_snapshot(store, 2)
+    check(made, count=1 + 1, chain=1 + 1)
+    expected = read_snapshot(store, 2)
+    io.inner.delete(store.paths.snapshot(2))
+    with io.counted() as made:
+        assert taggable_snapshot(store, 2) == expected
+    check(made, count=1 + 1 + 32, chain=1 + 1 + 2)
+
+
+def test_changelogs_and_consumers_are_read_side_by_side(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 32)
+    for snapshot in list_snapshots(store):
+        write_changelog(store, snapshot)
+        write_consumer(store, f"reader-{snapshot.id}", snapshot.id)
+    with io.counted() as made:
+        assert list_changelogs(store) == list_snapshots(store)
+    check(made, count=66, chain=6)
+    with io.counted() as made:
+        assert sorted(list_consumers(store).values()) == list(range(1, 33))
+    check(made, count=1 + 32, chain=1 + 2)
 
 
 def test_the_chain_is_computed_from_who_waits_for_whom(tmp_path: Path) -> None:
