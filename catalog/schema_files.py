@@ -9,11 +9,11 @@ Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paim
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from paimon_core.clock import now_millis
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.errors import (
     AlreadyExistsError,
@@ -228,7 +228,7 @@ class SchemaFiles:
         schema, store = table.schema, table.store
         _check_changes(table.identifier, schema, changes)
         has_snapshots = latest_snapshot(store) is not None
-        changed = apply_changes(schema, changes, time.time_ns() // 1_000_000, has_snapshots=has_snapshots)
+        changed = apply_changes(schema, changes, now_millis(), has_snapshots=has_snapshots)
         if is_format_table(changed.options):
             check_format_schema(changed)
         if changed is not schema:
@@ -273,8 +273,8 @@ class SchemaFiles:
 
     def _table(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         store = TableStore.of(self.io, path, schema, self.cache, identifier=identifier)
-        told = replace(store, allowed=self.allowed, watcher=self.watcher, iceberg_catalogs=self.iceberg_catalogs)
-        return Table(told, self.publishing)
+        limited = replace(store, allowed=self.allowed, watcher=self.watcher, iceberg_catalogs=self.iceberg_catalogs)
+        return Table(limited, self.publishing)
 
     def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
         """The table of a definition that comes from the catalog instead of a schema file."""

@@ -17,14 +17,14 @@ class StatementLog:
     """A log with one line per statement, made from overlapping lists of ended statements."""
 
     def __init__(self) -> None:
-        self._told: frozenset[tuple[str, str]] = frozenset()
+        self._written: frozenset[tuple[str, str]] = frozenset()
 
     def new_lines(self, ended: Iterable[EndedStatement], rows: Rows) -> list[str]:
         """Return the lines of the statements that the last list did not have. `rows` returns the number of rows of a
         statement, None if they were not counted."""
         found = {(one.server, one.id): one for one in ended}
-        lines = [_line(one, rows(one)) for key, one in found.items() if key not in self._told]
-        self._told = frozenset(found)
+        lines = [_line(one, rows(one)) for key, one in found.items() if key not in self._written]
+        self._written = frozenset(found)
         return lines
 
 

@@ -325,10 +325,10 @@ def test_the_log_tells_failures_from_ends(server: Server) -> None:
     ]  # fmt: skip
     lines = re.findall(r"(thrift|connect) user=\w* seconds=(\d+)\.\d+(?: rows=\d+)? (\w+): (.*)", log)
     for door, state, text in ends:
-        told = [
+        found = [
             (end, int(seconds) < PATIENCE) for at, seconds, end, line in lines if at == door and re.search(text, line)
         ]
-        assert told == [(state, True)], (text, log)
+        assert found == [(state, True)], (text, log)
 
 
 def test_cancelling_ends_the_job(server: Server) -> None:

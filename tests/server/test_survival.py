@@ -44,7 +44,7 @@ import sys
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-def told(run):
+def printed(run):
     try:
         print(run())
     except PySparkException as error:
@@ -52,19 +52,19 @@ def told(run):
 wide = "SELECT id, repeat('x', 1000000) AS x FROM range(0, 50000, 1, 4)"
 few = wide.replace("50000", "1200")
 joined = f"SELECT * FROM ({few}) CROSS JOIN (SELECT count(*) FROM range(3)) WHERE id >= 0"
-told(lambda: spark.sql(f"{wide} LIMIT 1300").collect())
-told(lambda: spark.sql(f"{wide} LIMIT 1300 OFFSET 1200").collect())
-told(lambda: spark.sql(f"{joined} LIMIT 1300").collect())
-told(lambda: spark.sql(wide).tail(1300))
-told(lambda: spark.sql(wide).show(1300))
-told(lambda: spark.sql(few).toPandas())
-told(lambda: [row.id for row in spark.sql(f"{wide} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
-told(lambda: [row.id for row in spark.sql(f"{joined} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
-told(lambda: [row.id for row in spark.range(0, 100, 1, 7).tail(40)] == list(range(60, 100)))
-told(lambda: [row.id for row in spark.range(0, 100, 1, 7).limit(40).collect()] == list(range(40)))
-told(lambda: [len(spark.range(9).tail(0)), len(spark.range(9).tail(99)), len(spark.range(9).limit(0).collect())])
-told(lambda: [len(spark.range(9).offset(4).collect()), len(spark.sql("SHOW DATABASES").limit(1).collect())])
-told(lambda: spark.range(0, 100, 1, 7).show(1) or spark.range(3).first()[0])
+printed(lambda: spark.sql(f"{wide} LIMIT 1300").collect())
+printed(lambda: spark.sql(f"{wide} LIMIT 1300 OFFSET 1200").collect())
+printed(lambda: spark.sql(f"{joined} LIMIT 1300").collect())
+printed(lambda: spark.sql(wide).tail(1300))
+printed(lambda: spark.sql(wide).show(1300))
+printed(lambda: spark.sql(few).toPandas())
+printed(lambda: [row.id for row in spark.sql(f"{wide} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
+printed(lambda: [row.id for row in spark.sql(f"{joined} LIMIT 20 OFFSET 5").collect()] == list(range(5, 25)))
+printed(lambda: [row.id for row in spark.range(0, 100, 1, 7).tail(40)] == list(range(60, 100)))
+printed(lambda: [row.id for row in spark.range(0, 100, 1, 7).limit(40).collect()] == list(range(40)))
+printed(lambda: [len(spark.range(9).tail(0)), len(spark.range(9).tail(99)), len(spark.range(9).limit(0).collect())])
+printed(lambda: [len(spark.range(9).offset(4).collect()), len(spark.sql("SHOW DATABASES").limit(1).collect())])
+printed(lambda: spark.range(0, 100, 1, 7).show(1) or spark.range(3).first()[0])
 """
 
 

@@ -217,9 +217,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         except (DatabaseNotFoundError, InvalidNameError):
             return False
 
-    def createTable(self, identifier: Any, *told: Any) -> Any:
+    def createTable(self, identifier: Any, *definition: Any) -> Any:
         ours = self._identifier(identifier)
-        self.definitions.create(ours, new_table(self.jvm, told))
+        self.definitions.create(ours, new_table(self.jvm, definition))
         return self._latest(ours)
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
@@ -228,16 +228,16 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return self._latest(ours)
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
-    def stageCreate(self, identifier: Any, *told: Any) -> Any:
-        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+    def stageCreate(self, identifier: Any, *definition: Any) -> Any:
+        ours, new = self._identifier(identifier), new_table(self.jvm, definition)
         return self.definitions.stage(ours, new, Operation.CREATE_TABLE_AS_SELECT, replaces=False)
 
-    def stageReplace(self, identifier: Any, *told: Any) -> Any:
-        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+    def stageReplace(self, identifier: Any, *definition: Any) -> Any:
+        ours, new = self._identifier(identifier), new_table(self.jvm, definition)
         return self.definitions.stage(ours, new, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
 
-    def stageCreateOrReplace(self, identifier: Any, *told: Any) -> Any:
-        ours, new = self._identifier(identifier), new_table(self.jvm, told)
+    def stageCreateOrReplace(self, identifier: Any, *definition: Any) -> Any:
+        ours, new = self._identifier(identifier), new_table(self.jvm, definition)
         exists = self.catalog.table_exists(ours)
         return self.definitions.stage(ours, new, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 

@@ -43,12 +43,12 @@ class NewTable:
 
 
 @hook("`TableInfo`", "CREATE TABLE, and AS SELECT", _WHOLE, _PARTS)
-def new_table(jvm: Jvm, told: Sequence[JavaObject]) -> NewTable:
+def new_table(jvm: Jvm, definition: Sequence[JavaObject]) -> NewTable:
     """Return the new table from the arguments that Spark passes to `createTable` and its like after the name."""
     if jvm.variant(new_table) is _PARTS:
-        columns, partitions, properties = told
+        columns, partitions, properties = definition
         schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)
     else:
-        (info,) = told
+        (info,) = definition
         schema, partitions, properties = info.schema(), info.partitions(), info.properties()
     return NewTable(str(schema.json()), list(partitions), python_map(properties))

@@ -42,10 +42,10 @@ def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
         views = matching_names(registry.jvm, views_of(catalog.catalog, [database]), listing[1])
     except PaimonError:  # Spark reports the error in the database
         return plan
-    told = [(database, name, False, _information(catalog, Identifier(database, name))) for name in views]
-    if not told:
+    listed = [(database, name, False, _information(catalog, Identifier(database, name))) for name in views]
+    if not listed:
         return plan
-    columns = [pa.array(column, type=f.type) for column, f in zip(zip(*told, strict=True), _SCHEMA, strict=True)]
+    columns = [pa.array(column, type=f.type) for column, f in zip(zip(*listed, strict=True), _SCHEMA, strict=True)]
     return union(registry.jvm, plan, rows_relation(registry.jvm, registry.session, pa.table(columns, schema=_SCHEMA)))
 
 
