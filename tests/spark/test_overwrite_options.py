@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql.functions import expr
 
 pytestmark = pytest.mark.spark
 
@@ -107,3 +108,14 @@ def test_options_of_other_formats_are_not_passed_over(table: Any) -> None:
     with pytest.raises(PySparkException, match=refused):
         new.writeTo("t").using(source).option("replaceWhere", "p = 1").createOrReplace()
     assert rows(table) == OLD
+
+
+def test_partitions_of_booleans_and_names_in_another_case_are_overwritten(spark: Any) -> None:
+    for using in ("", "USING parquet"):
+        spark.sql(f"CREATE OR REPLACE TABLE t (k INT, Day STRING, flag BOOLEAN) {using} PARTITIONED BY (Day, flag)")
+        spark.sql("INSERT INTO t VALUES (1, 'a', true), (2, 'a', false), (3, 'b', true)")
+        spark.sql("INSERT OVERWRITE t PARTITION (DAY = 'a', FLAG = false) VALUES (4)")
+        assert rows(spark) == [(1, "a", True), (3, "b", True), (4, "a", False)]
+        new = spark.createDataFrame([(5, "a", True)], "k INT, Day STRING, flag BOOLEAN")
+        new.writeTo("t").overwrite(expr("DAY = 'a' AND FLAG <=> true"))
+        assert rows(spark) == [(3, "b", True), (4, "a", False), (5, "a", True)]

@@ -143,3 +143,16 @@ def test_a_column_that_is_no_longer_a_moment_is_local_in_the_session_s_zone(spar
         spark.sql("CALL sys.compact('a')")
     spark.conf.set(SESSION_ZONE, "UTC")
     assert spark.sql("SELECT s FROM a").first()[0].rstrip("0") == "2024-03-10 03:30:00.5"  # as it was rewritten
+
+
+def test_a_condition_on_partitions_takes_wall_clocks_that_a_zone_skips_or_repeats(spark: Any) -> None:
+    spark.conf.set(SESSION_ZONE, "America/New_York")
+    spark.sql("CREATE TABLE n (k INT, n TIMESTAMP_NTZ) PARTITIONED BY (n) TBLPROPERTIES ('primary-key' = 'k,n')")
+    skipped, repeated = "TIMESTAMP_NTZ '2026-03-08 02:30:00'", "TIMESTAMP_NTZ '2026-11-01 01:30:00'"
+    for k in (1, 2):
+        spark.sql(f"INSERT INTO n VALUES ({k}, {skipped}), ({k}, {repeated})")
+    compacted = "SELECT DISTINCT partition FROM n$files WHERE level > 0"
+    for wall, known in ((skipped, ["{2026-03-08 02:30:00.000000}"]), (repeated, None)):
+        spark.sql(f"""CALL sys.compact(`table` => 'n', where => "n = {wall}")""")
+        found = [row[0] for row in spark.sql(compacted).collect()]
+        assert found == known if known else len(found) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -114,6 +114,16 @@ def from_connector(term: Term, fields: Mapping[str, DataField]) -> Predicate | N
     if name == "STARTS_WITH" and isinstance(values[0], str):
         return StartsWith(column.name, values[0])
     return None
+
+
+def respelled(term: Term, spelling: Callable[[str], str]) -> Term:
+    """Return a connector predicate with the names of its columns in another spelling."""
+    match term:
+        case Reference(path):
+            return Reference(tuple(spelling(name) for name in path))
+        case Call(name, terms):
+            return Call(name, tuple(respelled(t, spelling) for t in terms))
+    return term
 
 
 def _comparison(op: Operator, terms: Sequence[Term], fields: Mapping[str, DataField]) -> Predicate | None:

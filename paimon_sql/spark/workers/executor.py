@@ -23,7 +23,7 @@ from paimon_sql.procedures import ForeignTable
 from paimon_sql.spark.errors.java import of_worker, unchecked
 from paimon_sql.spark.jvm.workers import map_batches, run_tasks
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import string_types, to_struct
+from paimon_sql.spark.types import from_arrow, string_types, to_struct
 from paimon_sql.spark.workers import foreign_tables, orphan_frames
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
 from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
@@ -119,7 +119,9 @@ class SparkExecutor:
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
         session = self.session.python_session
         try:
-            matching = session.createDataFrame(numbered).where(condition).select(_ROW_NUMBER)
+            matching = (
+                session.createDataFrame(numbered, from_arrow(numbered.schema)).where(condition).select(_ROW_NUMBER)
+            )
             found = matching.collect() if rows.num_rows else []
         except AnalysisException as error:
             known, cause = ", ".join(rows.column_names), _ECHO.sub("", str(error)).strip()

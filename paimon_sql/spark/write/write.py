@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import read_terms
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
-from paimon_sql.spark.read.filters import from_connector
+from paimon_sql.spark.read.filters import from_connector, respelled
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
@@ -77,8 +77,10 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
     def overwrite(self, predicates: Any) -> Any:
         if is_insert(self.given) and overwrites_partitions(self.given):
             return self.truncate()
-        keys, fields = self.table.schema.partition_keys, self.table.schema.field_by_name
-        parts = [from_connector(term, fields) for term in read_terms(self.jvm, predicates)]
+        keys, known_as = self.table.schema.partition_keys, self.session.known_as
+        fields = {known_as(f.name): f for f in self.table.schema.fields}
+        terms = read_terms(self.jvm, predicates)  # with names of columns as the condition spells them
+        parts = [from_connector(respelled(term, known_as), fields) for term in terms]
         known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))
         if len(known) < len(parts):
             raise UnsupportedFeatureError(

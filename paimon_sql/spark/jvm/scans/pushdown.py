@@ -60,6 +60,8 @@ def _term(tree: list[Any]) -> Term:
             return LiteralValue(float(text))
         case ["binary", text]:
             return LiteralValue(b64decode(text))
+        case [_, ("AlwaysTrue" | "AlwaysFalse") as name]:
+            return LiteralValue(name == "AlwaysTrue")  # Spark's predicates for the literals true and false
         case [_, name, *terms]:
             return Call(name, tuple(_term(t) for t in terms))
     raise AssertionError(tree)
