@@ -130,6 +130,11 @@ hive.security.authorization.manager Evil
 mapreduce.job.name x
 javax.net.ssl.trustStore {folder}/x
 """.strip().split("\n")
+VALUES = """
+mine ${env:HOME}
+spark.sql.columnNameOfCorruptRecord x${system:user.home}
+spark.paimon.scan.mode ${env:HOME}
+""".strip().split("\n")
 _REFLECT = "{function}('java.lang.System', 'setProperty', 'paimon.attacked', '1')"
 _PLACES = """
 SELECT {call}
@@ -181,6 +186,10 @@ def statements() -> Iterator[str]:
         key, _, value = line.partition(" ")
         yield f"SET {key} = {value}"
         yield f"RESET {key}"
+    for line in VALUES:
+        key, _, value = line.partition(" ")
+        yield f"SET {key} = {value}"
+        yield f"SET {key} = $" + "${nothing}" + value.partition("$")[2]
 
 
 def session_settings() -> Iterator[tuple[str, str]]:
@@ -188,7 +197,7 @@ def session_settings() -> Iterator[tuple[str, str]]:
     yield "set:system:paimon.attacked", "1"
     yield "set:system:paimon_sql.users", "{folder}/other"
     yield "set:metaconf:hive.metastore.try.direct.sql", "false"
-    for line in SETTINGS:
+    for line in (*SETTINGS, *VALUES):
         key, _, value = line.partition(" ")
         for prefix in ("set:hiveconf:", "set:hivevar:", ""):
             yield prefix + key, value

@@ -164,6 +164,8 @@ told(
     ),
 )
 told("clone of a cached table", lambda: rows.persist(StorageLevel.DISK_ONLY).write.parquet(OUT))
+for key in ("mine", "spark.sql.columnNameOfCorruptRecord"):
+    told(f"value of {key}", lambda k=key: spark.conf.set(k, "${env:HOME}"))
 for line in STATEMENTS:
     key, _, value = line.partition(" ")
     told(f"set {key}", lambda k=key, v=value: spark.conf.set(k, v))

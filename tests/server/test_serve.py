@@ -48,6 +48,7 @@ try:
     spark.sql("CREATE TABLE d (k INT) WITH ('bucket' = 'many')")
 except AnalysisException as error:
     print(error.getCondition())
+print(spark.sql("SELECT '${env:HOME}'").selectExpr("*", "'${system:user.home}'").collect()[0][:])
 spark.stop()
 """
 FAILING_CLIENT = """
@@ -104,6 +105,26 @@ def test_sessions_have_their_own_state(server: Server) -> None:
         assert answer(second, "SET spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "2")]
         with pytest.raises(OperationalError, match="TABLE_OR_VIEW_NOT_FOUND"):
             answer(second, "SELECT * FROM only_here")
+
+
+def test_variables_are_settings_of_the_client_only(server: Server) -> None:
+    """Neither the server's environment, the properties of its JVM, nor secrets: these stay as they are written."""
+    written = ("${env:HOME}", "${system:user.home}", "${java:x}")
+    shown = ", ".join(f"'{one}'" for one in written)
+    with server.client() as client, client.cursor() as cursor:
+        cursor.execute("SET mine = 7")
+        assert answer(cursor, "SELECT ${mine}, ${hivevar:mine}, ${hiveconf:mine}, '${nothing}'") == [(7, 7, 7, "")]
+        assert answer(cursor, f"SELECT {shown}") == [written]
+        assert answer(cursor, f"BEGIN SELECT {shown}; END") == [written]
+        assert answer(cursor, "EXECUTE IMMEDIATE concat('SELECT \"', '$', '{env:HOME}\"')") == [written[:1]]
+        assert answer(cursor, "SELECT '$${nothing}{env:HOME}', '$$${nothing}{nothing}{env:HOME}'") == [written[:1] * 2]
+        cursor.execute("SET mine = ${env:HOME}")
+        assert answer(cursor, "SELECT '${mine}'") == [written[:1]]
+        cursor.execute("SET spark.sql.catalog.far.jdbc.password = canary")
+        ((redacted,),) = answer(cursor, "SELECT '${spark.sql.catalog.far.jdbc.password}'")
+        assert answer(cursor, "SET spark.sql.catalog.far.jdbc.password")[0][1] == redacted != "canary"
+        cursor.execute("SET spark.sql.variable.substitute = false")
+        assert answer(cursor, "SELECT '${mine}', '${env:HOME}'") == [("${mine}", "${env:HOME}")]
 
 
 def test_trees_of_tables_and_columns(server: Server) -> None:
@@ -271,6 +292,7 @@ def test_spark_connect(server: Server) -> None:
     done = run("a-token")
     assert done.stdout.splitlines() == [
         "paimon True", "paimon", "1 1", "True", "[(1, 'x'), (2, 'b')]", "PAIMON_INVALID_OPTION",
+        "('${env:HOME}', '${system:user.home}')",
     ], done.stderr[-3000:]  # fmt: skip
     assert run("another").returncode != 0
 

@@ -64,6 +64,8 @@ SUPPORTS_OVERWRITE = f"{_WRITE}.SupportsOverwriteV2"
 FUNCTION_1, FUNCTION_2, FUNCTION_3 = "scala.Function1", "scala.Function2", "scala.Function3"
 INT_SUPPLIER = "java.util.function.IntSupplier"
 PARSER_INTERFACE = f"{_CATALYST}.parser.ParserInterface"
+SPARK_PARSER = "org.apache.spark.sql.execution.SparkSqlParser"
+SETTINGS_READER = "org.apache.spark.internal.config.ConfigReader"
 VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 
 # Interfaces that a Spark may lack, and for each a method that only the form has that proxies implement: an earlier form

@@ -9,6 +9,7 @@ from py4j.java_gateway import JavaObject
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
@@ -250,9 +251,33 @@ def parser_of(session: JavaObject) -> JavaObject:
     "`${x}` in statements that only we can parse",
     method(classes.VARIABLES, "substitute", 1),
 )
-def with_variables(jvm: Jvm, text: str) -> str:
-    """A statement of the active session with values for its variables `${x}`, as Spark's parser puts them in."""
-    return str(jvm.java_class(classes.VARIABLES)().substitute(text)) if "${" in text else text
+def spark_variables(jvm: Jvm) -> JavaObject:
+    """Return what replaces variables in statements, for `with_variables`, as Spark's parser does."""
+    return jvm.java_class(classes.VARIABLES)()
+
+
+@hook(
+    "the private fields `SparkSqlParser.substitutor` and `ConfigReader.bindings`, `SQLConf.redactOptions`",
+    "`${x}` in statements of a server's clients",
+    field(classes.SPARK_PARSER, "substitutor"),
+    field(classes.SETTINGS_READER, "bindings"),
+    method(classes.SQL_CONF, "redactOptions", 1),
+)
+def client_variables(jvm: Jvm, parser: JavaObject) -> JavaObject:
+    """Let a parser, and the parsers that it asks, replace only variables that a server's client may read. Return what
+    replaces them, for `with_variables`. Raises `UnsupportedFeatureError` if no parser replaces variables there."""
+    variables = jvm.compiled("ClientVariables")
+    if not variables.install(parser):
+        raise UnsupportedFeatureError(
+            "The server could not hide its environment from its clients: their sessions do not use Spark's parser. "
+            "Start it without extensions that bring parsers (spark.sql.extensions)."
+        )
+    return variables
+
+
+def with_variables(variables: JavaObject, text: str) -> str:
+    """Return a statement of the active session with values for its variables `${x}`."""
+    return str(variables.substitute(text)) if "${" in text else text
 
 
 @hook(

@@ -41,6 +41,7 @@ from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.sessions import (
+    client_variables,
     inject_parser,
     install_described_columns,
     java_session,
@@ -48,6 +49,7 @@ from paimon_sql.spark.jvm.sessions import (
     parser_of,
     place_of_original,
     replace_parser,
+    spark_variables,
     spark_version,
     with_variables,
 )
@@ -78,6 +80,7 @@ class PaimonParser(Proxy):
         self.is_new = True
         self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
         self.functions = FunctionStatements(registry)
+        self.variables = spark_variables(jvm)
         self.place: tuple[str, JavaObject] | None = None  # current in the session that this one is cloned from
         _PARSERS[self.toString()] = self
 
@@ -100,7 +103,7 @@ class PaimonParser(Proxy):
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
-        text = with_variables(self.jvm, text)
+        text = with_variables(self.variables, text)
         statement = self._preprocessed(text, self._is_elsewhere)
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
@@ -189,7 +192,7 @@ class PaimonParser(Proxy):
 
     def parseQuery(self, text: str) -> Any:
         self._prepare(text)
-        text = with_variables(self.jvm, text)
+        text = with_variables(self.variables, text)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
         plan = self.functions.planned(self._parsed(query, self.delegate.parseQuery), text)
@@ -270,6 +273,22 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     inject_parser(session, Function2(jvm, parser))
     if binds_late(jvm):
         rewrite_bound(jvm, session, Function2(jvm, _bound))
+
+
+def restrict_variables(jvm: Jvm, session: JavaObject) -> None:
+    """Let a session, and sessions made from it later, replace only variables that a server's client may read. Call it
+    behind `install_parser`. Raises `UnsupportedFeatureError` if that is impossible."""
+
+    def restricted(of: JavaObject, parser: JavaObject) -> JavaObject:
+        ours = _PARSERS.get(str(parser.toString()))
+        if ours is None:
+            client_variables(jvm, parser)
+        else:
+            ours.variables = client_variables(jvm, ours.delegate)
+        return parser
+
+    restricted(session, parser_of(session))
+    inject_parser(session, Function2(jvm, restricted))
 
 
 def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:

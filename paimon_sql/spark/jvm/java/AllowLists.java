@@ -6,9 +6,11 @@ import java.util.regex.Pattern;
  * What a server that only reads allows: names by their kind, such as a plan, a function or a setting.
  *
  * The checks before each door ask the same lists. A setting or an option may also match a pattern, and variables may always
- * be set. Options have no case.
+ * be set. The value of a setting may not name the server's environment. Options have no case.
  */
 public class AllowLists implements BiPredicate {
+  /** Spark replaces these in the value of a setting when it reads it, also where statements do not replace variables. */
+  private static final Pattern OF_SERVER = Pattern.compile("\\$\\{\\w+:");
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final String OF_PATTERNS = " pattern";  // ends the kind of a line that has one
   private final Map names = new HashMap();  // sets, by kind
@@ -30,6 +32,7 @@ public class AllowLists implements BiPredicate {
   }
 
   public boolean test(Object kind, Object name) {
+    if (kind.equals("value")) return !OF_SERVER.matcher(String.valueOf(name)).find();
     String asked = kind.equals("option") ? String.valueOf(name).toLowerCase(Locale.ROOT) : String.valueOf(name);
     Set found = (Set) names.get(kind);
     if (found != null && found.contains(asked)) return true;

@@ -111,7 +111,11 @@ public class ConnectReads implements ServerInterceptor {
 
   private static String ofPairs(List pairs) {
     List keys = new ArrayList();
-    for (int i = 0; i < pairs.size(); i++) keys.add(value((Message) pairs.get(i), "key"));
+    for (int i = 0; i < pairs.size(); i++) {
+      Message pair = (Message) pairs.get(i);
+      if (!has("value", String.valueOf(value(pair, "value")))) return "the value of the setting " + value(pair, "key");
+      keys.add(value(pair, "key"));
+    }
     return ofKeys(keys);
   }
 

@@ -140,7 +140,8 @@ public class ReadOnlySessions {
       if (!isSet) return has("setting", String.valueOf(given.get())) ? null : "the setting " + given.get();
       scala.Tuple2 pair = (scala.Tuple2) given.get();
       if (((scala.Option) pair._2()).isEmpty()) return null;
-      return has("setting", String.valueOf(pair._1())) ? null : "the setting " + pair._1();
+      boolean isListed = has("setting", String.valueOf(pair._1())) && has("value", String.valueOf(((scala.Option) pair._2()).get()));
+      return isListed ? null : "the setting " + pair._1();
     }
 
     private String ofSource(Object source, Object options) {

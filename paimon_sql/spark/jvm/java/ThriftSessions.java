@@ -77,14 +77,19 @@ public class ThriftSessions {
     private void check(Map given) {
       if (given == null) return;
       for (Iterator each = given.keySet().iterator(); each.hasNext();) {
-        String key = String.valueOf(each.next());
+        Object asked = each.next();
+        String key = String.valueOf(asked);
         String name = key.startsWith("set:") ? key.substring(4) : key;
         if (name.startsWith("use:")) continue;
         boolean prefixed = name.startsWith("hiveconf:") || name.startsWith("hivevar:");
         String setting = prefixed ? name.substring(name.indexOf(':') + 1) : name;
         boolean isOther = setting.indexOf(':') >= 0;  // system:, env:, metaconf:
-        if (isOther || listed != null && !listed.test("setting", setting)) refuse(setting);
+        if (isOther || listed != null && !isListed(setting, given.get(asked))) refuse(setting);
       }
+    }
+
+    private boolean isListed(String setting, Object value) {
+      return listed.test("setting", setting) && listed.test("value", String.valueOf(value));
     }
 
     private void refuse(String setting) {
