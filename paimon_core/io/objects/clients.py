@@ -21,7 +21,7 @@ from paimon_core.io.schemes import scheme_of
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
-_CONNECT, _READ, _FIRST_READ = "5s", "30s", "7s"
+_CONNECT, _READ, _FIRST_READ, _LONGEST = "5s", "30s", "7s", "1h"
 _RETRIES, _RETRY_TIMEOUT = 8, timedelta(seconds=60)
 _LOCAL_HOST = re.compile(r"https?://(?:localhost|\d+\.\d+\.\d+\.\d+|\[)")
 _AZURE_HOST = re.compile(r"([a-z0-9]+)\.(?:dfs|blob)\.(core\.[\w.]+)")
@@ -107,9 +107,9 @@ def check_installed(scheme: str) -> None:
 def _client_options(found: Settings, read_timeout: str) -> dict[str, Any]:
     made: dict[str, Any] = {
         "allow_http": True,  # decided by the endpoint
-        "connect_timeout": _duration(found.get("connect_timeout")) or _CONNECT,
-        "read_timeout": read_timeout if read_timeout != _READ else _duration(found.get("read_timeout")) or _READ,
-        "timeout": "1h",  # of a whole request; a large object may take long
+        "connect_timeout": _time(found.millis("connect_timeout"), _CONNECT),
+        "read_timeout": read_timeout if read_timeout != _READ else _time(found.millis("read_timeout"), _READ),
+        "timeout": _LONGEST,  # of a whole request; a large object may take long
     }
     host, _, port = found.get("proxy_address").rpartition("://")[2].partition(":")
     if host := found.get("proxy_host") or host:
@@ -120,9 +120,9 @@ def _client_options(found: Settings, read_timeout: str) -> dict[str, Any]:
     return made
 
 
-def _duration(text: str) -> str:
-    """Return Hadoop's spelling of a time as the client's; a bare number is in milliseconds."""
-    return f"{text}ms" if text.isdigit() else text
+def _time(millis: int | None, usual: str) -> str:
+    """Return a time as the client spells it; 0 is Hadoop's spelling of a time without a limit."""
+    return usual if millis is None else f"{millis}ms" if millis else _LONGEST
 
 
 def _s3(stores: Any, bucket: str, found: Settings, more: dict[str, Any]) -> Any:

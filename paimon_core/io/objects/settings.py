@@ -25,6 +25,8 @@ PREFIXES = {
     "azure": ("fs.azure.", "azure."),
 }
 _PASSTHROUGH = "fsspec."
+_TIME = re.compile(r"([0-9]{1,15})(ns|us|ms|s|m|h|d)?")
+_NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _SIMPLE = ("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "StaticCredentialsProvider")
 _CHAIN = (
     "EnvironmentVariableCredentialsProvider", "IAMInstanceCredentialsProvider", "InstanceProfileCredentialsProvider",
@@ -64,6 +66,21 @@ class Settings:
 
     def is_on(self, name: str) -> bool:
         return self.get(name).lower() == "true"
+
+    def millis(self, name: str) -> int | None:
+        """Return a time as Hadoop's `Configuration.getTimeDuration` reads it, at least 1 millisecond; 0 for no limit,
+        None if it is not set. A number without a unit is in milliseconds. Raises `InvalidOptionError`."""
+        text = self.get(name).strip().lower()
+        if not text:
+            return None
+        match = _TIME.fullmatch(text)
+        if match is None:
+            raise InvalidOptionError(
+                f"The setting for {name.replace('_', ' ')} is not a number of milliseconds, or a time such as 30s: "
+                f"{text!r}."
+            )
+        nanos = int(match[1]) * _NANOS[match[2] or "ms"]
+        return max(1, nanos // _NANOS["ms"]) if nanos else 0
 
 
 def settings_of(kind: str, bucket: str, options: Mapping[str, str]) -> Settings:
@@ -155,9 +172,11 @@ def _checked(found: Settings) -> Settings:
     if found.kind == "s3":
         encryption(found)
         credentials(found)
-    for name in ("connect_timeout", "read_timeout", "retries", "proxy_port"):
-        if found.get(name) and not re.fullmatch(r"\d+(ms|s|m|h)?", found.get(name)):
-            raise InvalidOptionError(f"The setting for {name.replace('_', ' ')} is not a number: {found.get(name)!r}.")
+    for name in ("connect_timeout", "read_timeout"):
+        found.millis(name)
+    for name in ("retries", "proxy_port"):
+        if (text := found.get(name).strip()) and not re.fullmatch(r"[0-9]{1,9}", text):
+            raise InvalidOptionError(f"The setting for {name.replace('_', ' ')} is not a number: {text!r}.")
     return found
 
 

@@ -188,7 +188,17 @@ def test_key_stores_of_java_are_refused(scheme: str, prefix: str) -> None:
     assert load_file_io(f"{scheme}://b/wh", {**given, KEY_STORES: ""})
 
 
-@pytest.mark.parametrize(("option", "value"), [("fs.s3a.attempts.maximum", "x"), ("fs.s3a.connection.timeout", "-1")])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("fs.s3a.attempts.maximum", "x"),
+        ("fs.s3a.attempts.maximum", "3s"),
+        ("fs.s3a.proxy.port", "80s"),
+        ("fs.s3a.connection.timeout", "-1"),
+        ("fs.s3a.connection.timeout", "30 s"),
+        ("fs.s3a.connection.establish.timeout", "1w"),
+    ],
+)
 def test_numbers_are_checked(option: str, value: str) -> None:
     with pytest.raises(InvalidOptionError, match="not a number"):
         settings_of("s3", "b", {option: value})
@@ -234,6 +244,26 @@ def test_endpoints(options: dict[str, str], endpoint: str | None, is_named: bool
     found = settings_of("s3", "b", {f"fs.s3a.{k}": v for k, v in options.items()})
     expected: dict[str, Any] = {"virtual_hosted_style_request": is_named}
     assert clients._endpoint(found, "b") == (expected if endpoint is None else {"endpoint": endpoint, **expected})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("200s", "200000ms"),
+        (" 30S ", "30000ms"),
+        ("9000", "9000ms"),
+        ("500us", "1ms"),
+        ("10m", "600000ms"),
+        ("1d", "86400000ms"),
+        ("0", "1h"),
+        ("", "30s"),
+    ],
+)
+def test_times_are_read_as_hadoop_reads_them(given: str, expected: str) -> None:
+    pytest.importorskip("obstore")
+    options = {"fs.s3a.connection.timeout": given, "s3.access-key": "a", "s3.secret-key": "b", "s3.region": "r"}
+    assert clients._client_options(settings_of("s3", "b", options), clients._READ)["read_timeout"] == expected
+    assert load_file_io("s3://b/wh", options)
 
 
 def test_a_proxy_and_timeouts() -> None:
