@@ -33,6 +33,7 @@ from paimon_core.secrets import without_secrets
 MOST_HINT = 2**10  # bytes of a file that holds a number
 MOST_TEXT = 2**26  # of one that holds JSON
 MOST_METADATA = 2**30  # of a manifest, or an index that is read as a whole
+AT_ONCE = 16  # requests side by side to a remote storage
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
@@ -148,7 +149,8 @@ class FileIO(Protocol):
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
         """Delete many files as `delete_below` does; return the errors of files that could not be deleted, by path.
 
-        Cheaper than a call for each file if the files of a folder come one after the other.
+        The files are deleted in any order, with as few requests as the storage needs, and several requests at once. It
+        is cheapest if the files of a folder come one after the other.
         """
 
     def delete_dir_below(self, root: str, path: str) -> None:
@@ -177,7 +179,7 @@ class FileIO(Protocol):
 
 
 def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, OSError]:
-    """`delete_many_below` by a call for each file."""
+    """Delete files one after the other, in this order; return the errors of files that could not be deleted."""
     errors: dict[str, OSError] = {}
     for path in paths:
         try:

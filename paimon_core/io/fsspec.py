@@ -24,19 +24,19 @@ from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.file_io import (
+    AT_ONCE,
     MOST_TEXT,
     FileStatus,
-    delete_each_below,
     read_each_range,
     storage_error,
     temporary_name,
     too_large,
 )
+from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 from paimon_core.secrets import SECRET_NAMES
 
 _MEMORY = "memory"  # it has fsspec's own rm and mv: patterns are expanded, rename is copy and delete
-_REQUESTS = 16  # side by side
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
 _MEMORY_LOCK = threading.Lock()  # fsspec's memory store looks first and writes then
@@ -58,7 +58,7 @@ class FsspecFileIO:
 
     @property
     def requests_at_once(self) -> int:
-        return 1 if self.scheme == _MEMORY else _REQUESTS
+        return 1 if self.scheme == _MEMORY else AT_ONCE
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with self._errors("read", path):
@@ -157,7 +157,7 @@ class FsspecFileIO:
         self.delete(path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        return delete_each_below(self, root, paths)
+        return delete_side_by_side(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.delete_dir(path)

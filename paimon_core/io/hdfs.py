@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,6 +28,7 @@ from pyarrow import NativeFile, PythonFile
 from paimon_core.errors import PaimonError, StorageError
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import (
+    AT_ONCE,
     MOST_TEXT,
     FileStatus,
     read_each_range,
@@ -37,6 +38,7 @@ from paimon_core.io.file_io import (
 )
 from paimon_core.io.hadoop import CONF_DIR
 from paimon_core.io.hdfs_settings import BLOCK_SIZE, KEYTAB, PRINCIPAL, REPLICATION, UMASK, file_settings, umask
+from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.optional_packages import import_optional
 
 _PATIENCE = 60.0  # seconds that a call of the name node may take
@@ -47,7 +49,6 @@ _DEFAULTS = {
     "dfs.client.failover.sleep.base.millis": "100",
     "dfs.client.failover.sleep.max.millis": "1000",
 }
-_THREADS = 16
 _CHUNK = 2**20  # bytes
 _REMOTE = re.compile(r'RPCError\("(?P<name>[^"]*)",\s*"(?P<text>.*)', re.DOTALL)
 _CODES = (  # of exceptions of the name node, by a part of their name or text
@@ -91,7 +92,7 @@ class HdfsFileIO:
 
     @property
     def requests_at_once(self) -> int:
-        return 16
+        return AT_ONCE
 
     @property
     def is_near(self) -> bool:
@@ -186,16 +187,7 @@ class HdfsFileIO:
         self.delete(path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            errors = list(pool.map(self._delete_error, paths))
-        return {path: error for path, error in zip(paths, errors, strict=True) if error is not None}
-
-    def _delete_error(self, path: str) -> OSError | None:
-        try:
-            self.delete(path)
-        except OSError as error:
-            return error
-        return None
+        return delete_side_by_side(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.delete_dir(path)

@@ -11,10 +11,11 @@ from contextvars import copy_context
 from itertools import islice
 from typing import Any, TypeVar
 
-from paimon_core.io.file_io import FileIO
+from paimon_core.io.file_io import FileIO, delete_each_below
 
 S = TypeVar("S")
 T = TypeVar("T")
+_MOST_EACH = 50  # files that a thread deletes before the next call: after an interrupt, it deletes no more than these
 
 
 def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[T]:
@@ -73,6 +74,16 @@ def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
 
         return fail
     return lambda: result
+
+
+def delete_side_by_side(io: FileIO, root: str, paths: Sequence[str]) -> dict[str, OSError]:
+    """Do as `FileIO.delete_many_below` on a storage that deletes one file by each request."""
+    each = max(1, min(_MOST_EACH, -(-len(paths) // io.requests_at_once)))
+    batches = [paths[i : i + each] for i in range(0, len(paths), each)]
+    errors: dict[str, OSError] = {}
+    for failed in side_by_side(io, lambda batch: delete_each_below(io, root, batch), batches):
+        errors |= failed
+    return errors
 
 
 def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:

@@ -17,8 +17,7 @@ Two processes that do this at the same time may both delete a file, which does n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -37,8 +36,6 @@ from paimon_core.store.table_store import TableStore
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # few entries: other callers do not need the manifests of removed versions
-_EACH = 50  # files that a thread deletes at a time: handing one over costs as much as deleting it
-_MANY, _THREADS = 20, 16  # many batches are deleted by several threads: remote storages answer late
 
 
 def release(
@@ -87,14 +84,9 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
             by_root.setdefault(taken[path], []).append(path)
         else:
             _LOG.warning("File %s is outside of table %s and is not deleted.", path, store.name)
-    batches = [(r, batch) for r, files in by_root.items() for batch in _batches(sorted(files))]
-    if len(batches) < _MANY:
-        for batch in batches:
-            _delete(store, *batch)
-        return
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for _ in pool.map(partial(_delete, store), *zip(*batches, strict=True)):
-            pass
+    for top, files in by_root.items():
+        if files:  # sorted: the files of a folder come one after the other
+            _delete(store, top, sorted(files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +113,6 @@ def delete_job(store: TableStore, paths: Iterable[str], each: int) -> Job[FileLi
 def _delete_listed(store: TableStore, task: FileList) -> Done:
     delete_files(store, task.paths)
     return Done()
-
-
-def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Divide paths into groups. In sorted paths, files of one folder stay together."""
-    return (paths[i : i + _EACH] for i in range(0, len(paths), _EACH))
 
 
 def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:

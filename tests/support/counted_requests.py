@@ -102,15 +102,15 @@ class CountingIO(DelegatingFileIO):
             _BRANCH.reset(token)
             made.chain, self.requests = root.length, Requests()
 
-    def request(self, name: str, path: str, times: int) -> None:
+    def request(self, name: str, path: str, times: int, at_once: int) -> None:
         self.requests.made += [f"{name} {path}"] * times
-        _BRANCH.get(Branch()).length += times
+        _BRANCH.get(Branch()).length += -(-times // at_once)
 
 
 def _counting(name: str) -> Callable[..., Any]:
     def call(self: CountingIO, *arguments: Any, **named: Any) -> Any:
-        many = name == "delete_many_below"
-        self.request(name, arguments[0], -(-len(arguments[1]) // BULK) if many else 1)
+        requests = -(-len(arguments[1]) // BULK) if name == "delete_many_below" else 1
+        self.request(name, arguments[0], requests, at_once=AT_ONCE)
         return getattr(self.inner, name)(*arguments, **named)
 
     return call

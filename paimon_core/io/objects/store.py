@@ -15,7 +15,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -25,17 +24,17 @@ import pyarrow as pa
 from pyarrow import NativeFile
 
 from paimon_core.errors import StorageError, UnsafeStorageError
-from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
+from paimon_core.io.file_io import AT_ONCE, MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
 from paimon_core.io.objects.clients import Client, client_of
 from paimon_core.io.objects.failures import code_of, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
+from paimon_core.io.side_by_side import delete_side_by_side, side_by_side
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
 _FOLDER_MARK = ".folder"
 _MANY = 1000  # objects that one request deletes, or lists
-_THREADS = 16
 _WRITES = 4  # parts of a file that are under way at once
 _BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage puts off
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
@@ -55,7 +54,7 @@ class ObjectStoreFileIO:
 
     @property
     def requests_at_once(self) -> int:
-        return 16
+        return AT_ONCE
 
     @property
     def is_near(self) -> bool:
@@ -214,18 +213,16 @@ class ObjectStoreFileIO:
         self.delete(path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        errors: dict[str, OSError] = {}
-        for at in range(0, len(paths), _MANY):
-            group = paths[at : at + _MANY]
+        def delete(group: Sequence[str]) -> Sequence[str]:
             try:
                 self._call("delete", root, partial(_delete, keys=[_key(path) for path in group]))
-            except OSError:  # each by itself, for its own error
-                for path in group:
-                    try:
-                        self.delete(path)
-                    except OSError as error:
-                        errors[path] = error
-        return errors
+            except OSError:
+                return group
+            return ()
+
+        groups = [paths[at : at + _MANY] for at in range(0, len(paths), _MANY)]
+        failed = [path for group in side_by_side(self, delete, groups) for path in group]
+        return delete_side_by_side(self, root, failed)  # each by itself, for its own error
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.delete_dir(path)
@@ -248,10 +245,8 @@ class ObjectStoreFileIO:
         if not keys:
             self.status(source)
         skip = len(_key(source))
-        with ThreadPoolExecutor(_THREADS) as pool:
-            pairs = [(source + key[skip:], target + key[skip:]) for key in keys]
-            for _ in pool.map(lambda pair: self.copy_file(*pair), pairs):
-                pass
+        pairs = [(source + key[skip:], target + key[skip:]) for key in keys]
+        side_by_side(self, lambda pair: self.copy_file(*pair), pairs)
         self.delete_dir(source)
 
     def move_file(self, source: str, target: str) -> None:

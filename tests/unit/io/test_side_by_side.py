@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextvars import ContextVar
 from threading import Barrier, Event, active_count
 
 import pytest
 
+from paimon_core.errors import StorageError
+from paimon_core.io.delegating import DelegatingFileIO
+from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side
+from paimon_core.io.side_by_side import batched_side_by_side, both, delete_side_by_side, side_by_side
 from tests.support.counted_requests import CountingIO
 
 REMOTE = CountingIO()
@@ -69,3 +73,32 @@ def test_calls_see_the_context_of_their_caller() -> None:
 def test_storages_of_fsspec_are_asked_side_by_side_except_memory() -> None:
     assert FsspecFileIO("sftp").requests_at_once == 16
     assert FsspecFileIO("memory").requests_at_once == 1
+
+
+class Deleting(DelegatingFileIO):
+    """A remote storage that deletes a file by each request, at most 16 at once, and keeps the files in `kept`."""
+
+    requests_at_once = 16
+
+    def __init__(self, kept: Collection[str] = ()) -> None:
+        self.kept, self.begun, self.together = kept, list[str](), Barrier(16)
+
+    def _io(self) -> FileIO:
+        return LocalFileIO()
+
+    def delete_below(self, root: str, path: str) -> None:
+        self.begun.append(path)
+        self.together.wait(HELD_UP)
+        if path in self.kept:
+            raise StorageError(f"{path} stays")
+
+
+def test_files_are_deleted_side_by_side_and_each_error_is_returned() -> None:
+    io, paths = Deleting(kept=("f7", "f1599")), [f"f{number}" for number in range(1600)]
+    errors = delete_side_by_side(io, "", paths)
+    assert {path: str(error) for path, error in errors.items()} == {"f7": "f7 stays", "f1599": "f1599 stays"}
+    assert sorted(io.begun) == sorted(paths)
+
+
+def test_the_deletion_of_no_files_sends_no_request() -> None:
+    assert delete_side_by_side(Deleting(), "", []) == {}

@@ -197,6 +197,22 @@ def test_many_files_are_deleted_by_few_requests(server: ObjectServer) -> None:
         assert len(server.requests) == 3
 
 
+def test_files_are_deleted_one_by_one_if_the_storage_refuses_to_delete_many(server: ObjectServer) -> None:
+    io, root = opened(server)
+    server.objects |= {f"wh/t/{number}": b"" for number in range(1100)}
+    paths, of_one_file = [f"{root}/t/{number}" for number in range(1100)], 1000  # bytes
+
+    def refuse_many(request: Request) -> Answer | None:
+        return Answer(403, "AccessDenied") if int(request.headers.get("content-length", "0")) > of_one_file else None
+
+    server.fault = lambda request: Answer(403, "AccessDenied")
+    assert list(io.delete_many_below(root, paths[:50])) == paths[:50]
+    assert len(server.objects) == 1100
+    server.fault = refuse_many
+    assert io.delete_many_below(root, paths) == {}
+    assert not server.objects
+
+
 def test_a_wrong_bucket_is_an_error_everywhere(server: ObjectServer) -> None:
     path = f"{server.dialect}://other/wh/file"
     io = load_file_io(path, server.options)
