@@ -56,7 +56,16 @@ Step = tuple[str, Callable[[], object]]
 
 def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
     """Run the upkeep that the options require: expire partitions, tag, expire tags, consumers, snapshots and
-    changelogs, mark the partitions `written` as done."""
+    changelogs, mark the partitions `written` as done.
+
+    Never fails: the snapshot is committed, and callers delete its files after an error. Errors are logged."""
+    steps = list[Step]()
+    _take(store, made, "read the options of upkeep", lambda: steps.extend(_steps(store, made, publisher, written)))
+    for what, step in steps:
+        _take(store, made, what, step)
+
+
+def _steps(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes]) -> list[Step]:
     steps: list[Step] = [("update the Iceberg metadata", lambda: follow(store))] if is_followed(store) else []
     steps += [] if store.options[WRITE_ONLY] else _upkeep(store, made, publisher)
     if store.options[WRITE_ONLY] and store.options[TAG_AUTOMATIC_CREATION] == "batch":
@@ -64,19 +73,22 @@ def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: C
     if written and store.schema.partition_keys and store.options[PARTITION_END_INPUT_TO_DONE]:
         specs = [store.partition_spec(p) for p in sorted(written)]
         steps.append(("mark partitions done", lambda: mark_done(store, specs)))
-    for what, step in steps:
-        try:
-            step()
-        except Exception as error:
-            level = logging.DEBUG if _is_race(store, made, error) else logging.WARNING
-            _LOG.log(
-                level,
-                "Snapshot %s of %s is committed, but the step after it failed (%s): %s",
-                made.id,
-                store.name,
-                what,
-                error,
-            )
+    return steps
+
+
+def _take(store: TableStore, made: Snapshot, what: str, step: Callable[[], object]) -> None:
+    try:
+        step()
+    except Exception as error:
+        level = logging.DEBUG if _is_race(store, made, error) else logging.WARNING
+        _LOG.log(
+            level,
+            "Snapshot %s of %s is committed, but the step after it failed (%s): %s",
+            made.id,
+            store.name,
+            what,
+            error,
+        )
 
 
 def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:

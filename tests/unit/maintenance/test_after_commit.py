@@ -50,3 +50,26 @@ def test_races_of_upkeep_are_no_warnings(
         assert Table(store).commit([message(store, data_file(store, 1, 1))], info()) is not None
     failed = [r for r in caplog.records if "the step after it failed (expire snapshots)" in r.getMessage()]
     assert [r.levelno for r in failed] == [level]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"write-only": "maybe"},
+        {"write-only": "true", "tag.automatic-creation": "later"},
+        {"partition.end-input-to-done": "maybe"},
+        {"metadata.iceberg.storage": "later"},
+    ],
+    ids=str,
+)
+def test_options_of_upkeep_that_are_not_valid_are_warnings(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, options: dict[str, str]
+) -> None:
+    """An error here would let the writer delete the files of the snapshot that it has just committed."""
+    store = new_store(tmp_path, partition="p")
+    table = Table(store)
+    made = table.commit([message(store, data_file(store, 1, 1), p=1)], info())
+    assert made is not None
+    caplog.clear()
+    after_commit.maintain(store.with_options(options), made, table.publisher, {b"x"})
+    assert "is committed, but the step after it failed (read the options of upkeep)" in caplog.text
