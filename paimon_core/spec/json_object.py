@@ -8,9 +8,11 @@ Java: a text that is not a number is refused (Java reads 0), and so is an object
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from reprlib import repr as shortened
 from typing import Any, NoReturn
@@ -19,7 +21,12 @@ from paimon_core.errors import CorruptFileError, InvalidDataError, UnfamiliarFor
 
 _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # Java writes doubles between these without an exponent
+
+
+class _NotANumberError(ValueError):
+    """NaN or an infinity, which some writers of JSON write."""
 
 
 class JsonFloat(float):
@@ -34,11 +41,19 @@ class JsonFloat(float):
 
 
 def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
-    """The JSON object in a metadata file. Raises `CorruptFileError`."""
+    """Return the JSON object in a metadata file, also if a byte order mark precedes it.
+
+    Raises `CorruptFileError`, and `UnfamiliarFormError` for other JSON."""
+    if data.startswith(_UTF_16):
+        with suppress(ValueError, RecursionError):  # then the bytes are damaged
+            json.loads(data.decode("utf-16"))
+            raise UnfamiliarFormError(path, "it is a text in UTF-16, and must be in UTF-8")
     try:
-        node = json.loads(data.decode(), parse_float=JsonFloat, parse_constant=_not_a_number)
+        node = json.loads(data.decode("utf-8-sig"), parse_float=JsonFloat, parse_constant=_not_a_number)
         if b"\\u" in data:
             json.dumps(node, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
+    except _NotANumberError as e:
+        raise UnfamiliarFormError(path, f"it is not valid JSON ({e})") from e
     except (ValueError, RecursionError) as e:
         raise CorruptFileError(path, f"it is not valid JSON ({e})") from e
     if not isinstance(node, dict):
@@ -48,7 +63,7 @@ def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
 
 
 def _not_a_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
+    raise _NotANumberError(f"{text} is not a number of JSON")
 
 
 def encode_json_object(node: Mapping[str, Any]) -> bytes:

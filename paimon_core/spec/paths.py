@@ -27,11 +27,14 @@ UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # in names of files
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
-_SNAPSHOT = re.compile(r"snapshot-([0-9]{1,19})")
-_SCHEMA = re.compile(r"schema-([0-9]{1,19})")
-_CHANGELOG = re.compile(r"changelog-([0-9]{1,19})")
-_TURN = re.compile(r"turn-([0-9]{1,19})")
-_STREAM_COMMIT = re.compile(r"commit-([0-9]{1,19})")
+# as Java and all other writers spell numbers: other names are files of unknown meaning, as `schema-007`
+_NUMBER = "0|[1-9][0-9]{0,18}"
+_LARGEST_NUMBER = 2**63 - 1
+_SNAPSHOT = re.compile(rf"snapshot-({_NUMBER})")
+_SCHEMA = re.compile(rf"schema-({_NUMBER})")
+_CHANGELOG = re.compile(rf"changelog-({_NUMBER})")
+_TURN = re.compile(rf"turn-({_NUMBER})")
+_STREAM_COMMIT = re.compile(rf"commit-({_NUMBER})")
 BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX, STREAM_PREFIX = "branch-", "tag-", "consumer-", "stream-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
 
@@ -242,29 +245,29 @@ def _inside(folder: str, name: str) -> str:
 
 def parse_snapshot_id(name: str) -> int | None:
     """N of `snapshot-N`, None for any other name."""
-    match = _SNAPSHOT.fullmatch(name)
-    return int(match[1]) if match else None
+    return _number_in(_SNAPSHOT, name)
 
 
 def parse_schema_id(name: str) -> int | None:
     """N of `schema-N`, None for any other name."""
-    match = _SCHEMA.fullmatch(name)
-    return int(match[1]) if match else None
+    return _number_in(_SCHEMA, name)
 
 
 def parse_changelog_id(name: str) -> int | None:
     """N of `changelog-N`, None for any other name."""
-    match = _CHANGELOG.fullmatch(name)
-    return int(match[1]) if match else None
+    return _number_in(_CHANGELOG, name)
 
 
 def parse_turn(name: str) -> int | None:
     """N of `turn-N`, None for any other name."""
-    match = _TURN.fullmatch(name)
-    return int(match[1]) if match else None
+    return _number_in(_TURN, name)
 
 
 def parse_stream_commit(name: str) -> int | None:
     """N of `commit-N`, None for any other name."""
-    match = _STREAM_COMMIT.fullmatch(name)
-    return int(match[1]) if match else None
+    return _number_in(_STREAM_COMMIT, name)
+
+
+def _number_in(pattern: re.Pattern[str], name: str) -> int | None:
+    match = pattern.fullmatch(name)
+    return int(match[1]) if match and int(match[1]) <= _LARGEST_NUMBER else None

@@ -15,6 +15,7 @@ PATH = "db.db/t/tag/tag-x"
     [
         (b"{}", {}),
         (' {"größe": [1, null]} '.encode(), {"größe": [1, None]}),
+        (b'\xef\xbb\xbf{"a": 1}\r\n\t ', {"a": 1}),
         (rb'{"a": "\u00e4\ud83d\ude80\n"}', {"a": "ä🚀\n"}),
     ],
 )
@@ -30,10 +31,7 @@ def test_objects(data: bytes, node: Any) -> None:
         b"{} {}",
         b"{'a': 1}",
         b'{"a": 01}',
-        b'{"a": NaN}',
-        b'{"a": -Infinity}',
         "größe".encode("latin-1"),
-        '{"a": 1}'.encode("utf-16"),
         rb'{"a": "\ud800"}',
         rb'{"\udc00": 1}',
         b'{"a": "\xed\xa0\x80"}',
@@ -44,6 +42,20 @@ def test_objects(data: bytes, node: Any) -> None:
 )
 def test_what_is_no_json(data: bytes) -> None:
     with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is not valid JSON"):
+        decode_json_object(PATH, data)
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b'{"a": NaN}', "NaN is not a number of JSON"),
+        (b'{"a": -Infinity}', "-Infinity is not a number of JSON"),
+        ('{"a": 1}'.encode("utf-16-le").join((b"\xff\xfe", b"")), "UTF-16, and must be in UTF-8"),
+        ('{"a": 1}'.encode("utf-16-be").join((b"\xfe\xff", b"")), "UTF-16, and must be in UTF-8"),
+    ],
+)
+def test_spellings_of_other_writers_are_unfamiliar(data: bytes, cause: str) -> None:
+    with pytest.raises(UnfamiliarFormError, match=f"{PATH} has a form .*{cause}"):
         decode_json_object(PATH, data)
 
 

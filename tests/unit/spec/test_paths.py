@@ -57,7 +57,8 @@ def test_ids_are_parsed_back(number: int) -> None:
 @pytest.mark.parametrize(
     "name",
     ["", "LATEST", "snapshot-", "snapshot--1", "snapshot-1.tmp", "xsnapshot-1", "snapshot-1\n", "snapshot-٣"]
-    + ["schema-x", "snapshot-" + "9" * 20, "schema-" + "9" * 20, "snapshot-0x1"],
+    + ["schema-x", "snapshot-" + "9" * 20, "schema-" + "9" * 20, "snapshot-0x1"]
+    + ["snapshot-007", "schema-00", "schema-07", "snapshot-9223372036854775808", "schema-9999999999999999999"],
 )
 def test_other_names_have_no_id(name: str) -> None:
     assert parse_snapshot_id(name) is None

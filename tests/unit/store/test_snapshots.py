@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.store.schemas import latest_schema
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     latest_snapshot,
@@ -95,3 +97,20 @@ def test_golden_tags() -> None:
     assert kept is not None and kept.retained is not None and kept.created is not None
     assert (kept.retained.days, kept.created.year) == (36500, 2026)
     assert read_tag(store, "../snapshot/snapshot-3") is None
+
+
+def test_files_with_other_spellings_of_numbers_are_not_versions(store: TableStore) -> None:
+    """No engine writes such names, so they are left where they are."""
+    odd = [f"snapshot/snapshot-{n}" for n in ("007", "03", "9223372036854775808")] + [
+        "schema/schema-00",
+        "schema/schema-07",
+    ]
+    for name in odd:
+        (Path(store.root) / name).write_bytes(b"not ours")
+    Path(store.paths.latest_hint).unlink()
+    assert [s.id for s in list_snapshots(store)] == [1, 2, 3]
+    Table(store).commit([message(store, data_file(store, 4, 4))], info())
+    expire_snapshots(store, Retention(least=1, most=1, older_than=2**62, limit=10), 0)
+    assert [s.id for s in list_snapshots(store)] == [4]
+    assert latest_schema(store.io, store.root) == store.schema
+    assert all((Path(store.root) / name).exists() for name in odd)
