@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from paimon_core.maintenance.orphans.search import find_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.maintenance.tags import delete_tags, expired_tags, taggable_snapshot
@@ -181,6 +183,18 @@ def test_unneeded_files_are_deleted_by_the_thousand(tmp_path: Path) -> None:
     with io.counted() as made:
         delete_files(store, [])
     check(made, count=0, chain=0)
+
+
+def test_folders_are_searched_for_orphans_side_by_side(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = new_store(tmp_path, io, partition="p")
+    orphans = [f"{store.root}/p={number}/bucket-0/data-{UUID(int=number)}-0.parquet" for number in range(64)]
+    for path in orphans:
+        io.inner.write_bytes(path, b"12")
+    with io.counted() as made:
+        found = find_orphans(store, 2**62)
+    assert (sorted(found.paths), found.size) == (sorted(orphans), 128)
+    check(made, count=160, chain=33)
 
 
 def test_the_chain_is_computed_from_who_waits_for_whom(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
-from paimon_core.io.side_by_side import missing_paths
+from paimon_core.io.side_by_side import batched_side_by_side, missing_paths
 from paimon_core.maintenance.branches import delete_branch
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
@@ -84,8 +84,12 @@ def remove_orphans(store: TableStore, older_than: int) -> Orphans:
 
 def _look(store: TableStore, older_than: int) -> Orphans:
     old = defaultdict[str, list[FileStatus]](list)
-    for folder in folders(store):
-        for file in old_files(store, folder, older_than):
+
+    def listed(folder: SearchedFolder) -> list[FileStatus]:
+        return list(old_files(store, folder, older_than))
+
+    for files in batched_side_by_side(store.io, listed, folders(store)):
+        for file in files:
             old[file.name].append(file)
     needed = NeededFiles()
     versions = [versions_of(branch) for branch in branch_stores(store)] if old else []
@@ -151,7 +155,11 @@ def _metadata_folders(store: TableStore) -> Iterator[SearchedFolder]:
 def _data_folders(store: TableStore) -> Iterator[SearchedFolder]:
     levels = len(store.schema.partition_keys)
     for root in (store.paths.data_root, *searched_folders(store)):
-        yield from _bucket_folders(store, root, levels)
+        parents: Iterable[str] = (root,)
+        for _ in range(levels):
+            parents = _children(store, parents, _is_partition)
+        for path in _children(store, parents, _is_bucket):
+            yield SearchedFolder(path, FolderKind.DATA)
 
 
 def old_files(store: TableStore, folder: SearchedFolder, older_than: int) -> Iterator[FileStatus]:
@@ -162,14 +170,22 @@ def old_files(store: TableStore, folder: SearchedFolder, older_than: int) -> Ite
             yield file
 
 
-def _bucket_folders(store: TableStore, parent: str, levels: int) -> Iterator[SearchedFolder]:
-    for child in store.io.list(parent):
-        if not child.is_dir or child.is_link:
-            continue
-        if levels and "=" in child.name:
-            yield from _bucket_folders(store, child.path, levels - 1)
-        elif not levels and child.name.startswith("bucket-"):
-            yield SearchedFolder(child.path, FolderKind.DATA)
+def _children(store: TableStore, parents: Iterable[str], is_wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the wanted folders in some folders, by their names; links are left out."""
+
+    def listed(parent: str) -> list[FileStatus]:
+        return [child for child in store.io.list(parent) if child.is_dir and not child.is_link]
+
+    for children in batched_side_by_side(store.io, listed, parents):
+        yield from (child.path for child in children if is_wanted(child.name))
+
+
+def _is_partition(folder: str) -> bool:
+    return "=" in folder
+
+
+def _is_bucket(folder: str) -> bool:
+    return folder.startswith("bucket-")
 
 
 def purge(store: TableStore, now: int) -> None:
