@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import InTime, listens, start_health
-from paimon_sql.server.reads.listed import listed
+from paimon_sql.server.reads.listed import listed, places
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.server.waiting import MOST, SECONDS
@@ -70,7 +70,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     bound_rows(jvm, java_session(spark), class_path)
     watch_failures(jvm)
     if settings.read_only:
-        refuse_writes(jvm, java_session(spark), _reads(jvm, settings))
+        refuse_writes(jvm, java_session(spark), _reads(jvm, spark, settings))
     with ExitStack() as servers:
         if settings.thrift is not None:
             servers.enter_context(_thrift(jvm, spark, settings, class_path))
@@ -126,7 +126,7 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
         limit_thrift_logins(jvm, server, MOST, int(2 * SECONDS))
-        guard_thrift_sessions(jvm, server, _reads(jvm, settings))
+        guard_thrift_sessions(jvm, server, _reads(jvm, spark, settings))
         watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
@@ -142,7 +142,7 @@ def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path
     watch_connect_sessions(jvm, class_path, _limits(settings))
     prepare_connect_catalogs(jvm, class_path)
     if settings.read_only:
-        refuse_connect_writes(jvm, class_path, _reads(jvm, settings))
+        refuse_connect_writes(jvm, class_path, _reads(jvm, spark, settings))
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     try:
@@ -199,9 +199,11 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
     return True
 
 
-def _reads(jvm: Jvm, settings: ServerSettings) -> str:
+def _reads(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> str:
     """Return the lists of what clients may do, as the checks in Java read them; empty if clients may do everything."""
-    return listed(python_functions=allows_python(jvm)) if settings.read_only else ""
+    if not settings.read_only:
+        return ""
+    return listed(places(dict(spark.conf.getAll)), python_functions=allows_python(jvm))
 
 
 def _limits(settings: ServerSettings) -> SessionLimits:

@@ -130,6 +130,32 @@ hive.security.authorization.manager Evil
 mapreduce.job.name x
 javax.net.ssl.trustStore {folder}/x
 """.strip().split("\n")
+PATHS = """
+SELECT * FROM text.`{folder}/token`
+SELECT * FROM text.`file:{folder}/token`
+SELECT * FROM text.`{folder}/warehouse/../token`
+SELECT * FROM text.`token`
+SELECT * FROM csv.`ftp://127.0.0.1:1/x`
+SELECT * FROM json.`http://127.0.0.1:1/x`
+SELECT * FROM binaryFile.`jar:file:{folder}/x!/y`
+SELECT * FROM IDENTIFIER(concat('parquet.`', lower('{folder}/TOKEN`')))
+SELECT * FROM paimon.`{folder}/other`
+SELECT * FROM paimon.`{folder}/other` VERSION AS OF 1
+SELECT * FROM paimon.`{folder}/other$files`
+SELECT * FROM paimon_path.`{folder}`.`other`
+SELECT * FROM paimon_incremental_query('paimon.`{folder}/other`', '1', '2')
+SELECT * FROM t WITH ('path' = '{folder}/token')
+SELECT * FROM `{folder}/other`
+USE paimon_path
+SHOW TABLES IN paimon_path.`{folder}`
+DESCRIBE orc.`{folder}/token`
+DESCRIBE TABLE EXTENDED paimon.`{folder}/other`
+CREATE TEMPORARY VIEW attacked AS SELECT * FROM avro.`{folder}/token`
+CREATE TEMPORARY VIEW attacked USING text OPTIONS (path '{folder}/token')
+CREATE TEMPORARY VIEW attacked USING paimon OPTIONS (path '{folder}/other')
+CREATE TEMPORARY VIEW attacked USING text OPTIONS (path '{folder}/warehouse', basePath 'ftp://127.0.0.1:1/x')
+CREATE TEMPORARY VIEW attacked USING text OPTIONS (paths '["{folder}/token"]')
+""".strip().split("\n")
 VALUES = """
 mine ${env:HOME}
 spark.sql.columnNameOfCorruptRecord x${system:user.home}
@@ -174,6 +200,7 @@ def statements() -> Iterator[str]:
     yield from CODE
     yield from OPTIONS
     yield from OF_OTHERS
+    yield from PATHS
     for text in (*WRITES[:20], *CODE[:5], *OF_OTHERS):
         quoted = text.replace("\\", "\\\\").replace("'", "\\'")
         yield f"EXECUTE IMMEDIATE '{quoted}'"

@@ -22,6 +22,7 @@ from pyspark.storagelevel import StorageLevel
 REMOTE, FOLDER, *STATEMENTS = sys.argv[1:]
 spark: Any = SparkSession.builder.remote(REMOTE).getOrCreate()
 OUT, TABLE = f"{FOLDER}/out", f"{FOLDER}/warehouse/default.db/t"
+FILE = f"{TABLE}/schema/schema-0"
 ONE = {"k": 1}
 
 
@@ -45,10 +46,10 @@ told("allowed: read", lambda: sorted(tuple(r) for r in spark.table("t").collect(
 told("allowed: functions", lambda: rows.select(F.sum("id"), F.max(F.col("id") + 1)).collect())
 told("allowed: rows of the client", lambda: spark.createDataFrame([(1, "a")], "k INT, v STRING").collect())
 told("allowed: statistics", lambda: [rows.describe().count(), rows.summary().count(), rows.cache().count()])
-told("allowed: files", lambda: spark.read.format("text").load(f"{FOLDER}/token").count())
+told("allowed: files", lambda: spark.read.format("text").load(FILE).count())
 told("allowed: options", lambda: spark.read.option("scan.snapshot-id", "1").format("paimon").load(TABLE).count())
 told("allowed: options of tables", lambda: spark.read.option("SCAN.mode", "latest").table("t").count())
-told("allowed: options of files", lambda: spark.read.option("wholeText", "true").text(f"{FOLDER}/token").count())
+told("allowed: options of files", lambda: spark.read.option("wholeText", "true").text(FILE).count())
 told("allowed: settings", lambda: spark.conf.set("spark.sql.shuffle.partitions", "3"))
 told("allowed: views", lambda: rows.createOrReplaceTempView("mine") or spark.table("mine").count())
 told(
@@ -88,6 +89,18 @@ told(
     ),
 )
 told("source of the client", lambda: spark.read.format("rate").load().schema)
+told("path", lambda: spark.read.text([FILE, f"{FOLDER}/token"]).count())
+told("path of an option", lambda: spark.read.format("text").option("path", f"{FOLDER}/token").load().count())
+told("path of a name", lambda: spark.table(f"text.`{FOLDER}/token`").count())
+told("path of a table", lambda: spark.read.format("paimon").load(f"{FOLDER}/other").count())
+told(
+    "path of a database",
+    lambda: spark.read.format("paimon").options(catalog="paimon_path", database=FOLDER, table="other").load().count(),
+)
+told("path of an address", lambda: spark.read.csv("http://127.0.0.1:1/x").count())
+told("catalog: path", lambda: spark.catalog.listColumns(f"paimon_path.`{FOLDER}/other`"))
+told("catalog: paths", lambda: spark.catalog.setCurrentCatalog("paimon_path"))
+told("catalog: path of a database", lambda: spark.catalog.tableExists("t", f"{FOLDER}/other"))
 told("option of Hadoop", lambda: spark.read.option("fs.file.impl", "Evil").parquet(OUT).schema)
 for kind, key in (
     ("paimon", "metastore"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.proto import base_pb2
 
-from paimon_sql.server.reads.listed import allowed, listed
+from paimon_sql.server.reads.listed import allowed, listed, places
 from paimon_sql.spark.jvm.gateway import jvm_of
 from tests.support.spark_classes import subclasses
 
@@ -120,7 +120,7 @@ def test_options_lead_to_no_other_place() -> None:
     assert {key for key in allowed("options") if leads.search(key)} == {
         "avroschema", "basepath", "enforceschema", "file-index.read.enabled", "ignorecorruptfiles",
         "ignoreinvalidpartitionpaths", "ignoremissingfiles", "ignoredpathsegmentregex", "inferschema", "mergeschema",
-        "path", "pathglobfilter", "paths", "recursivefilelookup", "source.split.open-file-cost",
+        "path", "pathglobfilter", "recursivefilelookup", "source.split.open-file-cost",
     }  # fmt: skip
 
 
@@ -142,6 +142,66 @@ def test_options_lead_to_no_other_place() -> None:
 def test_patterns_of_options(option: str, is_allowed: bool) -> None:
     matches = any(re.fullmatch(pattern, option) for pattern in allowed("option_patterns"))
     assert (matches or option in allowed("options")) is is_allowed
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"spark.sql.catalog.lake.warehouse": "/lake/"}, {"/lake"}),
+        ({"spark.sql.catalog.lake.warehouse": "s3://bucket/lake"}, {"s3://bucket/lake"}),
+        ({"spark.sql.catalog.far.warehouse": "prod", "spark.sql.catalog.far.metastore": "rest"}, set()),
+        ({"spark.sql.warehouse.dir": "file:/tables", "spark.sql.catalog.x.uri": "/other"}, {"/tables"}),
+        ({"spark.paimon-sql.read-paths": " /a/b, hdfs://host/c/ ,"}, {"/a/b", "hdfs://host/c"}),
+        ({}, set()),
+    ],
+)
+def test_places_of_files(settings: dict[str, str], found: set[str]) -> None:
+    assert places(settings) == found
+    assert {line for line in listed(places(settings)).splitlines() if line.startswith("place")} == {
+        f"place\t{one}" for one in found
+    }
+
+
+def test_a_link_is_a_place_with_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "lake")
+    found = places({"spark.paimon-sql.read-paths": str(tmp_path / "link")})
+    assert found == {str(tmp_path / "link"), str((tmp_path / "lake").resolve())}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("path", "is_within"),
+    [
+        ("/lake", True),
+        ("/lake/db/t", True),
+        ("file:///lake/*/x", True),
+        ("FILE:/lake//x/./y", True),
+        ("/lake/{a,b}.csv", True),
+        ("s3a://bucket/lake/t", True),
+        ("s3://bucket/lake/t", True),
+        ("/lakes", False),
+        ("/", False),
+        ("", False),
+        ("lake", False),
+        ("/lake/../etc", False),
+        ("/lake/\\.\\./etc", False),
+        ("/lake/{a/.,b}./etc", False),
+        ("{/lake,/etc}/x", False),
+        ("//lake/x", False),
+        ("file://host/lake", False),
+        ("file:lake", False),
+        ("jar:file:/lake/x!/y", False),
+        ("ftp://host/lake", False),
+        ("http://host/lake", False),
+        ("s3://other/lake", False),
+        ("s3://bucket/lake-2", False),
+        ("hdfs:///lake", False),
+        ("/lake\n", False),
+    ],
+)
+def test_paths_below_a_place(spark: Any, path: str, is_within: bool) -> None:
+    lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed({"/lake", "s3://bucket/lake"}))
+    assert bool(lists.test("place", path)) is is_within
 
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")

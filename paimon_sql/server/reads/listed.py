@@ -3,10 +3,16 @@ requests that read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
+from paimon_core.io.load import normalize, without_links
 from paimon_sql.server import reads
+
+READ_PATHS = "spark.paimon-sql.read-paths"
+_CATALOGS, _WAREHOUSE, _METASTORE = "spark.sql.catalog.", ".warehouse", ".metastore"
+_WAREHOUSE_OF_SPARK = "spark.sql.warehouse.dir"
 
 # a kind of the checks in Java, by the name of its file
 _KINDS = {
@@ -37,8 +43,31 @@ def is_read(method: str, address: str) -> bool:
     return f"{method}:{address}" in allowed("requests")
 
 
-def listed(*, python_functions: bool = False) -> str:
-    """Return all lists as the checks in Java read them: lines of a kind and a name. With `python_functions` they also
-    allow the catalogs' functions in Python, if the server was started with these allowed."""
+def places(settings: Mapping[str, str]) -> frozenset[str]:
+    """Return the places of files that clients may name by a path, by the settings of the server's session. These are
+    the warehouses of its catalogs, and what the setting `spark.paimon-sql.read-paths` lists."""
+    of_rest = {
+        key.removesuffix(_METASTORE) for key, value in settings.items() if key.endswith(_METASTORE) and value == "rest"
+    }
+    found = [
+        value
+        for key, value in settings.items()
+        if key == _WAREHOUSE_OF_SPARK
+        or (key.startswith(_CATALOGS) and key.endswith(_WAREHOUSE) and key.removesuffix(_WAREHOUSE) not in of_rest)
+    ]
+    found += settings.get(READ_PATHS, "").split(",")
+    return frozenset(spelling for path in found if path.strip() for spelling in _spellings(normalize(path.strip())))
+
+
+def _spellings(path: str) -> set[str]:
+    """Return a normalized path, and if it is local also the place that its links lead to."""
+    return {path, without_links(path)}
+
+
+def listed(read_places: Iterable[str] = (), *, python_functions: bool = False) -> str:
+    """Return all lists as the checks in Java read them: lines of a kind and a name. Clients may name paths in
+    `read_places`. With `python_functions` the lists also allow the catalogs' functions in Python, if the server was
+    started with these allowed."""
     lines = [f"{kind}\t{word}" for name, kind in _KINDS.items() for word in sorted(allowed(name))]
+    lines += [f"place\t{place}" for place in sorted(read_places) if place.isprintable()]
     return "\n".join([*lines, "expression\tPythonUDF"] if python_functions else lines)

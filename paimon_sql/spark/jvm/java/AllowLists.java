@@ -6,11 +6,12 @@ import java.util.regex.Pattern;
  * What a server that only reads allows: names by their kind, such as a plan, a function or a setting.
  *
  * The checks before each door ask the same lists. A setting or an option may also match a pattern, and variables may always
- * be set. The value of a setting may not name the server's environment. Options have no case.
+ * be set. A path has to be at a listed place, or below one. The value of a setting may not name the server's environment. Options have no case.
  */
 public class AllowLists implements BiPredicate {
   /** Spark replaces these in the value of a setting when it reads it, also where statements do not replace variables. */
   private static final Pattern OF_SERVER = Pattern.compile("\\$\\{\\w+:");
+  private static final Pattern UNCLEAR = Pattern.compile("\\.\\.|[\\\\\\x00-\\x1f]|\\{.*/.*\\}|^\\s|^//");
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final String OF_PATTERNS = " pattern";  // ends the kind of a line that has one
   private final Map names = new HashMap();  // sets, by kind
@@ -32,11 +33,49 @@ public class AllowLists implements BiPredicate {
   }
 
   public boolean test(Object kind, Object name) {
+    if (kind.equals("place")) return isWithin(String.valueOf(name), (Set) names.get(kind));
     if (kind.equals("value")) return !OF_SERVER.matcher(String.valueOf(name)).find();
     String asked = kind.equals("option") ? String.valueOf(name).toLowerCase(Locale.ROOT) : String.valueOf(name);
     Set found = (Set) names.get(kind);
     if (found != null && found.contains(asked)) return true;
     return kind.equals("setting") && VARIABLE.matcher(asked).matches() || matches((Set) patterns.get(kind), asked);
+  }
+
+  /** Whether a path is a listed place, or below one. */
+  private static boolean isWithin(String path, Set places) {
+    String asked = place(path);
+    if (asked == null || places == null) return false;
+    for (Iterator each = places.iterator(); each.hasNext();) {
+      String one = place((String) each.next());
+      if (one != null && (asked.equals(one) || asked.startsWith(one.endsWith("/") ? one : one + "/"))) return true;
+    }
+    return false;
+  }
+
+  /**
+   * A path with its scheme and without what is there twice. Nothing for one that may lead out of the place that it begins
+   * with, as Hadoop reads it: by `..`, by an escaped character, or by alternatives of which each is a path of its own.
+   */
+  private static String place(String path) {
+    if (path.length() == 0 || UNCLEAR.matcher(path).find()) return null;
+    int colon = path.indexOf(':'), slash = path.indexOf('/');
+    boolean hasScheme = colon >= 0 && (slash < 0 || colon < slash);
+    String scheme = hasScheme ? path.substring(0, colon).toLowerCase(Locale.ROOT) : "file";
+    if (scheme.equals("s3a") || scheme.equals("s3n")) scheme = "s3";
+    String rest = hasScheme ? path.substring(colon + 1) : path;
+    String host = "";
+    if (rest.startsWith("//")) {
+      int end = rest.indexOf('/', 2);
+      host = rest.substring(2, end < 0 ? rest.length() : end);
+      rest = end < 0 ? "/" : rest.substring(end);
+    }
+    if (scheme.equals("file") && host.length() > 0) return null;
+    if (!rest.startsWith("/")) {
+      if (hasScheme) return null;
+      rest = System.getProperty("user.dir") + "/" + rest;
+    }
+    rest = rest.replaceAll("/(?:\\.?/)+", "/").replaceAll("(?<=.)/\\.?$", "");
+    return scheme + "://" + host + rest;
   }
 
   private static boolean matches(Set patterns, String name) {

@@ -17,6 +17,7 @@ import scala.PartialFunction;
  * looked at, too: a setting, the format of what is read, and options.
  */
 public class ConnectReads implements ServerInterceptor {
+  private static final String PATHS = "paimon_path";  // the catalog of tables that are named by their paths
   private static final String PREFIX = "spark.connect.";
   private static volatile BiPredicate listed;
   private static volatile String condition = "";
@@ -103,10 +104,21 @@ public class ConnectReads implements ServerInterceptor {
     if (name.equals("Read") && Boolean.TRUE.equals(value(message, "is_streaming"))) return "a stream";
     if (name.equals("Read.DataSource")) {
       String format = String.valueOf(value(message, "format")).toLowerCase(Locale.ROOT);
-      return format.isEmpty() || has("source", format) ? null : "the data source " + format;
+      if (!format.isEmpty() && !has("source", format)) return "the data source " + format;
+      List paths = (List) value(message, "paths");
+      for (int i = 0; i < paths.size(); i++)
+        if (!has("place", String.valueOf(paths.get(i)))) return "the path " + paths.get(i) + ", which is in no warehouse of this server";
+      return null;
     }
+    if (name.equals("SetCurrentCatalog") && PATHS.equalsIgnoreCase(String.valueOf(value(message, "catalog_name")))) return PATHS;
+    Descriptors.FieldDescriptor database = message.getDescriptorForType().findFieldByName("db_name");
+    if (database != null && isPath(message.getField(database))) return "the path " + message.getField(database);
     if (name.equals("ConfigRequest.Set")) return ofPairs((List) value(message, "pairs"));
     return name.equals("ConfigRequest.Unset") ? ofKeys((List) value(message, "keys")) : null;
+  }
+
+  private static boolean isPath(Object name) {
+    return String.valueOf(name).indexOf('/') >= 0 && !has("place", String.valueOf(name));
   }
 
   private static String ofPairs(List pairs) {

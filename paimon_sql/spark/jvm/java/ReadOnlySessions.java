@@ -32,6 +32,7 @@ import scala.runtime.BoxedUnit;
 public class ReadOnlySessions {
   private static final String SPARK = "org.apache.spark.sql.";
   private static final Pattern OF_OPTIONS = Pattern.compile("(?:from|to|schema_of)_(?:avro|csv|json|xml)");
+  private static final String PATHS = "paimon_path";  // the catalog of tables that are named by their paths
   private static final String TEMPORARY = "only temporary ones are allowed";
   private static final String OF_ALL = "other sessions see it";
 
@@ -80,9 +81,12 @@ public class ReadOnlySessions {
     void check(LogicalPlan plan, boolean parsed) {
       String name = nameOf(plan);
       String reason = name == null || !has("plan", name) && !(parsed && has("parsed", name)) ? "" : refusal(plan, name);
+      if (reason == null) reason = ofName(answer(plan, hasMember(plan, "nameParts") ? "nameParts" : "multipartIdentifier"));
       if (reason != null) refuse(plan.getClass().getSimpleName() + (reason.isEmpty() ? "" : ": " + reason));
       for (Iterator each = plan.expressions().iterator(); each.hasNext();) checkExpression((Expression) each.next(), parsed);
       for (Iterator each = plan.children().iterator(); each.hasNext();) check((LogicalPlan) each.next(), parsed);
+      Object relation = answer(plan, "relation");  // of a table at a time
+      if (relation instanceof LogicalPlan) check((LogicalPlan) relation, parsed);
       if (name.equals("ExplainCommand")) return;  // analyzes what it explains, as any statement
       for (Iterator each = plan.innerChildren().iterator(); each.hasNext();) {
         Object inner = each.next();
@@ -118,13 +122,16 @@ public class ReadOnlySessions {
       if (name.equals("ResetCommand")) return ofSettings(answer(plan, "config"), false);
       if (name.equals("CreateTempViewUsing"))
         return is(answer(plan, "global"), "false") ? ofSource(answer(plan, "provider"), answer(plan, "options")) : OF_ALL;
-      if (name.equals("UnresolvedDataSource")) return ofSource(answer(plan, "format"), answer(plan, "options"));
+      if (name.equals("UnresolvedDataSource")) {
+        String reason = ofPaths(answer(plan, "paths"));
+        return reason == null ? ofSource(answer(plan, "format"), answer(plan, "options")) : reason;
+      }
       if (name.equals("CreateViewCommand")) return ofView(answer(plan, "viewType"));
       if (name.endsWith("FunctionCommand") && hasMember(plan, "isTemp"))
         return is(answer(plan, "isTemp"), "true") ? null : TEMPORARY;
       if (name.equals("UnresolvedTableValuedFunction")) checkFunction(answer(plan, "name"));
       if (name.equals("UnresolvedRelation") || name.equals("RelationChanges")) return ofOptions(answer(plan, "options"));
-      if (name.equals("LogicalRelation")) return ofLoaded(answer(plan, "relation"));
+      if (name.equals("LogicalRelation")) return ofLoaded(answer(plan, "relation"), answer(plan, "catalogTable"));
       return null;
     }
 
@@ -150,13 +157,62 @@ public class ReadOnlySessions {
       return ofOptions(options);
     }
 
+    /** A name may be a path: behind a data source, or of a table of ours. */
+    private String ofName(Object parts) {
+      if (!(parts instanceof scala.collection.Seq) || ((scala.collection.Seq) parts).isEmpty()) return null;
+      scala.collection.Seq all = (scala.collection.Seq) parts;
+      String last = String.valueOf(all.last());
+      boolean isPath = String.valueOf(all.head()).equalsIgnoreCase(PATHS);
+      if (isPath && all.size() > 1) return ofPath(behindFirst(all));
+      String place = last.indexOf('$') < 0 ? last : last.substring(0, last.indexOf('$'));
+      return isPath || place.indexOf('/') >= 0 || all.size() == 2 && place.indexOf(':') >= 0 ? ofPath(last) : null;
+    }
+
+    /** The parts of a name behind its catalog, as a path. */
+    private static String behindFirst(scala.collection.Seq parts) {
+      StringBuilder path = new StringBuilder();
+      for (int i = 1; i < parts.size(); i++) path.append(i > 1 ? "/" : "").append(parts.apply(i));
+      return path.toString();
+    }
+
+    private String ofPaths(Object paths) {
+      if (!(paths instanceof scala.collection.Seq)) return null;
+      for (Iterator each = ((scala.collection.Seq) paths).iterator(); each.hasNext();) {
+        String reason = ofPath(each.next());
+        if (reason != null) return reason;
+      }
+      return null;
+    }
+
+    private String ofPath(Object path) {
+      if (has("place", String.valueOf(path))) return null;
+      return "the path " + path + ", which is in no warehouse of this server";
+    }
+
     /** Options that are not listed may be of Hadoop, of a storage, of another catalog, or name files and addresses. */
     private String ofOptions(Object options) {
       for (java.util.Iterator each = keys(options).iterator(); each.hasNext();) {
         String key = String.valueOf(each.next());
         if (!has("option", key)) return "the option " + key;
       }
+      for (java.util.Iterator each = pairs(options).entrySet().iterator(); each.hasNext();) {
+        Map.Entry one = (Map.Entry) each.next();
+        String key = String.valueOf(one.getKey()).toLowerCase(Locale.ROOT), reason = ofPath(one.getValue());
+        if (reason != null && (key.equals("path") || key.equals("basepath"))) return reason;
+        if (key.equals("catalog") && PATHS.equalsIgnoreCase(String.valueOf(one.getValue()))) return "the catalog " + PATHS;
+      }
       return null;
+    }
+
+    private static Map pairs(Object options) {
+      if (options instanceof Map) return (Map) options;
+      Map found = new HashMap();
+      if (!(options instanceof scala.collection.Map)) return found;
+      for (Iterator each = ((scala.collection.Map) options).iterator(); each.hasNext();) {
+        scala.Tuple2 one = (scala.Tuple2) each.next();
+        found.put(one._1(), one._2());
+      }
+      return found;
     }
 
     /** Spark may evaluate a function before it is analyzed whole, so the options in its arguments have to be literals. */
@@ -180,8 +236,12 @@ public class ReadOnlySessions {
       return "UnresolvedFunction".equals(nameOf(given)) && lastOf(answer(given, "nameParts")).equals("map");
     }
 
-    private String ofLoaded(Object relation) {
-      return relation != null && has("relation", relation.getClass().getSimpleName()) ? null : "what it reads from";
+    /** Files that a catalog names may be anywhere. */
+    private String ofLoaded(Object relation, Object table) {
+      if (relation == null || !has("relation", relation.getClass().getSimpleName())) return "what it reads from";
+      boolean isNamed = table instanceof scala.Option && ((scala.Option) table).isDefined();
+      Object files = isNamed ? null : answer(relation, "location");
+      return files == null ? null : ofPaths(answer(files, "rootPaths"));
     }
 
     /** The names of options, however Spark has them; none of what are no options. */
