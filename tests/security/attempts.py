@@ -96,6 +96,12 @@ CREATE OR REPLACE GLOBAL TEMPORARY VIEW seen AS SELECT * FROM t
 CREATE GLOBAL TEMPORARY VIEW seen USING text OPTIONS (path '{folder}/users')
 CREATE GLOBAL TEMPORARY VIEW seen USING paimon OPTIONS (path '{folder}/warehouse/default.db/t')
 CLEAR CACHE
+CACHE TABLE t
+CACHE LAZY TABLE t OPTIONS ('storageLevel' = 'DISK_ONLY')
+CACHE TABLE kept AS SELECT * FROM t
+UNCACHE TABLE t
+UNCACHE TABLE IF EXISTS t
+REFRESH '{folder}/warehouse'
 """.strip().split("\n")
 SETTINGS = """
 spark.sql.catalog.other paimon_sql.SparkCatalog

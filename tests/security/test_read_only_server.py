@@ -43,7 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
-    with served(folder, "--read-only", "--rest", free_port(), passwords=False) as found:
+    (folder / "listed").mkdir()
+    (folder / "listed" / "rows").write_text("a\nb\n")
+    listed = ("-c", f"spark.paimon-sql.read-paths={folder}/listed")
+    with served(folder, "--read-only", "--rest", free_port(), *listed, passwords=False) as found:
         with found.client() as client, client.cursor() as cursor:
             assert answer(cursor, "SELECT k, v FROM t") == [(1, "a")]
         yield found
@@ -91,6 +94,14 @@ def is_refused_by_spark(said: str) -> bool:
         or "CANNOT_MODIFY" in said
         or "_UNSUPPORTED" in said
     )
+
+
+def test_paths_of_warehouses_and_listed_places(server: Server, folder: Path) -> None:
+    with server.client() as client, client.cursor() as cursor:
+        assert answer(cursor, f"SELECT count(*) FROM text.`{folder}/listed/*`") == [(2,)]
+        assert answer(cursor, f"SELECT v FROM paimon.`{folder}/warehouse/default.db/t` VERSION AS OF 1") == [("a",)]
+        assert answer(cursor, f"SELECT count(*) FROM json.`file:{folder}/warehouse/default.db/t/schema`")[0][0] > 0
+        assert "PAIMON_READ_ONLY" in said_to(cursor, f"SELECT * FROM text.`{folder}/listed-2`")
 
 
 def test_sessions_over_thrift(server: Server, folder: Path) -> None:
