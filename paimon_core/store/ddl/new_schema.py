@@ -26,6 +26,7 @@ from paimon_core.options import (
     DELETION_VECTORS,
     DELTA_COMMITS,
     MERGE_ENGINE,
+    PARTITION_LEGACY_NAME,
     RECORD_EXPIRE_TIME,
     RECORD_TIME_FIELD,
     ROW_KIND_FIELD,
@@ -81,6 +82,7 @@ def new_table_schema(
         time_millis=now_millis(),
     )
     check_schema(schema)
+    _check_folders(schema)
     check_definable(kept, keyed=bool(keys))
     return schema
 
@@ -205,6 +207,16 @@ def _check_keys(schema: TableSchema) -> None:
             f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
             "hold one row: add a column to it."
         )
+
+
+def _check_folders(schema: TableSchema) -> None:
+    """Raise `InvalidSchemaError` if no folder of a partition can be named, so that every write would fail."""
+    for field in schema.partition_fields:
+        if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and TableOptions(schema.options)[PARTITION_LEGACY_NAME]:
+            raise InvalidSchemaError(
+                f"Partition column {field.name!r} cannot be of type {field.type.sql()}: folders of partitions cannot "
+                "spell its values. Partition by a STRING, for example by hex(…) of the values."
+            )
 
 
 def _keeps_keyless_buckets(schema: TableSchema, previous: TableSchema | None) -> bool:

@@ -4,7 +4,18 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import INT, STRING, CollectionType, DataField, Kind, MapType, RowType
+from paimon_core.spec.types import (
+    BYTES,
+    INT,
+    STRING,
+    CollectionType,
+    DataField,
+    DataType,
+    Kind,
+    LengthType,
+    MapType,
+    RowType,
+)
 from paimon_core.store.ddl.new_schema import new_table_schema
 from tests.support.tables import fields
 
@@ -75,6 +86,15 @@ def test_nested_columns_are_no_keys_and_keys_are_defined_once() -> None:
         new_table_schema(fields(a=CollectionType(Kind.ARRAY), b=INT), primary_keys=["a"])
     with pytest.raises(InvalidSchemaError, match="twice"):
         made({"primary-key": "k"}, primary_keys=["k"])
+
+
+@pytest.mark.parametrize("kind", [BYTES, LengthType(Kind.BINARY, length=3)])
+def test_bytes_are_no_partitions_unless_folders_can_spell_them(kind: DataType) -> None:
+    with pytest.raises(InvalidSchemaError, match="Partition column 'b' cannot be of type .*folders"):
+        new_table_schema(fields(k=INT, b=kind), partition_keys=["b"])
+    named_as_text = {"partition.legacy-name": "false"}
+    assert new_table_schema(fields(k=INT, b=kind), partition_keys=["b"], options=named_as_text).partition_keys == ("b",)
+    assert new_table_schema(fields(k=INT, b=kind), primary_keys=["b"]).primary_keys == ("b",)
 
 
 def test_columns_are_none_only_partitions_or_told_apart_by_case() -> None:
