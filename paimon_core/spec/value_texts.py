@@ -184,8 +184,8 @@ def _civil(days: int) -> tuple[int, int, int]:
 def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
     """Parse a text to a value: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
 
-    A TIME may be its milliseconds as well. A moment is in `zone` unless the text names one (None: this process's).
-    Raises `ValueError`."""
+    BINARY takes the bytes of the text. A TIME may be its milliseconds as well. A moment is in `zone` unless the text
+    names one (None: this process's). Raises `ValueError`."""
     match data_type.kind:
         case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
             return _integer(text, _BITS[data_type.kind])
@@ -205,6 +205,8 @@ def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
             return wall_moment(text)
         case Kind.TIMESTAMP_LTZ:
             return epoch_moment(text, zone)
+        case Kind.BINARY | Kind.VARBINARY:
+            return text.encode()  # as CAST to BINARY does
     return text
 
 

@@ -12,6 +12,7 @@ from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DATE,
     DOUBLE,
     FLOAT,
@@ -135,3 +136,14 @@ def test_no_partition_at_all(text: str) -> None:
 def test_a_table_without_partitions() -> None:
     with pytest.raises(InvalidOptionError, match="none: the table is not partitioned"):
         partition_specs("dt=2024-01-01", (), "none", UTC)
+
+
+def test_bytes_are_named_by_their_text_and_no_other_partition_is_meant() -> None:
+    raw = (DataField(id=0, name="p", type=BYTES),)
+    meant = PartitionFilter(raw, predicate=partition_specs("p='ab'", raw, "none", UTC))
+    found = [
+        value
+        for value in (b"ab", b"\xff\x00", b"a value of many bytes", None)
+        if meant.holds(encode_row([BYTES], [value]))
+    ]
+    assert found == [b"ab"]
