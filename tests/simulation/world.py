@@ -20,13 +20,12 @@ import time_machine
 from greenlet import getcurrent, greenlet
 
 from paimon_core.io import local_copies, transfer
-from paimon_core.maintenance import release
 from paimon_core.scan.pruning import by_global_index, files
 from tests.simulation.history import Step
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.storage import EPOCH
 
-_POOLS = (transfer, release, by_global_index, files)
+_POOLS = (transfer, by_global_index, files)
 NO_STEP = Step(0, 0, 0.0, "check", 0)
 
 
