@@ -6,7 +6,8 @@ import java.util.regex.Pattern;
  * What a server that only reads allows: names by their kind, such as a plan, a function or a setting.
  *
  * The checks before each door ask the same lists. A setting or an option may also match a pattern, and variables may always
- * be set. A path has to be at a listed place, or below one. The value of a setting may not name the server's environment. Options have no case.
+ * be set. A path must be at a listed place, or below one. The value of a setting must not name the server's environment.
+ * Options have no case.
  */
 public class AllowLists implements BiPredicate {
   /** Spark replaces these in the value of a setting when it reads it, also where statements do not replace variables. */
@@ -53,8 +54,8 @@ public class AllowLists implements BiPredicate {
   }
 
   /**
-   * A path with its scheme and without what is there twice. Nothing for one that may lead out of the place that it begins
-   * with, as Hadoop reads it: by `..`, by an escaped character, or by alternatives of which each is a path of its own.
+   * Return a path with its scheme, without repeated separators; null for a path that may lead out of the place that it
+   * begins with, as Hadoop reads it: by `..`, by an escaped character, or by alternatives, each of them a path of its own.
    */
   private static String place(String path) {
     if (path.length() == 0 || UNCLEAR.matcher(path).find()) return null;
