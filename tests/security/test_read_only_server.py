@@ -145,12 +145,14 @@ def test_calls_over_spark_connect(server: Server, folder: Path) -> None:
     script = Path(__file__).with_name("connect_attempts.py")
     command = [sys.executable, str(script), server.remote, str(folder), *settings]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(told) > 100, done.stderr[-3000:]
-    for name, said in told:
+    attempts = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(attempts) > 100, done.stderr[-3000:]
+    for name, said in attempts:
         assert name.startswith("allowed: ") == said.startswith("done: "), (name, said)
-    refused = [name for name, said in told if "PAIMON_READ_ONLY" in said]
-    others = {name: said for name, said in told if "PAIMON_READ_ONLY" not in said and not name.startswith("allowed: ")}
+    refused = [name for name, said in attempts if "PAIMON_READ_ONLY" in said]
+    others = {
+        name: said for name, said in attempts if "PAIMON_READ_ONLY" not in said and not name.startswith("allowed: ")
+    }
     assert len(refused) > 100 and len(others) < 5, others  # refused by the client itself
     assert contents(folder) == before
 
