@@ -105,11 +105,11 @@ class PrivilegedCatalog:
         return self._guarded(self.inner.load_table(identifier), identifier, grants)
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> None:
-        self._check_create(identifier)
+        self.check_can_create(identifier.database)
         self.inner.create_table(identifier, schema, ignore_if_exists)
 
     def stage_create(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        self._check_create(identifier)
+        self.check_can_create(identifier.database)
         return self._staged(self.inner.stage_create(identifier, schema), identifier)
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
@@ -165,14 +165,11 @@ class PrivilegedCatalog:
     def _check(self, privilege: Privilege, identifier: Identifier) -> None:
         self.grants.check(privilege, object_name(identifier))
 
-    def _check_create(self, identifier: Identifier) -> None:
-        self.check_can_create(identifier.database)
-
     def _check_rename(self, source: Identifier, target: Identifier) -> None:
         """Check a rename. Another database may give its users more rights, so it also needs the right to create."""
         self._check(Privilege.ALTER_TABLE, source)
         if source.database != target.database:
-            self._check_create(target)
+            self.check_can_create(target.database)
 
     def _guarded(self, table: Table, identifier: Identifier, grants: Grants) -> Table:
         """A table with the rights of the catalog's user."""
@@ -195,7 +192,7 @@ class _WithProperties(PrivilegedCatalog):
 
 class _WithRegistration(PrivilegedCatalog):
     def register_table(self, identifier: Identifier) -> None:
-        self._check_create(identifier)
+        self.check_can_create(identifier.database)
         cast(SupportsRegistration, self.inner).register_table(identifier)
 
     def unregistered_tables(self, database: str) -> list[str]:
@@ -224,12 +221,12 @@ class _WithViews(PrivilegedCatalog):
         return self._views.load_view(identifier)
 
     def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
-        self._check_create(identifier)
+        self.check_can_create(identifier.database)
         self._views.create_view(identifier, view, ignore_if_exists)
 
     def replace_view(self, identifier: Identifier, view: View, create: bool = False) -> None:
         if create and not self._views.view_exists(identifier):
-            self._check_create(identifier)
+            self.check_can_create(identifier.database)
         else:
             self._check(Privilege.ALTER_TABLE, identifier)
         self._views.replace_view(identifier, view, create)

@@ -76,7 +76,7 @@ class _WrongAnswerError(Exception):
 def check_storage(io: FileIO, location: str, *, writers: int = WRITERS, rounds: int = ROUNDS) -> list[Finding]:
     """Return what a storage does at a folder, which need not exist: a finding for each step, in order.
 
-    A step that fails ends the check. A killed check leaves files in `location`, below `.paimon-check-UUID`.
+    If a step fails, `delete` follows. A killed check leaves files in `location`, below `.paimon-check-UUID`.
     """
     place, found = _Place(io, f"{location}/.paimon-check-{uuid.uuid4().hex}"), []
     steps: Sequence[tuple[str, Callable[[_Place], str]]] = (
@@ -86,16 +86,13 @@ def check_storage(io: FileIO, location: str, *, writers: int = WRITERS, rounds: 
         ("replace", _replace),
         ("stream", _stream),
         ("commit", partial(_race, location=location, writers=writers, rounds=rounds)),
-        ("delete", partial(_delete, location=location)),
     )
     for step, act in steps:
         finding = _finding(place, step, act)
         found.append(finding)
         if finding.result == FAILED:
             break
-    if found[-1].step != "delete":
-        found.append(_finding(place, "delete", partial(_delete, location=location)))
-    return found
+    return [*found, _finding(place, "delete", partial(_delete, location=location))]
 
 
 def _finding(place: _Place, step: str, act: Callable[[_Place], str]) -> Finding:
