@@ -41,3 +41,14 @@ def check_lengths(owner: str, properties: Mapping[str, str], kept: Lengths, advi
                 f"The value of {key!r} of {owner} has {len(value)} characters, and {kept.keeper} keeps {kept.value}: "
                 f"{advice}."
             )
+
+
+def keyword_options(warehouse: str | None, metastore: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a catalog that a program gives by keywords, which take `_` for `-`."""
+    place = {} if warehouse is None else {"warehouse": warehouse}
+    options = {**place, "metastore": metastore, **{_dashed(k): v for k, v in given.items()}}
+    return {key: str(value) for key, value in options.items()}
+
+
+def _dashed(name: str) -> str:
+    return name if "-" in name or "." in name else name.replace("_", "-")

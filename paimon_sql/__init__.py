@@ -1,6 +1,7 @@
-"""Apache Paimon tables for Spark in pure Python.
+"""Apache Paimon tables for Spark, and for Python without Spark, in pure Python.
 
 `connect(warehouse=…)` gives a Spark session with a Paimon catalog; `install(spark)` equips a session that exists.
+`open_catalog(warehouse=…)` and `open_table(path)` give tables without Spark.
 Importing this package imports neither PySpark nor a JVM.
 """
 
@@ -10,10 +11,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from paimon_sql.python.catalog import open_catalog, open_table
     from paimon_sql.session import configured_catalogs, connect, doctor, install
     from paimon_sql.spark.tables.catalog import SparkCatalog
 
-__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install"]
+__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install", "open_catalog", "open_table"]
 __version__ = "0.1.0"
 
 _HOME = {
@@ -21,6 +23,8 @@ _HOME = {
     "connect": "paimon_sql.session",
     "doctor": "paimon_sql.session",
     "install": "paimon_sql.session",
+    "open_catalog": "paimon_sql.python.catalog",
+    "open_table": "paimon_sql.python.catalog",
     "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.secrets import is_secret
+from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.java import find_java
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
@@ -43,15 +44,17 @@ def connect(
     Raises `RuntimeError` if no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
-    catalog_options = {_dashed(k): v for k, v in options.items() if k not in spark_settings}
+    catalog_options = keyword_options(
+        warehouse, metastore, {k: v for k, v in options.items() if k not in spark_settings}
+    )
     catalog_settings: dict[str, str] = {}
     has_catalog = warehouse is not None or metastore == "rest"
     if has_catalog:
-        place = {} if warehouse is None else {"warehouse": warehouse}
-        prefix, given = CATALOG_PREFIX + catalog, {**place, "metastore": metastore, **catalog_options}
-        catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{k}": str(value) for k, value in given.items()}
-    elif catalog_options:
-        raise InvalidOptionError(f"connect() needs a warehouse to make a catalog with {', '.join(catalog_options)}.")
+        prefix = CATALOG_PREFIX + catalog
+        catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{k}": v for k, v in catalog_options.items()}
+    elif len(catalog_options) > 1:
+        given = ", ".join(key for key in catalog_options if key != "metastore")
+        raise InvalidOptionError(f"connect() needs a warehouse to make a catalog with {given}.")
     spark = SparkSession.getActiveSession() or _start(spark_settings, catalog_settings)
     for key, value in spark_settings.items():
         if spark.conf.get(key, None) != value and spark.conf.isModifiable(key):
@@ -162,7 +165,3 @@ def _is_installed_for(python: str) -> bool:
     except PackageNotFoundError:  # the package stands on `sys.path`, or came with `addPyFile`
         return False
     return True
-
-
-def _dashed(name: str) -> str:
-    return name if "-" in name or "." in name else name.replace("_", "-")

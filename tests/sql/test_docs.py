@@ -12,7 +12,6 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,35 +20,16 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.preprocess import split_statements
 from paimon_sql.shell.runner import Options, Shell
 from tests.support.hive_server import HiveServer, start_hive
+from tests.support.pages import ROOT, WITHOUT_SPARK, Block, blocks_of
 from tests.support.spark_versions import is_before
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>not run|fails|since): (?P<why>[^\n]+) -->\n)?^```(?P<language>sql|python)\n(?P<code>.*?)^```\n"
-    r"(?:\n```text\n(?P<output>.*?)^```\n)?",
-    re.M | re.S,
-)
 FOOTER = re.compile(r"^(\(.*\d s.*\)|OK \(\d.* s\))$", re.M)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    line: int
-    mark: str | None
-    why: str | None
-    language: str
-    code: str
-    output: str | None
-
-
-def _blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    return [Block(line=text.count("\n", 0, m.start("code")), **m.groupdict()) for m in BLOCK.finditer(text)]
-
-
-PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if _blocks(page)]
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if blocks_of(page)]
+RUN = [page for page in PAGES if page.name not in WITHOUT_SPARK]
 
 
 class RefusedError(Exception):
@@ -102,7 +82,7 @@ def _configure_metastore(server: HiveServer, folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", RUN, ids=lambda path: path.name)
 def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: spark)  # of this page, not of another
@@ -111,7 +91,7 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     if page.name == "rest-catalog.md":
         request.getfixturevalue("rest_server")
     names: dict[str, object] = {"spark": spark}
-    for block in _blocks(page):
+    for block in blocks_of(page):
         where = f"{page.name}:{block.line}"
         if block.mark == "not run":
             continue
@@ -130,7 +110,7 @@ def test_page(page: Path, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_every_block_is_understood():
     fences = {page: len(re.findall(r"^```(?:sql|python)$", page.read_text(encoding="utf-8"), re.M)) for page in PAGES}
-    assert {page: len(_blocks(page)) for page in PAGES} == fences
+    assert {page: len(blocks_of(page)) for page in PAGES} == fences
 
 
 def test_links_between_pages_lead_somewhere():

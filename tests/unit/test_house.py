@@ -169,6 +169,8 @@ def test_the_public_names_of_the_product():
         "connect",
         "doctor",
         "install",
+        "open_catalog",
+        "open_table",
     }
 
 
