@@ -1,4 +1,4 @@
-"""The Arrow schemas of rows that Spark takes and gives; workers on executors use them, too."""
+"""Arrow schemas of the rows that Spark exchanges with this package. Workers on executors use this module, too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.hooks import hook, python
     python("pyspark.sql.pandas.types", "to_arrow_schema"),
 )
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of Spark's rows; moments are in UTC."""
-    # before 4.2 there is no zone but UTC here, and a flag for it, which is set by default
+    """Return the Arrow schema of Spark's rows, with TIMESTAMP in UTC."""
+    # Before 4.2 PySpark always uses UTC and has a flag for it, on by default. From 4.2 on, the zone is a parameter.
     zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)

@@ -1,7 +1,7 @@
-"""Every class of Spark's, Scala's, Java's and py4j's that the bridge names from Python: nothing else spells one.
+"""The names of all classes of Spark, Scala, Java and py4j that the bridge uses. No other module spells out such a name.
 
-Interfaces that proxies implement and exceptions that they declare come first: Spark documents these. The others are
-internal to Spark; each is used by the hook that names it. The sources in `java/` import what they use themselves.
+First come interfaces that proxies implement and exceptions that they declare: Spark documents these. The others are
+internal to Spark; each is used by the hook that names it. The Java sources in `java/` import what they use themselves.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ SPARK_PARSER = "org.apache.spark.sql.execution.SparkSqlParser"
 SETTINGS_READER = "org.apache.spark.internal.config.ConfigReader"
 VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 
-# Interfaces that a Spark may lack, and for each a method that only the form has that proxies implement: an earlier form
-# of the same name lacks it. A Spark without the interface never calls the methods of it.
+# Interfaces that a Spark may lack. The value is a method that only the form implemented by our proxies has: an older
+# form of the interface has the same name, but not this method. A Spark without the interface never calls its methods.
 CHANGELOG = f"{_CATALOG}.Changelog"
 OPTIONAL: Mapping[str, str] = {
     CHANGELOG: "newScanBuilder",

@@ -1,4 +1,4 @@
-"""Limits of the client sessions of a server: reading only, and numbers of statements, rows and seconds."""
+"""Limits of a server's client sessions: reading only, and the most statements, rows and seconds."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class SessionLimits:
     method(classes.SESSION, "extensions", 0),
 )
 def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
-    """Make the sessions created from this one refuse each statement that is not known to read. `listed` has lines of a
-    kind and a name, with a tab between them."""
+    """Make the sessions created from this one refuse every statement except those known to only read. `listed` has one
+    line for each allowed name: a kind, a tab, and the name.
+    """
     add_conditions(jvm, STATES)
     jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, _lists(jvm, listed))
 
@@ -63,9 +64,10 @@ def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
     Variant.of(_NONE),
 )
 def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
-    """Make Spark Connect refuse each call that is not known to read. Call it before the server starts, and after other
-    functions that add interceptors. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` if this Spark
-    cannot."""
+    """Make Spark Connect refuse every call except those known to only read. Call it before the server starts, and after
+    other functions that add interceptors. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` if this
+    Spark cannot.
+    """
     if jvm.variant(refuse_connect_writes).name == _NONE:
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
     add_conditions(jvm, STATES)
@@ -75,7 +77,7 @@ def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
 
 
 @hook(
-    "the services of HiveServer2, private fields of theirs",
+    "private fields of HiveServer2's services",
     "settings that clients of `paimon-sql serve --thrift` open sessions with",
     Variant.of(
         "of Spark's jars",
@@ -86,8 +88,10 @@ def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
     Variant.of(_NONE),
 )
 def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
-    """Have HiveServer2 refuse sessions and statements that set properties of the JVM, and if `listed` is not empty all
-    settings that are not in it. Raises `UnsupportedFeatureError` if it cannot and `listed` is not empty."""
+    """Make HiveServer2 refuse sessions and statements that set properties of the JVM. If `listed` is not empty,
+    HiveServer2 also refuses every setting that is not in it. Raises `UnsupportedFeatureError` if it cannot and `listed`
+    is not empty.
+    """
     if jvm.variant(guard_thrift_sessions).name != _NONE:
         jvm.compiled("ThriftSessions").install(server, *_REFUSED, _lists(jvm, listed) if listed else None)
     elif listed:
@@ -95,7 +99,7 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
 
 
 @hook(
-    "the transports of HiveServer2's connections, private fields of Thrift's",
+    "private fields of Thrift, the transports of HiveServer2's connections",
     "`paimon-sql serve --thrift` beside clients that do not log in",
     Variant.of(
         "of Spark's jars",
@@ -107,15 +111,16 @@ def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
     Variant.of(_NONE),
 )
 def limit_thrift_logins(jvm: Jvm, server: JavaObject, most: int, seconds: int) -> None:
-    """Close connections of HiveServer2 if their clients do not log in within some seconds. If an address has more than
-    `most` such connections, close the oldest. A Spark without the fields closes none."""
+    """Close connections of HiveServer2 if their clients do not log in within `seconds`. If an address has more than
+    `most` connections without a login, close the oldest. A Spark without the fields closes none.
+    """
     if jvm.variant(limit_thrift_logins).name != _NONE:
         jvm.compiled("ThriftLogins").install(server, most, seconds)
 
 
 @hook(
-    "the managers of HiveServer2's sessions and operations, private fields of theirs",
-    "limits of `paimon-sql serve --thrift`, the rows in its log, what is in the trees of BI tools",
+    "private fields of HiveServer2's managers of sessions and operations",
+    "limits of `paimon-sql serve --thrift`, the rows in its log, the tables in the trees of BI tools",
     Variant.of(
         "of Spark's jars",
         field(classes.THRIFT_SESSIONS, "sparkSqlOperationManager"),
@@ -128,8 +133,9 @@ def limit_thrift_logins(jvm: Jvm, server: JavaObject, most: int, seconds: int) -
     Variant.of(_NONE),
 )
 def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -> None:
-    """Hold HiveServer2's sessions to limits, count rows, and answer metadata calls for every catalog. HiveServer2
-    itself ends statements that take too long."""
+    """Apply limits to HiveServer2's sessions, count the rows of their answers, and answer metadata calls for every
+    catalog. HiveServer2 itself ends statements that take too long.
+    """
     if jvm.variant(watch_thrift_sessions).name != _NONE:
         error = LIMIT_EXCEEDED, STATES[LIMIT_EXCEEDED]
         jvm.compiled("ThriftOperations").install(
@@ -140,7 +146,7 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
 
 
 @hook(
-    "statements of HiveServer2 and how plans send rows to the driver, private members of theirs",
+    "private members of HiveServer2's statements, and of plans that send rows to the driver",
     "answers of `paimon-sql serve --thrift` that are larger unpacked than the driver's memory",
     Variant.of(
         "of Spark's jars",
@@ -155,9 +161,11 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
     Variant.of(_NONE),
 )
 def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
-    """Run statements of HiveServer2 and unpack their answers as clients fetch them, or None if Spark unpacks them. An
-    answer is at most as large as the settings say, and all together take at most a quarter of the memory: tasks
-    send another answer meanwhile, and the driver holds up to three copies of it."""
+    """Return an object that runs HiveServer2's statements and unpacks their answers as clients fetch them. Return None
+    if this Spark must unpack answers itself. One answer may be as large as Spark's setting allows, all answers together
+    a quarter of the driver's memory: tasks may be sending another answer, and the driver holds up to three copies of
+    that. A statement that exceeds this fails with `condition` and `state`.
+    """
     if jvm.variant(thrift_results).name == _NONE:
         return None
     memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
@@ -180,10 +188,11 @@ def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     Variant.of(_NONE),
 )
 def bound_rows(jvm: Jvm, session: JavaObject, folder: Path) -> None:
-    """In the sessions created from this one, let a statement fail if its first or last rows take more memory, unpacked,
-    than an answer may take: Spark unpacks them all in the driver. If tasks run in the driver, let each answer of Spark
-    Connect take half of that: tasks hold copies of it. `folder` is on the driver's class path. Call it after
-    `bound_results`. Raises as `put_on_class_path`."""
+    """Make statements fail if their first or last rows (LIMIT, `show`, `tail`) take more memory than an answer may:
+    Spark unpacks all of them in the driver. This holds for the sessions created from this one. If tasks run in the
+    driver, an answer of Spark Connect may take half of that, because tasks hold copies of it. `folder` must be on the
+    driver's class path. Call it after `bound_results`. Raises as `put_on_class_path`.
+    """
     largest = _largest_result(jvm)
     if jvm.variant(bound_rows).name == _NONE or largest == 0:
         return
@@ -194,7 +203,7 @@ def bound_rows(jvm: Jvm, session: JavaObject, folder: Path) -> None:
 
 
 def _largest_result(jvm: Jvm) -> int:
-    """The bytes that an answer may take; 0 for no limit."""
+    """Return the most bytes that an answer may take; 0 for no limit."""
     memory = int(jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory())
     return int(context_settings(jvm).getSizeAsBytes(LARGEST_RESULT, f"{memory // 4}b"))
 
@@ -212,9 +221,10 @@ def _largest_result(jvm: Jvm) -> int:
     Variant.of(_NONE),
 )
 def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> bool:
-    """Hold Spark Connect's sessions to limits, and count rows; call it before the server starts. `folder` is on the
-    driver's class path. Return whether this Spark can do it. Raises `UnsupportedFeatureError` if it cannot and there
-    are limits."""
+    """Apply limits to Spark Connect's sessions, and count the rows of their answers. Call it before the server starts.
+    `folder` must be on the driver's class path. Return whether this Spark can do it. Raises `UnsupportedFeatureError`
+    if it cannot and there are limits.
+    """
     if jvm.variant(watch_connect_sessions).name == _NONE:
         if limits != SessionLimits():
             raise UnsupportedFeatureError(
@@ -240,15 +250,16 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
     Variant.of(_NONE),
 )
 def prepare_connect_catalogs(jvm: Jvm, folder: Path) -> None:
-    """Have the catalogs of each session there before `spark.catalog` asks for them: before the server starts. `folder`
-    is on the driver's class path. Raises as `put_on_class_path`."""
+    """Load the configured catalogs of each session before `spark.catalog` lists them. Call it before the server starts.
+    `folder` must be on the driver's class path. Raises as `put_on_class_path`.
+    """
     if jvm.variant(prepare_connect_catalogs).name != _NONE:
         put_on_class_path(jvm, folder, _PREPARED)
         _intercept(jvm, _PREPARED)
 
 
 def _lists(jvm: Jvm, listed: str) -> JavaObject:
-    """The lists that every check asks, of lines of a kind and a name."""
+    """Return the allow-lists that every check uses. Each line of `listed` has a kind, a tab, and a name."""
     return jvm.compiled("AllowLists").of(listed)
 
 
@@ -265,7 +276,9 @@ def _intercept(jvm: Jvm, name: str) -> None:
     method(classes.MERGE_INTO_TABLE, "targetTable", 0),
 )
 def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
-    """Have merges of DataFrames, in the sessions that are made from one, pass a function of a session and a plan."""
+    """Pass each `df.mergeInto` of a DataFrame to `rewrite`, in the sessions created from this one. `rewrite` takes a
+    session and a plan, and returns a plan.
+    """
     jvm.compiled("MergeRewrites").install(session.extensions(), rewrite)
 
 
@@ -275,8 +288,9 @@ def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     java_type(classes.SOURCE_IN_CATALOG),
 )
 def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
-    """Make Spark find the format `paimon`. `function` finds a table: it takes options and returns the parts of a name
-    with NULs between them. `folder` is on the driver's class path. Raises as `put_on_class_path`."""
+    """Make Spark find the format `paimon`. `function` finds a table: it takes options and returns the parts of a name,
+    joined by NULs. `folder` must be on the driver's class path. Raises as `put_on_class_path`.
+    """
     put_on_class_path(jvm, folder, "DefaultSource")
     jvm.java_class("paimon.DefaultSource").locateWith(function)
 
@@ -294,7 +308,7 @@ def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
             jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass(full)
     except Py4JJavaError:
         raise UnsupportedFeatureError(
-            f"A server needs a driver's JVM that paimon-sql starts, as {name} is not found in one that ran before."
+            f"Cannot start the server in this JVM: Java does not find {name} in it. Let paimon-sql serve start the JVM."
         ) from None
 
 

@@ -1,6 +1,6 @@
-"""Java's and Scala's collections as Python's. What is made of Python's is made by `Jvm`.
+"""Java's and Scala's collections as Python's. `conversions.py` has the other direction.
 
-Functions that are given the JVM take one crossing, the others some for each entry.
+Functions with a `jvm` parameter call the JVM once. The others call it several times for each entry.
 """
 
 from __future__ import annotations
@@ -34,18 +34,20 @@ def value_of(option: JavaObject) -> Any | None:
 
 
 def python_map(java_map: Any) -> dict[str, str]:
-    """A Java map of strings. Through an array: the end of a Java iterator is an exception, which costs 70 ms."""
+    """Return a Java map of strings as a dict. It is read through an array: the end of a Java iterator is an exception,
+    which costs 70 ms in py4j.
+    """
     return {str(e.getKey()): str(e.getValue()) for e in java_map.entrySet().toArray()}
 
 
 def option_map(jvm: Jvm, options: Any) -> dict[str, str]:
-    """The options of a statement, a `CaseInsensitiveStringMap`, names as typed."""
+    """Return the options of a statement, a `CaseInsensitiveStringMap`, with names as typed."""
     found = json.loads(jvm.compiled("Entries").options(options))
     return {key: str(value) for key, value in found.items()}
 
 
 def known_texts(jvm: Jvm, entries: Any) -> dict[str, str]:
-    """A Scala map of strings without those that are null."""
+    """Return a Scala map of strings as a dict, without entries that are null."""
     found = json.loads(jvm.compiled("Entries").map(entries))
     return {key: value for key, value in found.items() if value is not None}
 
@@ -63,17 +65,19 @@ def identifier_parts(jvm: Jvm, identifier: Any) -> tuple[list[str], str]:
 
 
 def scala_map(entries: Any) -> dict[str, str | None]:
-    """A Scala map of strings, some of them null."""
+    """Return a Scala map of strings as a dict; a value may be null."""
     return {str(e._1()): None if e._2() is None else str(e._2()) for e in items(entries.toSeq())}
 
 
 def values_of(entries: Any) -> dict[str, str]:
-    """A Scala map of strings without those that are null."""
+    """Return a Scala map of strings as a dict, without entries that are null."""
     return {key: value for key, value in scala_map(entries).items() if value is not None}
 
 
 def scala_options(entries: Any) -> tuple[dict[str, str | None], frozenset[str]]:
-    """A Scala map to Options of strings: those that are defined, some of them null, and the names of the others."""
+    """Return a Scala map from names to Options of strings: the values that are defined (a value may be null), and the
+    names without a value.
+    """
     defined, undefined = {}, set()
     for entry in items(entries.toSeq()):
         name, option = str(entry._1()), entry._2()

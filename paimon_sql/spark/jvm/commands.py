@@ -1,4 +1,6 @@
-"""Nodes of Spark's plans, made here: relations, commands that call us, statements with other parts."""
+"""Nodes of Spark's plans that this package makes: relations, commands that call this package, and copies of statements
+with other parts.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def append(jvm: Jvm, table: Any, query: JavaObject) -> JavaObject:
     method(classes.DATA_SOURCE_RELATION, "create", 4, fits=True),
 )
 def relation(jvm: Jvm, catalog: Any, database: str, name: str, table: Any, options: Mapping[str, str]) -> JavaObject:
-    """A table of a catalog as a relation of a plan, which Spark need not look up."""
+    """Return a relation of a plan for a table of a catalog, so that Spark need not look the table up."""
     identifier = jvm.some(connector.identifier(jvm, [database], name))
     known = table, jvm.some(catalog), identifier, connector.string_map(jvm, options)
     arguments = jvm.fitted(classes.DATA_SOURCE_RELATION, "create", *known)
@@ -86,12 +88,12 @@ def union(jvm: Jvm, first: JavaObject, second: JavaObject) -> JavaObject:
     method(classes.SPARK_SQL_PARSER, "parsePlan", 1),
 )
 def parsed_by_spark(jvm: Jvm, text: str) -> JavaObject:
-    """A statement as Spark parses it, without us."""
+    """Return a statement as Spark's own parser parses it, without this package's syntax."""
     return jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(text)
 
 
 def merge_of(jvm: Jvm, text: str, target: JavaObject, source: JavaObject) -> JavaObject:
-    """The parsed MERGE INTO of a text, with other tables; the target under the alias that the text gives it."""
+    """Parse a MERGE INTO and replace its target and source. The target keeps the alias that the text gives it."""
     merge = parsed_by_spark(jvm, text)
     named = _with_elements(jvm, merge.targetTable(), child=target)
     return _with_elements(jvm, merge, targetTable=named, sourceTable=source)
@@ -104,7 +106,9 @@ def merge_of(jvm: Jvm, text: str, target: JavaObject, source: JavaObject) -> Jav
     method(classes.CALL, "procedure", 0),
 )
 def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObject:
-    """A parsed CALL, or EXPLAIN of one, that calls a procedure in a catalog, which are one object."""
+    """Return a parsed CALL, or EXPLAIN of a CALL, that calls `procedure`. The object is both the procedure and its
+    catalog.
+    """
     if simple_name(parsed) == "ExplainCommand":
         return _with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
     called = jvm.fronted(procedure)
@@ -113,22 +117,22 @@ def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObje
 
 
 def with_arguments(jvm: Jvm, call: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
-    """A parsed CALL with other arguments."""
+    """Return a parsed CALL with other arguments."""
     return _with_elements(jvm, call, args=jvm.seq(arguments))
 
 
 def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObject:
-    """EXPLAIN of another plan."""
+    """Return the EXPLAIN statement with another plan to explain."""
     return _with_elements(jvm, statement.node, logicalPlan=explained)
 
 
 def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
-    """A write of the rows of another query."""
+    """Return a write with the rows of another query."""
     return replace(write, node=_with_elements(jvm, write.node, query=query), query=query)
 
 
 def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
-    """Return an INSERT with more options of its table."""
+    """Return an INSERT with more options for its table."""
     assert insert.table is not None
     known = python_map(insert.table.node.options().asCaseSensitiveMap())
     named = _with_elements(jvm, insert.table.node, options=connector.string_map(jvm, known | dict(more)))
@@ -137,7 +141,7 @@ def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
 
 
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
-    """Return a write of another query's rows, to another relation of the same table."""
+    """Return a write of another query's rows to another relation of the same table."""
     return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
 
 
@@ -153,7 +157,7 @@ _LATER = Variant.of(
 
 @hook("`UnresolvedInsert`", "INSERT INTO a table that IDENTIFIER(…) names by an expression", _LATER, _WHOLE)
 def with_name_of_target(jvm: Jvm, plan: JavaObject, parts: Sequence[str]) -> JavaObject:
-    """A parsed statement that `nested.name_of_target` finds an expression in, with the parts of the name instead."""
+    """Return a parsed statement in which `parts` replace the name's expression, see `nested.name_of_target`."""
     kind = simple_name(plan)
     if kind == "PlanWithUnresolvedIdentifier":
         return plan.planBuilder().apply(jvm.seq(parts), plan.children())
@@ -172,7 +176,7 @@ def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
 
 
 def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:
-    """An INSERT that lists columns."""
+    """Return an INSERT that lists columns."""
     listed = _with_elements(jvm, insert.node, userSpecifiedCols=jvm.seq(columns))
     return replace(insert, node=listed, columns=tuple(columns))
 
@@ -187,7 +191,9 @@ _OURS = Variant.of("ours alone")
 
 @hook("`withSchemaEvolution` of writes", "`write.merge-schema`", _ASKED, _OURS)
 def evolving(jvm: Jvm, write: _Rows) -> _Rows:
-    """A write that asks for the evolution of its table's schema: of us, and of a Spark that knows that."""
+    """Return a write that evolves its table's schema. The value has a flag, and so has the plan if this
+    Spark has one.
+    """
     if jvm.variant(evolving) is _OURS:
         return replace(write, evolves=True)
     return replace(write, node=_with_elements(jvm, write.node, withSchemaEvolution=True), evolves=True)
@@ -200,7 +206,8 @@ def evolving(jvm: Jvm, write: _Rows) -> _Rows:
 )
 def _with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
     """Return a copy of a logical plan with some of its constructor's arguments replaced, by name. Raises
-    `UnsupportedFeatureError` if it has no argument of a name."""
+    `UnsupportedFeatureError` if the constructor has no argument of such a name.
+    """
     known = [str(plan.productElementName(i)) for i in range(plan.productArity())]
     if unknown := elements.keys() - set(known):
         raise UnsupportedFeatureError(

@@ -1,4 +1,4 @@
-"""Values of Spark's documented connector interfaces: what catalogs, tables, scans and writes answer with."""
+"""Values of Spark's documented connector interfaces, which catalogs, tables, scans and writes return."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def namespaces(jvm: Jvm, databases: Iterable[str]) -> JavaArray:
 
 
 def namespace_changes(changes: Iterable[Any]) -> tuple[dict[str, str], list[str]]:
-    """The properties that a namespace gets, and those that it loses."""
+    """Return the properties that a namespace's changes set, and the names of the properties that they remove."""
     given, removed = dict[str, str](), list[str]()
     for change in changes:
         if simple_name(change) == "SetProperty":
@@ -40,7 +40,7 @@ def namespace_changes(changes: Iterable[Any]) -> tuple[dict[str, str], list[str]
 
 
 def summaries(jvm: Jvm, database: str, tables: Iterable[str], views: Iterable[str] = ()) -> JavaArray:
-    """The tables and views of a database with their kinds."""
+    """Return the tables and views of a database with their kinds."""
     summary = jvm.java_class(classes.TABLE_SUMMARY)
     kinds = [*((name, "MANAGED") for name in tables), *((name, "VIEW") for name in views)]
     found = [summary.of(identifier(jvm, [database], name), kind) for name, kind in kinds]
@@ -56,12 +56,12 @@ def empty_set(jvm: Jvm) -> JavaObject:
 
 
 def string_map(jvm: Jvm, options: Mapping[str, str]) -> JavaObject:
-    """Options; their names are compared without case."""
+    """Return options as Java's map that compares their names without case."""
     return jvm.java_class(classes.CATALYST_STRING_MAP)(jvm.map(options))
 
 
 def parameter(jvm: Jvm, name: str, data_type: Any, *, required: bool) -> JavaObject:
-    """A parameter of a procedure; without `required` it is NULL by default."""
+    """Return a parameter of a procedure; if it is not `required`, its default is NULL."""
     builder = getattr(jvm.java_class(classes.PROCEDURE_PARAMETER), "in")(name, jvm.data_type(data_type))
     return (builder if required else builder.defaultValue("NULL")).build()
 
@@ -72,7 +72,7 @@ def parameters(jvm: Jvm, found: Iterable[JavaObject]) -> JavaArray:
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 def capabilities(jvm: Jvm, *found: str) -> JavaObject:
-    """Capabilities of a table, but for those that this Spark does not know, and so does not ask for."""
+    """Return capabilities of a table, without those that this Spark does not define: it never checks for them."""
     return jvm.constants(classes.TABLE_CAPABILITY, *(c for c in found if jvm.has(field(classes.TABLE_CAPABILITY, c))))
 
 
@@ -85,7 +85,7 @@ def metadata_columns(jvm: Jvm, columns: Iterable[Any]) -> JavaArray:
 
 
 def partitioning(jvm: Jvm, columns: Iterable[str] = ()) -> JavaArray:
-    """The transforms of a table that is partitioned by columns."""
+    """Return the transforms of a table that is partitioned by columns."""
     expressions = jvm.java_class(classes.EXPRESSIONS)
     return jvm.array(classes.TRANSFORM, [expressions.identity(quoted_name(c)) for c in columns])
 
@@ -145,14 +145,16 @@ def any_distribution(jvm: Jvm) -> JavaObject:
 
 
 def clustered(jvm: Jvm, columns: Iterable[str]) -> JavaObject:
-    """Rows of equal values in one task; any distribution for no columns."""
+    """Return the distribution that brings equal values of `columns` into one task; any distribution if there are no
+    columns.
+    """
     found = [reference(jvm, c) for c in columns]
     distributions = jvm.java_class(classes.DISTRIBUTIONS)
     return distributions.clustered(jvm.array(classes.EXPRESSION, found)) if found else distributions.unspecified()
 
 
 def ordered(jvm: Jvm, order: JavaArray) -> JavaObject:
-    """Ranges of an order, one for each task."""
+    """Return the distribution that gives each task one range of an order."""
     return jvm.java_class(classes.DISTRIBUTIONS).ordered(order)
 
 
@@ -167,5 +169,5 @@ def data_types(jvm: Jvm, types: Iterable[JavaObject]) -> JavaArray:
 
 
 def utf8(jvm: Jvm, text: str) -> JavaObject:
-    """A text as a row of Spark's holds it."""
+    """Return a text as Spark's rows store it."""
     return jvm.java_class(classes.UTF8_STRING).fromString(text)

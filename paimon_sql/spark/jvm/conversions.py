@@ -15,12 +15,12 @@ from pyspark.sql.types import DataType, StructType
 from paimon_core.lazy import cached_property
 from paimon_sql.spark.jvm import classes
 
-_NUL = "\0"  # in no path
-_CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
+_NUL = "\0"  # a path cannot contain it
+_CACHED = 256  # values per kind: Spark requests the same ones in every statement, and never changes them
 
 
 class JavaValues(ABC):
-    """Values for Java, by means of its classes."""
+    """Make Java values of Python values, by means of Java's classes."""
 
     def __init__(self) -> None:
         self._type_of_json = lru_cache(_CACHED)(lambda text: self.java_class(classes.DATA_TYPE).fromJson(text))
@@ -38,11 +38,13 @@ class JavaValues(ABC):
 
     @abstractmethod
     def constant(self, class_name: str, name: str) -> Any:
-        """A static member of a Java class, a value or a method, asked for once."""
+        """Return a static member of a Java class, a value or a method. It is looked up once."""
 
     @abstractmethod
     def compiled(self, name: str, without: str = "") -> JavaObject:
-        """An object of a class in `java/`, compiled once; the text from `/*without*/` to `/**/` is left out."""
+        """Return an object of a class in `java/`, compiled once. The text from `/*without*/` to `/**/` is left out of
+        the source.
+        """
 
     @abstractmethod
     def new_array(self, class_name: str, size: int) -> JavaArray:
@@ -59,7 +61,7 @@ class JavaValues(ABC):
         return self.compiled("ProxyFronts").before(value, self._set_of(cached), self._set_of(raising))
 
     def constants(self, class_name: str, *names: str) -> JavaObject:
-        """A set of static members of a Java class."""
+        """Return a set of static members of a Java class."""
         return self._constants_of(class_name, names)
 
     # -- collections --------------------------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ class JavaValues(ABC):
         return self._make_array(class_name, values) if values else self.cached_array(class_name, ())
 
     def cached_array(self, class_name: str, items: Iterable[Hashable]) -> JavaArray:
-        """An array that is made once for equal items."""
+        """Return an array; equal items share one array."""
         return self._array_of(class_name, tuple(items))
 
     def strings(self, items: Iterable[str]) -> JavaArray:
@@ -87,7 +89,7 @@ class JavaValues(ABC):
         return out
 
     def map(self, items: Mapping[str, Any]) -> JavaObject:
-        """A Java map. Texts and numbers cross at once, as JSON, Java's objects one by one."""
+        """Return a Java map. All texts and numbers cross at once, as JSON; Java's objects cross one by one."""
         plain = {key: value for key, value in items.items() if isinstance(value, (str, int))}
         out = self.compiled("Entries").of(json.dumps(plain))
         for key in items.keys() - plain.keys():
@@ -128,11 +130,11 @@ class JavaValues(ABC):
         return self.none if value is None else self.some(value)
 
     def as_java(self, entries: JavaObject) -> JavaObject:
-        """A Scala collection as Java's."""
+        """Return a Scala collection as a Java collection."""
         return self.java_class(classes.COLLECTION_CONVERTERS).asJava(entries)
 
     def paths(self, paths: Iterable[str]) -> JavaObject:
-        """A Scala Seq of Hadoop paths, in a few crossings however many there are."""
+        """Return a Scala Seq of Hadoop paths, in a fixed number of crossings."""
         joined = _NUL.join(paths)
         if not joined:
             return self.empty_seq

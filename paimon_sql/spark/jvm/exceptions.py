@@ -1,4 +1,4 @@
-"""Java exceptions: made of our errors, and what those that Spark raises say."""
+"""Java exceptions: made of this package's errors, and the texts of those that Spark raises."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ExceptionText:
 
 
 def analysis_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
-    """A checked exception of Spark's analyzer."""
+    """Return a checked exception of Spark's analyzer."""
     condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
     if class_name == classes.ANALYSIS_EXCEPTION:
         about = *(jvm.none, jvm.none), _cause(jvm, text), condition, parameters, jvm.array(classes.QUERY_CONTEXT, [])
@@ -47,7 +47,7 @@ def analysis_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaOb
 
 
 def unchecked_exception(jvm: Jvm, class_name: str, text: ExceptionText) -> JavaObject:
-    """An exception that any method may raise."""
+    """Return an exception that any method may raise."""
     condition, parameters = jvm.option(text.condition), jvm.scala_map(text.parameters)
     contexts = jvm.array(classes.QUERY_CONTEXT, [])
     return _constructed(jvm, class_name, text.message, _cause(jvm, text), condition, parameters, contexts)
@@ -64,7 +64,7 @@ def missing(jvm: Jvm, class_name: str, identifier: JavaObject) -> JavaObject:
 
 
 def parse_exception(jvm: Jvm, message: str, condition: str, origin: JavaObject) -> JavaObject:
-    """A ParseException of a message that is made already."""
+    """Return a ParseException with a message that is already complete."""
     about = *places(jvm, origin), jvm.some(condition), jvm.empty_map, jvm.array(classes.QUERY_CONTEXT, [])
     return _constructed(jvm, classes.PARSE_EXCEPTION, jvm.none, message, *about)
 
@@ -75,12 +75,12 @@ _TWO_PLACES = Variant.of("its start and its end", constructor(classes.PARSE_EXCE
 
 @hook("`ParseException`", "every syntax error of this package", _ONE_PLACE, _TWO_PLACES)
 def places(jvm: Jvm, origin: JavaObject) -> tuple[JavaObject, ...]:
-    """A place in a statement as a ParseException takes it."""
+    """Return a position in a statement as the arguments that a ParseException takes."""
     return (origin, origin) if jvm.variant(places) is _TWO_PLACES else (origin,)
 
 
 def java_exception_of(error: CapturedException | Py4JJavaError) -> JavaObject:
-    """The Java exception behind one that came out of the JVM."""
+    """Return the Java exception behind an error that PySpark or py4j raised."""
     return error._origin if isinstance(error, CapturedException) else error.java_exception
 
 
@@ -95,22 +95,24 @@ def is_parse_exception(jvm: Jvm, origin: JavaObject) -> bool:
 
 
 def is_unchecked(jvm: Jvm, origin: JavaObject) -> bool:
-    """Whether a method may raise an exception that does not declare it."""
+    """Return whether a method may raise an exception without declaring it."""
     return jvm.is_instance(origin, classes.RUNTIME_EXCEPTION)
 
 
 def may_raise(jvm: Jvm, interfaces: Sequence[str], method: str, origin: JavaObject) -> bool:
-    """Whether a proxy of interfaces may raise an exception from a method: an unchecked one, or a declared one."""
+    """Return whether a proxy's method may raise an exception: an unchecked exception, or one that the method declares
+    in `interfaces`.
+    """
     return bool(jvm.compiled("Members").mayRaise("\n".join(interfaces), method, origin))
 
 
 def parameters_of_exception(jvm: Jvm, origin: JavaObject) -> Mapping[str, str]:
-    """The parameters of a Java exception's condition; empty for one without."""
+    """Return the parameters of a Java exception's condition; empty if it has no condition."""
     return python_map(origin.getMessageParameters()) if jvm.is_instance(origin, classes.THROWABLE) else {}
 
 
 def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:
-    """The error condition of a Java exception, None for one without."""
+    """Return the error condition of a Java exception; None if it has no condition."""
     condition = origin.getCondition() if jvm.is_instance(origin, classes.THROWABLE) else None
     return None if condition is None else str(condition)
 
@@ -124,7 +126,7 @@ def missing_provider(origin: JavaObject) -> str | None:
 
 @hook(
     "`SparkThrowableHelper.errorReader`",
-    "messages of errors that have conditions of Spark's",
+    "messages of errors that have Spark's conditions",
     method(classes.THROWABLE_HELPER, "errorReader", 0),
     method(classes.ERROR_READER, "getMessageParameters", 1),
     method(classes.ERROR_READER, "isValidErrorClass", 1),
@@ -142,7 +144,9 @@ def template_parameters(jvm: Jvm, condition: str) -> tuple[str, ...] | None:
     constructor(classes.ERROR_INFO, 3, fits=True),
 )
 def add_conditions(jvm: Jvm, states: Mapping[str, str]) -> None:
-    """Add conditions with their SQL states to Spark's reader in this driver: it has only the conditions of one file."""
+    """Add conditions with their SQL states to Spark's reader in this driver: Spark itself loads only its own file of
+    conditions.
+    """
     reader = jvm.scala_object(classes.THROWABLE_HELPER).errorReader()
     entries = accessible_field(reader, "errorInfoMap")
     made, known = jvm.java_class(classes.ERROR_INFO), entries.get(reader)
@@ -177,7 +181,9 @@ def _analysis_exception(jvm: Jvm, *arguments: Any) -> JavaObject:
     constructor(classes.UNSUPPORTED, 3, fits=True),
 )
 def _constructed(jvm: Jvm, class_name: str, *arguments: Any) -> JavaObject:
-    """Call the private constructor that takes a message as it is; the public ones want a template known to Spark."""
+    """Call the private constructor that takes a finished message; the public ones need a message template that Spark
+    has.
+    """
     private, given = jvm.java_class(classes.MODIFIER).isPrivate, jvm.fitted_private(class_name, *arguments)
     for found in declared_constructors(jvm, class_name):
         if found.getParameterCount() == len(given) and private(found.getModifiers()):

@@ -1,4 +1,4 @@
-"""Catalyst expressions: to and from PySpark's Columns, made of values, and what they say."""
+"""Catalyst expressions: conversions to and from PySpark's Columns, and answers about them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def literal(jvm: Jvm, value: str | bytes | None, data_type: DataType) -> JavaObj
     method(f"{classes.CAST}$", "apply", 3),
 )
 def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
-    """A Column cast to a type. PySpark's own `cast` puts a line of our sources into Spark's messages."""
+    """Return a Column cast to a type. PySpark's own `cast` would put a line of this package's sources into Spark's
+    messages.
+    """
     made = jvm.scala_object(classes.CAST).apply(expression(jvm, value), jvm.data_type(data_type), ansi)
     return column(jvm, made)
 
@@ -61,7 +63,7 @@ def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
     *(method(classes.CAST, m, 2) for m in ("canANSIStoreAssign", "canAnsiCast", "canCast")),
 )
 def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> bool:
-    """Return whether a value can be stored as another type only by CAST; False if CAST cannot convert it, either."""
+    """Return whether storing a value as another type needs a CAST. Return False if CAST cannot convert it, either."""
     casts, types = jvm.java_class(classes.CAST), (jvm.data_type(source), jvm.data_type(target))
     if casts.canANSIStoreAssign(*types):
         return False
@@ -74,7 +76,7 @@ def data_type_of(found: JavaObject) -> DataType:
 
 
 def constant_of(found: JavaObject) -> str | bytes | None:
-    """The value of an expression of a text or of bytes that does not depend on rows."""
+    """Return the value of a constant expression, bytes or text; None for NULL."""
     value = found.eval(None)
     if isinstance(value, bytes | bytearray):
         return bytes(value)
@@ -88,7 +90,7 @@ def constant_of(found: JavaObject) -> str | bytes | None:
     method(classes.EXPRESSION_NODE, "eval", 1),
 )
 def is_true(condition: JavaObject) -> bool:
-    """Whether a condition is true of every row, as `1 = 1` is."""
+    """Return whether a condition is true of every row, such as `1 = 1`."""
     try:
         return bool(condition.foldable()) and condition.eval(None) is True
     except Py4JJavaError:  # `current_date()` has a value only while a query runs
@@ -102,14 +104,18 @@ def is_true(condition: JavaObject) -> bool:
     method(classes.EXPRESSION_NODE, "references", 0),
 )
 def deciding_columns(condition: JavaObject) -> frozenset[str] | None:
-    """The columns that decide a condition; None where something else does too, as `rand()`."""
+    """Return the names of the columns that a condition depends on. Return None if the condition may differ between two
+    evaluations of one row, such as `rand() < 0.5`.
+    """
     if not condition.deterministic():
         return None
     return frozenset(str(a.name()) for a in items(condition.references().toSeq()))
 
 
 def canonical_text(found: JavaObject) -> str:
-    """The same text for expressions of the same value, however the statement spells its columns."""
+    """Return a text that is equal for expressions of the same value, even if statements spell the columns
+    differently.
+    """
     return str(found.canonicalized().toString())
 
 
@@ -138,7 +144,9 @@ def equal_pairs(condition: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
     method(f"{classes.EXPRESSIONS_PACKAGE}.AttributeReference", "withDataType", 1),
 )
 def with_map_values(jvm: Jvm, found: JavaObject, name_of: Callable[[str, str], str | None]) -> JavaObject:
-    """An expression over columns of their own in place of `m['key']`; `name_of` gives their names for `m` and `key`."""
+    """Return an expression with a column in place of each `m['key']` that has one. `name_of` returns the column's name
+    for `m` and `key`, or None if there is no such column.
+    """
     children = items(found.children())
     kinds = [simple_name(c) for c in children[:2]]
     if simple_name(found) in ("GetMapValue", "ElementAt") and kinds == ["AttributeReference", "Literal"]:

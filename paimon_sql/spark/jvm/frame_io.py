@@ -1,4 +1,4 @@
-"""PySpark's readers and writers: what they were given, and the commands that they stand for."""
+"""PySpark's readers and writers: their arguments, and the commands that they run."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def refuse_schema(reader: Reader) -> None:
 
 
 def read_table(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str], state: frozenset[str]) -> DataFrame:
-    """A table of a catalog, with options and without the rest of what the reader was given; `state` are the options
-    that decide about columns."""
+    """Return a catalog's table, read with options and without the other arguments of the reader. `state` has the names
+    of the options that change the table's columns.
+    """
     session = reader._spark
     if travels_in_name(jvm) and not state.isdisjoint(options):
         return frame(jvm, java_session(session), named_relation(jvm, java_session(session), name, options, state))
@@ -85,7 +86,7 @@ def writer_options(writer: Writer) -> dict[str, str]:
 
 @contextmanager
 def without_options(writer: Writer, names: list[str]) -> Iterator[None]:
-    """A writer without some of its options, which it gets back afterwards."""
+    """Take options away from a writer, and give them back at the end of the block."""
     before = remaining = writer._jwrite.extraOptions()
     for name in names:
         remaining = getattr(remaining, "$minus")(name)
@@ -108,12 +109,12 @@ def overwrites(writer: Writer) -> bool:
 
 
 def copy_options(writer: Writer, target: WriterV2) -> None:
-    """Give a writer's options to one of the other kind."""
+    """Set a writer's options on a `DataFrameWriterV2`."""
     target._jwriter.options(writer._jwrite.extraOptions())
 
 
 def save_as_table(writer: Writer, name: str) -> None:
-    """As PySpark's `saveAsTable`."""
+    """Write as PySpark's `saveAsTable`."""
     writer._jwrite.saveAsTable(name)
 
 
@@ -144,7 +145,7 @@ def save_command(jvm: Jvm, writer: Writer, name: str) -> JavaObject | None:
 
 @hook("`DataFrameWriter.insertIntoCommand`", "`df.write.insertInto` casts as Spark does", _TELLS_INSERT, _MADE_OF_FRAME)
 def insert_command(jvm: Jvm, writer: Writer, name: str, *, dynamic: bool) -> JavaObject:
-    """The command that inserts by position; `dynamic` says whether it may only overwrite the partitions of its rows."""
+    """Return the command that inserts by position. If `dynamic`, it may overwrite only the partitions of its rows."""
     if jvm.variant(insert_command) is _TELLS_INSERT:
         return writer._jwrite.insertIntoCommand(name)
     return writer_commands.insert_command(jvm, writer, name, dynamic=dynamic)

@@ -14,13 +14,13 @@ from paimon_sql.spark.jvm.hooks import hook, method
 from paimon_sql.spark.jvm.plans import TableReference, read_reference
 from paimon_sql.spark.jvm.sessions import python_session
 
-# leaves of a plan that read no table: the plan has their rows, here or in another part
+# leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
 
 
 @hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
 def frame(jvm: Jvm, session: JavaObject, plan: JavaObject) -> DataFrame:
-    """The DataFrame of a logical plan; a command runs at once."""
+    """Return the DataFrame of a logical plan; a command runs at once."""
     return DataFrame(jvm.java_class(classes.DATASET).ofRows(session, plan), python_session(jvm, session))
 
 
@@ -65,7 +65,7 @@ def attributes(found: DataFrame) -> list[JavaObject]:
 
 @hook("`Project.projectList`", "MERGE INTO", method(classes.PROJECT, "projectList", 0))
 def bound(found: DataFrame, columns: Sequence[Column]) -> list[JavaObject]:
-    """Catalyst expressions of columns as a DataFrame has them; they stay valid in a join of it."""
+    """Return columns as the Catalyst expressions of a DataFrame; they stay valid after a join of it."""
     if not columns:
         return []
     named = [c.alias(f"c{i}") for i, c in enumerate(columns)]
@@ -78,9 +78,9 @@ def bound(found: DataFrame, columns: Sequence[Column]) -> list[JavaObject]:
     method(classes.FILTER, "condition", 0),
 )
 def filter_condition(filtered: DataFrame) -> JavaObject:
-    """The condition of a DataFrame that was filtered last."""
+    """Return the condition of the last filter of a DataFrame."""
     plan = analyzed(filtered)
-    while simple_name(plan) == "Project":  # takes away what only the condition looks at
+    while simple_name(plan) == "Project":  # removes columns that only the condition reads
         plan = plan.child()
     return plan.condition()
 
@@ -91,5 +91,5 @@ def filter_condition(filtered: DataFrame) -> JavaObject:
     method(classes.HADOOP_RELATION, "partitionSchema", 0),
 )
 def partition_columns(read: DataFrame) -> tuple[str, ...]:
-    """The columns that a DataFrame of files takes from their folders."""
+    """Return the columns that a DataFrame of files takes from the names of their folders."""
     return tuple(str(n) for n in analyzed(read).relation().partitionSchema().fieldNames())

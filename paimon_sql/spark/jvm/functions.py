@@ -43,8 +43,9 @@ _UNRESOLVED = ("UnresolvedIdentifier", "UnresolvedFunctionName")
 
 @dataclass(frozen=True, slots=True)
 class NewFunction:
-    """The parts of CREATE FUNCTION … RETURN, as texts of SQL; None for `parameters` without a list of them, and for a
-    flag that the statement leaves out."""
+    """The parts of CREATE FUNCTION … RETURN, as texts of SQL. If the statement has no list of parameters, `parameters`
+    has the value None, and so has a flag that the statement does not set.
+    """
 
     parameters: str | None
     returns: str
@@ -58,8 +59,9 @@ class NewFunction:
 
 @dataclass(frozen=True, slots=True)
 class NameInPlan:
-    """A name in a plan: of a called scalar or table function, of a relation, or of a query of WITH. The name, or its
-    call, begins at `start` in the parsed text; -1 if that is not known."""
+    """A name in a plan: of a called scalar or table function, of a relation, or of a query of WITH. `start` is the
+    position of the name or its call in the parsed text; -1 if the plan does not contain it.
+    """
 
     kind: str
     parts: tuple[str, ...]
@@ -88,7 +90,7 @@ class FunctionStatement:
     ),
 )
 def function_statement(plan: JavaObject) -> FunctionStatement | None:
-    """A parsed statement about functions; None for another."""
+    """Return a parsed statement about functions; None for any other statement."""
     kind = _KINDS.get(simple_name(plan))
     if kind is None:
         return None
@@ -136,8 +138,9 @@ def _text(option: JavaObject) -> str | None:
     method(classes.SESSION_CATALOG, "dropTempFunction", 2),
 )
 def checked_properties(jvm: Jvm, session: JavaObject, name: str, statement: str) -> dict[str, str]:
-    """The properties of the temporary SQL function that a statement creates under a name, which is gone afterwards.
-    Raises what Spark says about a function that cannot be."""
+    """Return the properties that Spark stores for the SQL function of a statement. Spark creates it as a temporary
+    function with `name`, which is dropped at once. Raises Spark's error if the function is not valid.
+    """
     catalog = session_catalog(session)
     run(jvm, session, jvm.java_class(classes.SPARK_SQL_PARSER)().parsePlan(statement))
     try:
@@ -161,7 +164,9 @@ def checked_properties(jvm: Jvm, session: JavaObject, name: str, statement: str)
     method(classes.SQL_FUNCTION, "returnType", 0),
 )
 def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], properties: Mapping[str, str]) -> JavaObject:
-    """The SQL function, of a database and a name, that properties are. Raises `UnfamiliarFormError`."""
+    """Return the SQL function with a database and a name that stored properties define. Raises `UnfamiliarFormError` if
+    this Spark cannot read them.
+    """
     identifier = jvm.java_class(classes.FUNCTION_IDENTIFIER)(name[1], jvm.some(name[0]))
     try:
         made = jvm.scala_object(classes.USER_DEFINED_FUNCTION)
@@ -170,12 +175,12 @@ def sql_function(jvm: Jvm, session: JavaObject, name: tuple[str, str], propertie
         return jvm.scala_object(classes.SQL_FUNCTION).fromCatalogFunction(kept, parser_of(session))
     except (Py4JError, CapturedException) as error:
         raise UnfamiliarFormError(
-            f"of function {'.'.join(name)}", f"Spark takes its definition for none ({error})", "replace it, or drop it"
+            f"of function {'.'.join(name)}", f"Spark cannot read its definition ({error})", "replace it, or drop it"
         ) from error
 
 
 def parameters_json(function: JavaObject) -> str | None:
-    """The JSON of the struct that an SQL function's parameters are."""
+    """Return the JSON of the struct of an SQL function's parameters; None if it has none."""
     found = value_of(function.inputParam())
     return None if found is None else str(found.json())
 
@@ -186,7 +191,7 @@ def returns_json(function: JavaObject) -> str:
 
 
 def columns_ddl(jvm: Jvm, schema: Any) -> str:
-    """Columns as Spark's SQL spells them, their defaults and comments among them."""
+    """Return columns as Spark's SQL spells them, with their defaults and comments."""
     return str(jvm.struct_type(schema).toDDL())
 
 
@@ -207,7 +212,7 @@ def call_builder(jvm: Jvm, session: JavaObject, function: JavaObject) -> JavaObj
 
 
 def is_session_function(session: JavaObject, parts: Sequence[str]) -> bool:
-    """Return whether a built-in or temporary function has a name."""
+    """Return whether a built-in or temporary function has this name."""
     if len(parts) != 1:
         return False
     catalog = session_catalog(session)
@@ -216,7 +221,7 @@ def is_session_function(session: JavaObject, parts: Sequence[str]) -> bool:
 
 
 def is_kept_view(plan: JavaObject) -> bool:
-    """Whether a parsed statement defines a view that is not temporary."""
+    """Return whether a parsed statement defines a view that is not temporary."""
     return simple_name(plan) in ("CreateView", "AlterViewAs")
 
 
@@ -230,19 +235,19 @@ def is_kept_view(plan: JavaObject) -> bool:
     method(classes.LOGICAL_PLAN, "transformAllExpressionsWithSubqueries", 1),
 )
 def names_in(jvm: Jvm, session: JavaObject, plan: JavaObject) -> list[NameInPlan]:
-    """The names in a parsed plan, but for functions that are built in or temporary."""
+    """Return the names in a parsed plan, except names of built-in and temporary functions."""
     lines = str(jvm.compiled("FunctionCalls").names(plan, session_catalog(session)))
     found = (line.split("\0") for line in lines.split("\n") if line)
     return [NameInPlan(kind, tuple(parts), int(start)) for kind, start, *parts in found]
 
 
 def called_functions(jvm: Jvm, session: JavaObject, plan: JavaObject) -> set[Call]:
-    """The functions that a parsed plan calls, but for those that are built in or temporary."""
+    """Return the functions that a parsed plan calls, except built-in and temporary functions."""
     return {(n.kind, n.parts) for n in names_in(jvm, session, plan) if n.kind in (SCALAR, TABLE)}
 
 
 def with_called_names(jvm: Jvm, plan: JavaObject, names: Mapping[Call, str]) -> JavaObject:
-    """A parsed plan that calls other functions, by their names."""
+    """Return a parsed plan that calls other functions: `names` maps a call to the new function's name."""
     known = jvm.map({"\0".join((kind, *parts)): name for (kind, parts), name in names.items()})
     return jvm.compiled("FunctionCalls").renamed(plan, known)
 
@@ -254,7 +259,7 @@ def with_called_names(jvm: Jvm, plan: JavaObject, names: Mapping[Call, str]) -> 
     method(classes.SESSION_STATE, "tableFunctionRegistry", 0),
 )
 def put_temporary_function(session: JavaObject, name: str, builder: Any, *, is_table: bool) -> None:
-    """Have a function be called by a name in a session; a table function is called for its rows."""
+    """Make a function callable by a name in a session. `is_table` registers it as a table function."""
     state = session.sessionState()
     registry = state.tableFunctionRegistry() if is_table else state.functionRegistry()
     registry.createOrReplaceTempFunction(name, builder, "internal")

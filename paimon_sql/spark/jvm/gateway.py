@@ -1,7 +1,7 @@
-"""Jvm: the connection to a Spark driver's JVM, and its classes, by name without round trips.
+"""`Jvm`: the connection to the JVM of a Spark driver, which finds Java classes by name without round trips.
 
-`conversions` makes values for Java, `lookup` finds what this Spark has. The other modules of this folder build on
-`Jvm`; each function there that uses an internal of Spark's is marked as a hook.
+`conversions` makes values for Java, `lookup` finds the members that this Spark has. The other modules of this folder
+build on `Jvm`. Each of their functions that uses an internal of Spark is marked as a hook.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm import classes, java
 from paimon_sql.spark.jvm.hooks import hook, java_type, method, python
 from paimon_sql.spark.jvm.lookup import SparkMembers
 
-_CACHED = 256  # values per kind: Spark asks for the same ones in every statement, and never changes them
+_CACHED = 256  # values per kind: Spark requests the same ones in every statement, and never changes them
 _COMPILING = threading.RLock()  # if two threads need a class first, only one compiles it: see `_compiled`
 
 
@@ -51,7 +51,7 @@ class Jvm(SparkMembers):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the JVM that PySpark started for this process is no more."""
+        """Return whether the JVM that PySpark started for this process has ended."""
         process = getattr(self.gateway, "proc", None)
         return process is not None and process.poll() is not None
 
@@ -65,14 +65,14 @@ class Jvm(SparkMembers):
         return self.constant(name + "$", "MODULE$")
 
     def constant(self, class_name: str, name: str) -> Any:
-        """A static member of a Java class, a value or a method, asked for once."""
+        """Return a static member of a Java class, a value or a method. It is looked up once."""
         key = class_name, name
         if key not in self._constants:
             self._constants[key] = getattr(self.java_class(class_name), name)
         return self._constants[key]
 
     def is_instance(self, value: JavaObject, class_name: str) -> bool:
-        """Whether a Java object is of a class."""
+        """Return whether a Java object is an instance of a class."""
         return bool(self.constant("py4j.reflection.TypeUtil", "isInstanceOf")(class_name, value))
 
     @hook(
@@ -82,17 +82,21 @@ class Jvm(SparkMembers):
         method(classes.SPARK_UTILS, "getContextOrSparkClassLoader", 0),
     )
     def compiled(self, name: str, without: str = "") -> JavaObject:
-        """An object of a class in `java/`, compiled once; what stands between `/*without*/` and `/**/` is left out."""
+        """Return an object of a class in `java/`, compiled once. The text from `/*without*/` to `/**/` is left out of
+        the source.
+        """
         with _COMPILING:
             return _compiled(self.gateway, name, without)
 
     def compiled_code(self, name: str) -> dict[str, bytes]:
-        """The code of a class in `java/`, and of those in it, by name: for what Java itself looks up by name."""
+        """Return the bytecode of a class in `java/` and of its nested classes, by class name, for callers that let Java
+        itself load it.
+        """
         return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
 
     @cached_property
     def opens_unicode_names(self) -> bool:
-        """Return whether this JVM opens files with names beyond ASCII: in the locale C it does not."""
+        """Return whether this JVM opens files with names beyond ASCII. In the locale C it does not."""
         return str(self.java_class(classes.SYSTEM).getProperty("sun.jnu.encoding")).upper() == "UTF-8"
 
     def new_array(self, class_name: str, size: int) -> JavaArray:
@@ -105,12 +109,14 @@ class Jvm(SparkMembers):
 
 @lru_cache(1)
 def jvm_of(context: SparkContext) -> Jvm:
-    """The JVM of a context, one object for all who ask."""
+    """Return the JVM of a context; all callers share one object."""
     return Jvm(context)
 
 
 def _keep_connections_once(client: Any) -> None:
-    """py4j keeps the connection of a thread twice after a callback, and lets go of one when the thread ends."""
+    """Keep each connection of a thread once. py4j adds it again after a callback, and drops only one entry when the
+    thread ends.
+    """
     kept = client.deque
 
     def give_back(connection: Any) -> None:
@@ -131,7 +137,7 @@ def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
 
 
 def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
-    """One that has compiled a source in `java/`."""
+    """Return a Janino compiler that has compiled a source in `java/`."""
 
     def java_class(full: str) -> Any:
         return JavaClass(full, gateway._gateway_client)
@@ -144,31 +150,34 @@ def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
 
 
 def kill_jvm() -> None:
-    """End the JVM that PySpark started for this process, whatever it does: also one that is stopped, which does not see
-    that this process ends."""
+    """Kill the JVM that PySpark started for this process, even if it does not respond. A stopped JVM does not notice
+    that this process ends.
+    """
     process = getattr(SparkContext._gateway, "proc", None)
     if process is not None:
         process.kill()
 
 
 def stack_names(jvm: Jvm) -> str:
-    """The methods and classes of the JVM that are under way while it waits for an answer, as one text."""
+    """Return the stack of the JVM's thread that runs this call, its methods and classes, as one text."""
     trace = jvm.java_class(classes.THREAD).currentThread().getStackTrace()
     return str(jvm.java_class(classes.SCALA_RUNTIME).stringOf(trace))
 
 
 def simple_name(value: JavaObject) -> str:
-    """The name of a Java object's class, without its package. Only modules of this folder compare it."""
+    """Return the name of a Java object's class, without its package. Only modules of this folder compare
+    class names.
+    """
     return str(value.getClass().getSimpleName())
 
 
 def accessible_field(value: JavaObject, name: str) -> JavaObject:
-    """A private field of a Java object's class, which `get(value)` reads and `set(value, new)` writes."""
+    """Return a private field of a Java object's class; `get(value)` reads it and `set(value, new)` writes it."""
     field = value.getClass().getDeclaredField(name)
     field.setAccessible(True)
     return field
 
 
 def declared_constructors(jvm: Jvm, class_name: str) -> Sequence[JavaObject]:
-    """The constructors of a Java class, private ones too."""
+    """Return the constructors of a Java class, including private ones."""
     return list(jvm.java_class(classes.JAVA_CLASS).forName(class_name).getDeclaredConstructors())

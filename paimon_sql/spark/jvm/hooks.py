@@ -31,10 +31,11 @@ class MemberKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A part of Spark that is there or not: a member of the class `owner`, another class that its code mentions, an SQL
-    statement (`name`) that its parser takes, or an attribute of PySpark's module `owner`. Of methods and constructors,
-    `arity` is how many parameters they take, any number for None; with `fits`, they may take more than that, of kinds
-    that have an obvious "none"."""
+    """A part of Spark that a version may lack: a member of the class `owner`, another class that its code mentions, an
+    SQL statement (`name`) that its parser accepts, or an attribute of PySpark's module `owner`. `arity` is the number
+    of parameters of a method or constructor; None means any number. With `fits`, it may have more parameters, if their
+    kinds have an obvious empty value.
+    """
 
     kind: MemberKind
     owner: str
@@ -66,38 +67,40 @@ def java_type(owner: str) -> Member:
 
 
 def method(owner: str, name: str, arity: int | None = None, *, fits: bool = False) -> Member:
-    """A method, of a class or of an object, its own or inherited."""
+    """Return a method of a class or of an object, its own or inherited."""
     return Member(MemberKind.METHOD, owner, name, arity, fits)
 
 
 def constructor(owner: str, arity: int | None = None, *, fits: bool = False) -> Member:
-    """A constructor, private ones too."""
+    """Return a constructor, which may be private."""
     return Member(MemberKind.CONSTRUCTOR, owner, "", arity, fits)
 
 
 def field(owner: str, name: str) -> Member:
-    """A field of the class itself, private ones too."""
+    """Return a field that the class itself declares, which may be private."""
     return Member(MemberKind.FIELD, owner, name)
 
 
 def mention(owner: str, name: str) -> Member:
-    """A class that the code of another mentions: what Spark asks for where its methods look alike."""
+    """Return a class that the code of another class mentions. It distinguishes versions of Spark with equal methods."""
     return Member(MemberKind.MENTION, owner, name)
 
 
 def grammar(statement: str) -> Member:
-    """A statement that Spark's parser takes."""
+    """Return a statement that Spark's parser accepts."""
     return Member(MemberKind.GRAMMAR, "", statement)
 
 
 def python(module: str, name: str) -> Member:
-    """An attribute of a module of PySpark's or py4j's: a name, or names with dots between them."""
+    """Return an attribute of a module of PySpark or py4j: a name, or names joined by dots."""
     return Member(MemberKind.PYTHON, module, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to use an internal, if Spark has all that it `needs`; `name` is unique among the variants of a hook."""
+    """One way to use an internal, if Spark has everything that it `needs`; `name` is unique among the variants of a
+    hook.
+    """
 
     name: str
     needs: tuple[Member, ...]
@@ -116,11 +119,11 @@ class Hook:
     variants: tuple[Variant, ...]
 
     def chosen(self, is_there: Callable[[Member], bool]) -> Variant | None:
-        """Return the variant to use in a Spark, None if the internal has moved."""
+        """Return the first variant that a Spark supports, None if it supports none."""
         return next((v for v in self.variants if all(map(is_there, v.needs))), None)
 
     def missing(self, is_there: Callable[[Member], bool]) -> tuple[Member, ...]:
-        """Return the missing members of the variant that lacks least; none if a variant fits."""
+        """Return the missing members of the variant that lacks the fewest; an empty tuple if a variant fits."""
         lacking = [tuple(m for m in v.needs if not is_there(m)) for v in self.variants]
         return min(lacking, key=len)
 
@@ -131,8 +134,9 @@ class Hook:
 
 
 def hook(internal: str, breaks: str, *needs: Member | Variant) -> Callable[[_F], _F]:
-    """Mark a function as the one use of an internal: it has the `Hook` as its attribute `hook`. `needs` are the members
-    that it uses, or its variants."""
+    """Mark a function as the one use of an internal: the function gets its `Hook` as the attribute `hook`. `needs` are
+    the members that it uses, or its variants.
+    """
     members = tuple(n for n in needs if isinstance(n, Member))
     variants = tuple(n for n in needs if isinstance(n, Variant))
     assert not (members and variants), "variants name all that they need"
@@ -145,7 +149,7 @@ def hook(internal: str, breaks: str, *needs: Member | Variant) -> Callable[[_F],
 
 
 def hook_of(function: Callable[..., Any]) -> Hook:
-    """The hook that a function is marked with."""
+    """Return the hook that a function is marked with."""
     found = vars(function)["hook"]
     assert isinstance(found, Hook)
     return found

@@ -30,7 +30,9 @@ class SparkMembers(JavaValues):
         self._columns_of_json = lru_cache(_CACHED)(self._make_columns)
 
     def probe(self, members: Iterable[Member]) -> None:
-        """Look up which members this Spark has, all of the JVM's in one crossing; `has` then has the answers."""
+        """Look up members in this Spark, all members of the JVM in one crossing. Afterwards `has` answers without a
+        crossing.
+        """
         unknown = [m for m in members if m not in self._there]
         self._there.update((m, _is_in_python(m)) for m in unknown if m.kind is MemberKind.PYTHON)
         asked = [m for m in unknown if m.kind is not MemberKind.PYTHON]
@@ -46,7 +48,8 @@ class SparkMembers(JavaValues):
 
     def variant(self, function: Callable[..., Any]) -> Variant:
         """Return the variant that a function under `@hook` uses in this Spark. Raises `UnsupportedFeatureError` if none
-        fits: `install` has already raised it then, unless Spark was changed since."""
+        fits. `install` checks this for all hooks, so it happens later only if Spark has changed since.
+        """
         if function not in self._variants:
             found = hook_of(function)
             chosen = found.chosen(self.has)
@@ -57,7 +60,7 @@ class SparkMembers(JavaValues):
         return self._variants[function]
 
     def interfaces(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Return the interfaces of a proxy that this Spark has."""
+        """Return those interfaces of a proxy that this Spark has."""
         optional = classes.OPTIONAL
         return [name for name in wanted if name not in optional or self.has(method(name, optional[name]))]
 
@@ -102,7 +105,7 @@ class SparkMembers(JavaValues):
 
 
 def _line(member: Member) -> str:
-    """A member as `Members.java` reads it."""
+    """Return a member as a line that `Members.java` reads."""
     arity = "" if member.arity is None else str(member.arity)
     return "\t".join((member.kind, member.owner, member.name, arity, "fits" if member.fits else ""))
 

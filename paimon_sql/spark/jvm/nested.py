@@ -20,7 +20,9 @@ from paimon_sql.spark.jvm.hooks import hook, java_type, method
     method(f"{classes.PLANS_PACKAGE}.SingleStatement", "parsedPlan", 0),
 )
 def with_statements(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject | None:
-    """A parsed script, each statement, condition and query in it changed; None for a plan that is not a script."""
+    """Return a script with `change` applied to each statement, condition and query in it; None for a plan that is not a
+    script.
+    """
     if simple_name(plan) != "CompoundBody":
         return None
     nested = jvm.compiled("NestedStatements")
@@ -33,7 +35,9 @@ def with_statements(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], J
     method(classes.UNRESOLVED_PROCEDURE, "nameParts", 0),
 )
 def called_procedure(plan: JavaObject) -> tuple[str, ...]:
-    """The name of the procedure that a parsed CALL, or EXPLAIN of one, calls; none for another statement."""
+    """Return the name of the procedure that a parsed CALL, or EXPLAIN of a CALL, calls. Return an empty name for any
+    other statement.
+    """
     if simple_name(plan) == "ExplainCommand":
         return called_procedure(plan.logicalPlan())
     if simple_name(plan) != "Call" or simple_name(plan.procedure()) != "UnresolvedProcedure":
@@ -48,7 +52,7 @@ def called_procedure(plan: JavaObject) -> tuple[str, ...]:
     method(classes.UNRESOLVED_WITH, "cteRelations", 0),
 )
 def behind_with(plan: JavaObject) -> tuple[JavaObject, frozenset[str]] | None:
-    """The statement behind WITH, and the names that the WITH defines; None for a plan without WITH."""
+    """Return the statement after WITH, and the names that the WITH defines; None for a plan without WITH."""
     if simple_name(plan) != "UnresolvedWith":
         return None
     relations = plan.cteRelations()
@@ -63,8 +67,9 @@ def behind_with(plan: JavaObject) -> tuple[JavaObject, frozenset[str]] | None:
     method(classes.LOGICAL_PLAN, "transformExpressions", 1),
 )
 def with_queries(jvm: Jvm, plan: JavaObject, *, is_target_child: bool) -> JavaObject:
-    """The statement behind WITH, in which each query has the WITH instead; `is_target_child` says that the first child
-    of its node is the table that it changes."""
+    """Move WITH from a statement into each query of the statement. `is_target_child` means that the first child of the
+    statement's node is the table that it changes.
+    """
     return jvm.compiled("NestedStatements").withQueries(plan, int(is_target_child))
 
 
@@ -72,7 +77,7 @@ def with_queries(jvm: Jvm, plan: JavaObject, *, is_target_child: bool) -> JavaOb
     "`Union` of `InsertIntoStatement`", "FROM t INSERT … INSERT …", java_type(classes.UNION), java_type(classes.INSERT)
 )
 def with_inserts(jvm: Jvm, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject | None:
-    """A parsed `FROM t INSERT … INSERT …`, each INSERT changed; None for another plan."""
+    """Return a parsed `FROM t INSERT … INSERT …` with `change` applied to each INSERT; None for any other plan."""
     if simple_name(plan) != "Union":
         return None
     inserts = items(plan.children())
@@ -95,7 +100,9 @@ _WITH_TARGETS = frozenset(
     method(classes.PLAN_OF_NAME, "children", 0),
 )
 def name_of_target(plan: JavaObject) -> JavaObject | None:
-    """The expression in `IDENTIFIER(…)` that names the table of a parsed statement; None without one."""
+    """Return the expression in `IDENTIFIER(…)` that names the table of a parsed statement; None for a statement without
+    it.
+    """
     kind = simple_name(plan)
     if kind == "PlanWithUnresolvedIdentifier":
         return plan.identifierExpr()

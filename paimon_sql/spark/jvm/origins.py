@@ -24,7 +24,7 @@ from paimon_sql.spark.jvm.hooks import constructor, field, hook, method
     *(field(classes.ORIGIN, name) for name in ("line", "startPosition", "startIndex", "stopIndex", "sqlText")),
 )
 def with_written_origins(jvm: Jvm, plan: JavaObject, statement: Rewriting) -> Any:
-    """The plan of a rewriting's text, the origins of its nodes moved to what was written."""
+    """Return the plan of a rewriting's text, with the positions of its nodes in the text that the user wrote."""
     if not statement.edits:
         return plan
     numbers = " ".join(f"{start} {end} {grown}" for start, end, grown in statement.growths())
@@ -46,7 +46,7 @@ def position_text(expression: JavaObject) -> str:
     constructor(classes.SQL_QUERY_CONTEXT, 7),
 )
 def with_written_position(jvm: Jvm, error: JavaObject, statement: Rewriting) -> JavaObject:
-    """A ParseException about the text of a rewriting as one about the statement that was written."""
+    """Return a ParseException about a rewriting's text as one about the text that the user wrote."""
     start = error.start()
     if error.getCondition() is None or start.line().isEmpty():
         return error
@@ -65,13 +65,13 @@ def with_written_position(jvm: Jvm, error: JavaObject, statement: Rewriting) -> 
 def parse_exception_at(
     jvm: Jvm, written: str, position: tuple[int, int], condition: str, parameters: Mapping[str, str]
 ) -> JavaObject:
-    """A ParseException about a line and column of a statement."""
+    """Return a ParseException about a line and column of a statement."""
     return _parse_exception(jvm, written, position, condition, jvm.scala_map(parameters), [])
 
 
 @hook("`Origin`", "every syntax error of this package", constructor(classes.ORIGIN, 0, fits=True))
 def origin(jvm: Jvm, *position: int) -> JavaObject:
-    """A position in a statement by line and column, or none."""
+    """Return a position in a statement, by line and column; an empty position without them."""
     given = [jvm.some(number) for number in position]
     return jvm.java_class(classes.ORIGIN)(*jvm.fitted(classes.ORIGIN, "", *given))
 

@@ -1,7 +1,7 @@
 """Parsed statements and commands of Spark, read once into frozen values.
 
-Their nodes, and expressions and queries in them, stay Java objects, for Spark to go on with. Nothing outside of this
-folder looks at what class a node is of.
+Nodes of plans, expressions and queries remain Java objects, which are passed back to Spark. Only modules of this folder
+compare the classes of nodes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from paimon_sql.spark.jvm.gateway import simple_name
 from paimon_sql.spark.jvm.hooks import hook, java_type, method
 from paimon_sql.spark.jvm.origins import position_text
 
-_PRIVILEGES = "__required_write_privileges__"  # an option that Spark takes away when it looks a relation up
+_PRIVILEGES = "__required_write_privileges__"  # an option that Spark removes when it looks up a relation
 OPTIONS_MARK = "?options:"  # see `options_in_name`
 _UNRESOLVED = ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView")
 
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table that a plan names: `parts` as written, or `catalog` and `parts` below it if Spark has loaded it.
-    With `renamed`, its options travel in its name, see `older/state_options.py`."""
+    """A table that a plan names: `parts` as written, or `catalog` and the `parts` below it if Spark has loaded the
+    table. With `renamed`, the table's options are part of its name, see `older/state_options.py`.
+    """
 
     node: JavaObject
     parts: tuple[str, ...]
@@ -36,14 +37,15 @@ class TableReference:
     renamed: bool = False
 
     def options(self) -> dict[str, str]:
-        """The options that the statement gives it."""
+        """Return the options that the statement gives the table."""
         return {k: v for k, v in python_map(self.node.options().asCaseSensitiveMap()).items() if k != _PRIVILEGES}
 
 
 @dataclass(frozen=True, slots=True)
 class StatementHead:
-    """The kind and the table of a statement: enough to decide whether this package runs it. Reading all its members
-    would take many crossings."""
+    """The kind and the table of a statement, which suffice to decide whether this package runs it. Reading all members
+    of the statement would take many crossings.
+    """
 
     node: JavaObject
     name: str  # the name of its node
@@ -53,7 +55,7 @@ class StatementHead:
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement on one table; a statement on something else, such as a query, has None as its `table`."""
+    """A statement on one table. Without a `table` it is on something else, such as a query."""
 
     node: JavaObject
     name: str  # the name of its node
@@ -78,26 +80,27 @@ class Rows(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class Insert(Rows):
-    """INSERT INTO, and INSERT OVERWRITE. `columns` are those listed; of `PARTITION (p = 1, q = NULL, r)`, p and q with
-    their values, None for NULL, are the static partition, r is a dynamic one: it comes with the rows."""
+    """INSERT INTO, and INSERT OVERWRITE. `columns` are the listed columns. In `PARTITION (p = 1, q = NULL, r)`, p and q
+    are static: `static_partition` has their values, None for NULL. r is dynamic: its values come with the rows.
+    """
 
     overwrites: bool
     columns: tuple[str, ...]
     static_partition: Mapping[str, str | None]
     dynamic_partition: frozenset[str]
-    has_condition: bool = False  # REPLACE WHERE, or the like, says what is overwritten
+    has_condition: bool = False  # a condition, such as REPLACE WHERE, selects the rows to overwrite
 
 
 @dataclass(frozen=True, slots=True)
 class FrameWrite(Rows):
-    """An append or overwrite by a DataFrameWriter; `options` are the writer's."""
+    """An append or overwrite by a DataFrameWriter; `options` are the writer's options."""
 
     options: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`column = value`: the parts of the column's name and where it stands, the value's expression."""
+    """`column = value`: the parts of the column's name, its position in the statement, and the value's expression."""
 
     parts: tuple[str, ...]
     position: str
@@ -122,7 +125,7 @@ class Update(ParsedStatement):
 
 @dataclass(frozen=True, slots=True)
 class MergeAction:
-    """The action of a WHEN clause; with `is_star` it assigns all columns."""
+    """The action of a WHEN clause; if `is_star`, it assigns all columns."""
 
     kind: Literal["delete", "update", "insert"]
     condition: JavaObject | None
@@ -208,7 +211,7 @@ def read_statement(head: StatementHead) -> ParsedStatement:
 
 
 def temporary_view(plan: JavaObject) -> TemporaryView | None:
-    """A parsed CREATE TEMPORARY VIEW … USING; None for others."""
+    """Return a parsed CREATE TEMPORARY VIEW … USING; None for any other statement."""
     head = read_head(plan)
     return _temporary_view(head) if head is not None and head.kind is TemporaryView else None
 
@@ -221,8 +224,9 @@ def temporary_view(plan: JavaObject) -> TemporaryView | None:
     method(classes.UNRESOLVED_NAMESPACE, "multipartIdentifier", 0),
 )
 def extended_listing(plan: JavaObject) -> tuple[tuple[str, ...], str] | None:
-    """The parts of the namespace, none for the current one, and the pattern of a parsed SHOW TABLE EXTENDED; None for
-    another statement."""
+    """Return the namespace and the pattern of a parsed SHOW TABLE EXTENDED; None for any other statement. The namespace
+    has no parts if it is the current one.
+    """
     if simple_name(plan) != "ShowTablesExtended":
         return None
     space = plan.namespace()
@@ -238,11 +242,13 @@ def extended_listing(plan: JavaObject) -> tuple[tuple[str, ...], str] | None:
     method(classes.SUBQUERY_ALIAS, "alias", 0),
 )
 def read_reference(node: JavaObject) -> TableReference | None:
-    """A table that a plan names, parsed or loaded, perhaps under an alias; None for something else."""
+    """Return the table that a plan names, parsed or loaded, with or without an alias; None if the plan is something
+    else.
+    """
     kind = simple_name(node)
     if kind == "SubqueryAlias":
         named = read_reference(node.child())
-        if named is None or named.renamed:  # the alias is the name that it has
+        if named is None or named.renamed:  # a loaded table keeps its name in the alias
             return None if named is None else replace(named, renamed=False)
         return replace(named, alias=str(node.alias()))
     if kind in _UNRESOLVED:
@@ -286,7 +292,7 @@ def _frame_write(head: StatementHead) -> FrameWrite:
 
 
 def _evolves(plan: JavaObject) -> bool:
-    """Whether a write asks for the evolution of its table's schema; before 4.2 there is no way to say so."""
+    """Return whether a write evolves its table's schema. Before 4.2 a plan cannot express it."""
     return "withSchemaEvolution" in _members(plan) and bool(plan.withSchemaEvolution())
 
 
@@ -371,7 +377,7 @@ def _temporary_view(head: StatementHead) -> TemporaryView:
     )
 
 
-# by the name of a node: the kind of statement, the member that is its table, and what reads it
+# for each name of a node: the kind of statement, the member that has its table, and the function that reads it
 _KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[StatementHead], ParsedStatement]]] = {
     "AnalyzeColumn": (AnalyzeColumns, "child", _analyze_columns),
     "AnalyzeTable": (AnalyzeTable, "child", _analyze_table),
@@ -389,6 +395,6 @@ _KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[Statemen
 
 
 def options_in_name(name: str) -> tuple[str, dict[str, str]]:
-    """The name of a table without the options that travel in it, and these."""
+    """Return the name of a table without the options that are part of it, and these options."""
     plain, _, encoded = name.partition(OPTIONS_MARK)
     return plain, dict(parse_qsl(encoded, keep_blank_values=True))

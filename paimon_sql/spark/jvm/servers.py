@@ -25,7 +25,9 @@ _NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else dep
 
 @dataclass(frozen=True, slots=True)
 class EndedStatement:
-    """A statement of a client: `server` is `thrift` or `connect`, `id` is unique in it, `state` is Spark's."""
+    """A client's statement that has ended: `server` is `thrift` or `connect`, `id` is unique in that server, `state` is
+    Spark's name of the result.
+    """
 
     server: str
     id: str
@@ -46,8 +48,9 @@ class EndedStatement:
     Variant.of(_NONE),
 )
 def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, str]) -> JavaObject:
-    """Start HiveServer2; its client sessions are made from a session, and `stop()` ends it. If it cannot start, such as
-    on a port in use, raises Spark's error."""
+    """Start HiveServer2; its client sessions are made from `spark`. Return the server, and `stop()` on it ends it.
+    Raises Spark's error if the server cannot start, for instance because the port is in use.
+    """
     if jvm.variant(start_thrift_server).name == _NONE:
         raise UnsupportedFeatureError("This Spark comes without HiveServer2 (spark-hive-thriftserver).")
     system = jvm.java_class(classes.SYSTEM)
@@ -68,8 +71,9 @@ def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, 
     Variant.of(_NONE),
 )
 def start_connect_server(jvm: Jvm, spark: SparkSession) -> JavaObject:
-    """Start Spark Connect; its client sessions are made from a session, and `stop_connect_server` ends it. If it cannot
-    start, raises Spark's error."""
+    """Start Spark Connect; its client sessions are made from `spark`. Return the service for `stop_connect_server`.
+    Raises Spark's error if the server cannot start.
+    """
     variant = jvm.variant(start_connect_server).name
     if variant == _NONE:
         raise UnsupportedFeatureError("This Spark comes without Spark Connect's server (spark-connect).")
@@ -102,9 +106,10 @@ def takes_tokens(jvm: Jvm) -> bool:
     Variant.of(_NONE),
 )
 def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
-    """Return the latest some hundred ended statements of both servers; none if Spark does not list them. A failed one
-    has the kind of failure as its state, if `watch_failures` was called before it. `fetched` leaves out statements
-    with rows that clients may still fetch."""
+    """Return the latest some hundred ended statements of both servers; none if Spark does not list them. If
+    `watch_failures` was called before a statement failed, its state is the kind of failure. With `fetched`, statements
+    with rows that clients may still fetch are left out.
+    """
     if not _tells(jvm):
         return []
     found = json.loads(str(jvm.compiled("ServerStatements").ended(jvm.context._jsc.sc(), fetched)))
@@ -112,7 +117,7 @@ def ended_statements(jvm: Jvm, *, fetched: bool = True) -> list[EndedStatement]:
 
 
 def watch_failures(jvm: Jvm) -> None:
-    """Remember which statements fail or are cancelled, which Spark forgets as soon as clients close them."""
+    """Record which statements fail or are cancelled. Spark forgets that as soon as clients close the statements."""
     if _tells(jvm):
         jvm.compiled("ServerStatements").watch(jvm.context._jsc.sc())
 
@@ -123,12 +128,12 @@ def open_sessions(jvm: Jvm) -> int:
 
 
 def is_alive(jvm: Jvm) -> bool:
-    """Whether the context still runs jobs."""
+    """Return whether the context still runs jobs."""
     return not jvm.context._jsc.sc().isStopped()
 
 
 def bound_results(jvm: Jvm) -> None:
-    """Refuse answers larger than a quarter of the driver's memory, unless a setting says how large they may be."""
+    """Refuse answers larger than a quarter of the driver's memory, unless the user has set Spark's limit."""
     conf, memory = context_settings(jvm), jvm.java_class(classes.JAVA_RUNTIME).getRuntime().maxMemory()
     if not conf.contains(LARGEST_RESULT):
         conf.set(LARGEST_RESULT, f"{int(memory) // 4}b")

@@ -15,12 +15,14 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import hook, method
 from paimon_sql.spark.jvm.sessions import session_catalog
 
-SESSION_CATALOG = "spark_catalog"  # as Spark calls its own
+SESSION_CATALOG = "spark_catalog"  # Spark's name for its own catalog
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTable:
-    """A table of Spark's session catalog; `kind` is MANAGED, EXTERNAL or VIEW, `serde` Hive's class for its rows."""
+    """A table of Spark's session catalog. `kind` is MANAGED, EXTERNAL or VIEW, `serde` is the Hive class that reads its
+    rows.
+    """
 
     kind: str
     provider: str | None

@@ -1,4 +1,4 @@
-"""Sessions of Spark: their settings, catalogs, parser, rules, and what they are doing."""
+"""Spark's sessions: their settings, catalogs, parser and rules, and the work in progress."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from paimon_sql.spark.jvm.collections import items, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_type, method, python
 
-# methods and classes of Spark that are under way while it loads a table, or plans a scan, for a statement about it
+# methods and classes on Spark's stack while it loads a table, or plans a scan, for a statement that does not read its
+# rows
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
 _DESCRIBES = ("DescribeTableExec",)
 
 
 @hook(
     "PySpark's `SparkSession._jsparkSession`",
-    "everything that PySpark's own methods ask first",
+    "every method of PySpark that this package extends",
     python("pyspark.sql.classic.dataframe", "DataFrame"),
 )
 def java_session(spark: SparkSession) -> JavaObject:
@@ -34,12 +35,12 @@ def python_session(jvm: Jvm, session: JavaObject) -> SparkSession:
 
 
 def new_session(spark: SparkSession) -> SparkSession:
-    """As PySpark's `newSession`, of the same class."""
+    """Return a new session as PySpark's `newSession` does, of the same Python class."""
     return type(spark)(spark._sc, java_session(spark).newSession())
 
 
 def spark_version(jvm: Jvm) -> str:
-    """The version of the Spark that runs in the JVM, which PySpark's may differ from."""
+    """Return the version of the Spark that runs in the JVM. PySpark's version may differ."""
     return str(jvm.context._jsc.version())
 
 
@@ -54,23 +55,23 @@ def java_version(jvm: Jvm) -> str:
     method(classes.SESSION_STATE, "conf", 0),
 )
 def settings_of(session: JavaObject) -> JavaObject:
-    """The session's settings, which change in place."""
+    """Return the session's settings, an object that later changes of the session update."""
     return session.sessionState().conf()
 
 
 @hook(
     "`SQLConf.getConfigEntry`, `SQLConf.getConf`",
-    "every setting of Spark's that we go by",
+    "every Spark setting that this package reads",
     method(f"{classes.SQL_CONF}$", "getConfigEntry", 1),
     method(classes.SQL_CONF, "getConf", 1),
 )
 def setting_entry(jvm: Jvm, key: str) -> JavaObject:
-    """The definition of a setting of Spark's, for `setting_value`."""
+    """Return the definition of a Spark setting, for `setting_value`."""
     return jvm.scala_object(classes.SQL_CONF).getConfigEntry(key)
 
 
 def setting_value(settings: JavaObject, entry: JavaObject) -> bool | int | float | str:
-    """A setting as Spark reads it: with the default of this Spark, what the environment says, and in any spelling."""
+    """Return a setting as Spark reads it: with this Spark's default, the environment's value, and in any spelling."""
     value = settings.getConf(entry)
     return str(value.toString()) if isinstance(value, JavaObject) else value
 
@@ -87,7 +88,7 @@ def setting_text(settings: JavaObject, key: str) -> str | None:
     method(classes.SPARK_CONTEXT, "conf", 0),
 )
 def context_settings(jvm: Jvm) -> JavaObject:
-    """The settings of the context, those in force."""
+    """Return the settings that the context uses now."""
     return jvm.context._jsc.sc().conf()
 
 
@@ -97,7 +98,7 @@ def context_settings(jvm: Jvm) -> JavaObject:
     method(classes.SHARED_STATE, "conf", 0),
 )
 def begin_sessions_with(session: JavaObject, settings: Mapping[str, str]) -> None:
-    """Let the sessions that are made from one begin with settings, beside those that its context started with."""
+    """Give settings to each session that is created from this one, in addition to the context's own settings."""
     shared = session.sharedState().conf()
     for name, value in settings.items():
         shared.set(name, value)
@@ -109,12 +110,12 @@ def begin_sessions_with(session: JavaObject, settings: Mapping[str, str]) -> Non
     python("pyspark", "SparkContext._do_init"),
 )
 def run_workers_with(context: SparkContext, python: str) -> None:
-    """Have workers started by an interpreter of this path."""
+    """Make the context start workers with the interpreter `python`, a path."""
     context.pythonExec = python
 
 
 def fork_workers_from(jvm: Jvm, module: str) -> None:
-    """Have this machine's Python workers forked from a module's process, unless the user has set one."""
+    """Fork this machine's Python workers from the process of `module`, unless the user has set a module."""
     context_settings(jvm).setIfMissing("spark.python.daemon.module", module)
 
 
@@ -141,8 +142,9 @@ def current_catalog(session: JavaObject) -> str:
     method(classes.CATALOG_MANAGER, "setCurrentNamespace", 1),
 )
 def place_of_original(session: JavaObject) -> tuple[str, JavaObject] | None:
-    """The current catalog and namespace of the session that one is cloned from; None for a session that is not a
-    clone."""
+    """Return the current catalog and namespace of the session that this one was cloned from; None if it is
+    not a clone.
+    """
     original = accessible_field(session, "parentSessionState").get(session)
     if original is None or not original.isDefined():
         return None
@@ -151,19 +153,21 @@ def place_of_original(session: JavaObject) -> tuple[str, JavaObject] | None:
 
 
 def move_to(session: JavaObject, catalog: str, namespace: JavaObject) -> None:
-    """Make a catalog and a namespace current. Raises Py4JJavaError if they are not there."""
+    """Make a catalog and a namespace current. Raises Py4JJavaError if they do not exist."""
     manager = session.sessionState().catalogManager()
     manager.setCurrentCatalog(catalog)
     manager.setCurrentNamespace(namespace)
 
 
 def is_catalog(session: JavaObject, name: str) -> bool:
-    """Whether a catalog is configured or loaded."""
+    """Return whether a catalog is configured or loaded."""
     return bool(session.sessionState().catalogManager().isCatalogRegistered(name))
 
 
 def is_temporary_view(session: JavaObject, *parts: str) -> bool:
-    """Return whether a temporary view of the session has a name, or a global one, named with the database for these."""
+    """Return whether the session has a temporary view of this name. Two parts name a global temporary view, if the
+    first is the database of these views.
+    """
     catalog = session_catalog(session)
     match parts:
         case (name,):
@@ -179,7 +183,7 @@ def is_temporary_view(session: JavaObject, *parts: str) -> bool:
     method(classes.SESSION_STATE, "catalog", 0),
 )
 def session_catalog(session: JavaObject) -> JavaObject:
-    """Spark's own catalog, of its tables and views."""
+    """Return Spark's own catalog of tables and views, as an internal object."""
     return session.sessionState().catalog()
 
 
@@ -190,7 +194,7 @@ def session_catalog(session: JavaObject) -> JavaObject:
     Variant.of("private field", field(classes.CATALOG_MANAGER, "defaultSessionCatalog")),
 )
 def session_catalog_plugin(jvm: Jvm, session: JavaObject) -> JavaObject:
-    """The same as a catalog that statements name, `spark_catalog`."""
+    """Return Spark's own catalog as the plugin that statements name `spark_catalog`."""
     manager = session.sessionState().catalogManager()
     if jvm.variant(session_catalog_plugin).name == "method":
         return manager.defaultSessionCatalog()
@@ -204,7 +208,7 @@ def session_catalog_plugin(jvm: Jvm, session: JavaObject) -> JavaObject:
     Variant.of("of the manager itself", field(classes.CATALOG_MANAGER, "catalogs")),
 )
 def loaded_catalogs(session: JavaObject) -> JavaObject:
-    """The session's catalogs that are loaded by name, a mutable Scala map."""
+    """Return the session's loaded catalogs by name, a mutable Scala map."""
     manager = session.sessionState().catalogManager()
     return accessible_field(manager, "catalogs").get(manager)
 
@@ -216,8 +220,9 @@ def loaded_catalogs(session: JavaObject) -> JavaObject:
     method(classes.JAVA_CLASS_LOADER, "defineClass", 4),
 )
 def define_catalog_class(jvm: Jvm, class_name: str) -> bool:
-    """Let Spark find the class that a catalog's setting names, for catalog managers that Spark makes for itself. Return
-    whether it does."""
+    """Make Spark find the class that a catalog's setting names, even in catalog managers that Spark creates itself.
+    Return whether Spark finds it.
+    """
     return bool(jvm.compiled("CatalogClasses").define(class_name))
 
 
@@ -232,7 +237,7 @@ def matching_names(jvm: Jvm, names: Iterable[str], pattern: str) -> list[str]:
 
 
 def name_parts(session: JavaObject, text: str) -> list[str]:
-    """The parts of a name as SQL spells it."""
+    """Return the parts of a name that is spelled as in SQL."""
     return list(texts(parser_of(session).parseMultipartIdentifier(text)))
 
 
@@ -252,7 +257,7 @@ def parser_of(session: JavaObject) -> JavaObject:
     method(classes.VARIABLES, "substitute", 1),
 )
 def spark_variables(jvm: Jvm) -> JavaObject:
-    """Return what replaces variables in statements, for `with_variables`, as Spark's parser does."""
+    """Return the object that replaces variables in statements as Spark's parser does, for `with_variables`."""
     return jvm.java_class(classes.VARIABLES)()
 
 
@@ -264,8 +269,10 @@ def spark_variables(jvm: Jvm) -> JavaObject:
     method(classes.SQL_CONF, "redactOptions", 1),
 )
 def client_variables(jvm: Jvm, parser: JavaObject) -> JavaObject:
-    """Let a parser, and the parsers that it asks, replace only variables that a server's client may read. Return what
-    replaces them, for `with_variables`. Raises `UnsupportedFeatureError` if no parser replaces variables there."""
+    """Let a parser, and the parsers that it delegates to, replace only variables that a server's client may read.
+    Return the object that replaces variables, for `with_variables`. Raises `UnsupportedFeatureError` if none of the
+    parsers replaces variables.
+    """
     variables = jvm.compiled("ClientVariables")
     if not variables.install(parser):
         raise UnsupportedFeatureError(
@@ -276,7 +283,7 @@ def client_variables(jvm: Jvm, parser: JavaObject) -> JavaObject:
 
 
 def with_variables(variables: JavaObject, text: str) -> str:
-    """Return a statement of the active session with values for its variables `${x}`."""
+    """Return a statement of the active session with its variables `${x}` replaced by their values."""
     return str(variables.substitute(text)) if "${" in text else text
 
 
@@ -296,7 +303,9 @@ def replace_parser(session: JavaObject, parser: Any) -> None:
     method(classes.SESSION, "extensions", 0),
 )
 def inject_parser(session: JavaObject, make: Any) -> None:
-    """Have the sessions that are made from this one use the parser that `make` gives for a session and its parser."""
+    """Make sessions that are created from this one use the parser that `make` returns. `make` takes a session and its
+    parser.
+    """
     session.extensions().injectParser(make)
 
 
@@ -306,7 +315,7 @@ def inject_parser(session: JavaObject, make: Any) -> None:
     method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> None:
-    """Add an optimizer's rule after the rules of a running session, once."""
+    """Add a rule to the optimizer of a running session, after its other rules. A second call does not add it again."""
     methods = session.experimental()
     rules = items(methods.extraOptimizations())
     if rule.ruleName() not in [r.ruleName() for r in rules]:
@@ -319,7 +328,9 @@ def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> No
     method(classes.EXPERIMENTAL, "extraStrategies", 0),
 )
 def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
-    """Put a planner's strategy before the strategies of a running session, once; `toString` returns its name."""
+    """Add a strategy to the planner of a running session, before its other strategies. A second call does not add it
+    again. The strategy's `toString` returns its name.
+    """
     methods = session.experimental()
     strategies = items(methods.extraStrategies())
     if str(strategy.toString()) not in [str(s.toString()) for s in strategies]:
@@ -333,12 +344,12 @@ def add_strategy(jvm: Jvm, session: JavaObject, strategy: JavaObject) -> None:
     method(classes.CACHE_MANAGER, "isEmpty", 0),
 )
 def has_cached(session: JavaObject) -> bool:
-    """Whether anything is cached, in any session of the application."""
+    """Return whether any session of the application has cached anything."""
     return not session.sharedState().cacheManager().isEmpty()
 
 
 def refresh_cached(session: JavaObject, *parts: str) -> None:
-    """Have what is cached of a table read again, as Spark does behind its own statements."""
+    """Make Spark read the cached rows of a table again, as it does after its own statements."""
     session.catalog().refreshTable(".".join(f"`{part.replace('`', '``')}`" for part in parts))
 
 
@@ -349,13 +360,14 @@ def refresh_cached(session: JavaObject, *parts: str) -> None:
     java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.ShowTablesExtendedExec"),
 )
 def is_named_only(jvm: Jvm) -> bool:
-    """Whether Spark loads a table for a command about it, not to read or write its rows. A look at the stack costs: it
-    is for answers that are errors otherwise."""
+    """Return whether Spark loads a table for a command about it, not to read or write its rows. Looking at the stack is
+    slow, so call it only before an error is raised.
+    """
     return _is_under_way(jvm, _NAMES_TABLES)
 
 
 def is_listed_extended(jvm: Jvm) -> bool:
-    """Whether Spark lists tables for SHOW TABLE EXTENDED; see `is_named_only`."""
+    """Return whether Spark lists tables for SHOW TABLE EXTENDED; see `is_named_only`."""
     return _is_under_way(jvm, _NAMES_TABLES[1:])
 
 
@@ -365,7 +377,7 @@ def is_listed_extended(jvm: Jvm) -> bool:
     java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.DescribeTableExec"),
 )
 def is_described(jvm: Jvm) -> bool:
-    """Whether Spark plans a scan only for its statistics; see `is_named_only`."""
+    """Return whether Spark plans a scan only for its statistics; see `is_named_only`."""
     return _is_under_way(jvm, _DESCRIBES)
 
 
@@ -380,7 +392,8 @@ _PLAIN = Variant.of("of a table", constructor(classes.DESCRIBE_TABLE, 3))
 
 @hook("`DescribeTableExec`", "the section of NOT NULL columns in DESCRIBE EXTENDED", _NAMED, _PLAIN)
 def install_described_columns(jvm: Jvm, session: JavaObject) -> None:
-    """Put the strategy into a running session, once. It treats proxies as Paimon tables: Spark's own tables are Java
-    classes."""
+    """Add the strategy to a running session, once. It treats proxies as Paimon tables: Spark's own tables are Java
+    classes.
+    """
     without = "" if jvm.variant(install_described_columns) is _NAMED else "named"
     add_strategy(jvm, session, jvm.compiled("DescribedColumns", without).strategy())

@@ -1,4 +1,4 @@
-"""Views as Spark's analyzer knows them: read into a frozen value, and made of one (from 4.2 on)."""
+"""Views of Spark's analyzer: read into a frozen value, and made of such a value (from 4.2 on)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from paimon_sql.spark.jvm.hooks import hook, method
 
 @dataclass(frozen=True, slots=True)
 class ViewDefinition:
-    """A view as Spark runs it: the JSON of its columns, its properties with the comment, and the query with the current
-    catalog, namespace and settings at its definition. `query_columns` are the query's own names for its columns; they
-    are empty if the columns follow the query. `schema_mode` decides what happens to the view if these change."""
+    """A view as Spark runs it: the JSON of its columns, its properties with the comment, its query, and the catalog,
+    namespace and settings that were current at its definition. `query_columns` are the query's own names of its
+    columns; they are empty if the view's columns follow the query. `schema_mode` decides what happens to the view if
+    the columns of its tables change.
+    """
 
     schema_json: str
     properties: Mapping[str, str]
@@ -30,7 +32,7 @@ class ViewDefinition:
 
 
 def read_view(view: JavaObject) -> ViewDefinition:
-    """The definition that Spark asks a catalog to keep."""
+    """Return the definition that Spark gives a catalog to store."""
     mode, names = view.schemaMode(), view.queryColumnNames()
     return ViewDefinition(
         str(view.schema().json()),
@@ -66,7 +68,9 @@ def java_view(jvm: Jvm, view: ViewDefinition) -> JavaObject:
     method(f"{classes.CHAR_VARCHAR_UTILS}$", "replaceCharVarcharWithStringInSchema", 1),
 )
 def rows_schema(jvm: Jvm, schema_json: str) -> JavaObject:
-    """Columns with the types that rows have: CHAR and VARCHAR stand in the metadata of texts."""
+    """Return columns with the types of the rows: text instead of CHAR and VARCHAR, which move into the columns'
+    metadata.
+    """
     columns = jvm.java_class(classes.DATA_TYPE).fromJson(schema_json)
     return jvm.scala_object(classes.CHAR_VARCHAR_UTILS).replaceCharVarcharWithStringInSchema(columns)
 
@@ -78,7 +82,7 @@ def rows_schema(jvm: Jvm, schema_json: str) -> JavaObject:
     method(classes.ANALYSIS_CONTEXT, "nestedViewDepth", 0),
 )
 def view_depth(jvm: Jvm) -> int:
-    """Return the number of views around the name that the analyzer resolves."""
+    """Return how many views enclose the name that the analyzer is resolving."""
     return int(jvm.scala_object(classes.ANALYSIS_CONTEXT).get().nestedViewDepth())
 
 
@@ -89,6 +93,6 @@ def view_depth(jvm: Jvm) -> int:
     method(classes.UNRESOLVED_WITH, "cteRelations", 0),
 )
 def named_relations(jvm: Jvm, query: JavaObject) -> list[tuple[str, ...]]:
-    """The parts of the names of tables and views in a parsed query."""
+    """Return the names of the tables and views in a parsed query, each as its parts."""
     found = str(jvm.compiled("ViewReferences").relations(query))
     return [tuple(name.split("\0")) for name in found.split("\n") if name]

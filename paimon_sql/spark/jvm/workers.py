@@ -28,7 +28,9 @@ from paimon_sql.spark.jvm.hooks import constructor, hook, method, python
     python("pyspark.core.rdd", "_prepare_for_python_RDD"),
 )
 def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | None = None) -> JavaObject:
-    """A function as executors get it, with the interpreter, the files and the environment that they use, and more."""
+    """Return a function in the form that executors run, with the interpreter, the files and the environment of the
+    context. `environment` adds variables.
+    """
     context = jvm.context
     command, broadcasts, env, includes = _prepare_for_python_RDD(context, function)
     env = {**env, **(environment or {})}
@@ -43,12 +45,12 @@ def python_function(jvm: Jvm, function: Any, environment: Mapping[str, str] | No
     constructor(classes.PYTHON_DATA_SOURCE, 1),
 )
 def python_source(jvm: Jvm) -> JavaObject:
-    """Return a data source that runs functions for scans and writes; the functions come with their factories."""
+    """Return a data source that runs functions for scans and writes. The factories bring the functions."""
     return jvm.java_class(classes.PYTHON_DATA_SOURCE)(python_function(jvm, int))
 
 
 def task_command(function: Any, result: StructType) -> bytearray:
-    """A function of batches and the schema of its results, as factories take it."""
+    """Return a function with the schema of its results, pickled as factories take it."""
     return bytearray(CloudPickleSerializer().dumps((function, result)))
 
 
@@ -58,7 +60,7 @@ def task_command(function: Any, result: StructType) -> bytearray:
     constructor(classes.PYTHON_READER_FACTORY, 3, fits=True),
 )
 def reader_factory(jvm: Jvm, function: Any, schema: StructType) -> JavaObject:
-    """Return a factory of readers of partitions; a function returns the rows."""
+    """Return a factory of partition readers. `function` returns the rows."""
     make = jvm.java_class(classes.PYTHON_READER_FACTORY)
     given = python_source(jvm), task_command(function, schema), jvm.struct_type(schema)
     return make(*jvm.fitted(classes.PYTHON_READER_FACTORY, "", *given))
@@ -66,7 +68,9 @@ def reader_factory(jvm: Jvm, function: Any, schema: StructType) -> JavaObject:
 
 @hook("`PythonBatchWriterFactory`", "every write", constructor(classes.PYTHON_WRITER_FACTORY, 3, fits=True))
 def writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
-    """Makes the writers of tasks that hand rows of a Java schema to a function."""
+    """Return a factory of task writers. They pass rows of the Java schema `rows` to `function`, which returns a result
+    of the schema `result`.
+    """
     make = jvm.java_class(classes.PYTHON_WRITER_FACTORY)
     given = python_source(jvm), task_command(function, result), rows
     return make(*jvm.fitted(classes.PYTHON_WRITER_FACTORY, "", *given))
@@ -79,7 +83,7 @@ def message_bytes(message: JavaObject) -> bytes:
 
 @hook("`PythonInputPartition`", "scans in Python workers", constructor(classes.PYTHON_INPUT_PARTITION, 2))
 def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None = None) -> JavaArray:
-    """Partitions that carry splits to Python workers; with `buckets`, they are Spark's partitions by bucket."""
+    """Return partitions that carry splits to Python workers. With `buckets`, Spark groups them by bucket."""
     contents = [bytearray(split) for split in splits]
     if buckets is None:
         make = jvm.java_class(classes.PYTHON_INPUT_PARTITION)
@@ -95,12 +99,12 @@ def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None 
     constructor(classes.FILE_PARTITION, 2),
 )
 def partitions_by_bucket(jvm: Jvm, file_partitions: JavaArray, bucket_of_file: Mapping[str, int]) -> JavaArray:
-    """The partitions of a scan of files, divided by bucket."""
+    """Return the partitions of a scan of files, divided by bucket."""
     return jvm.compiled("BucketPartitions").ofFiles(file_partitions, jvm.map(bucket_of_file))
 
 
 def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
-    """The function `bucket` of values of some types, bound."""
+    """Return the function `bucket`, bound to the types of its arguments."""
     return jvm.compiled("BucketPartitions").bucket(types)
 
 
@@ -113,7 +117,9 @@ def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
 def run_tasks(
     jvm: Jvm, function: Callable[[str], str], items: Sequence[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Run a task for each item, return the results in order. Workers get `environment` beside the context's own."""
+    """Run a task for each item and return the results in order. Workers get `environment` in addition to the context's
+    own.
+    """
     source = jvm.context.parallelize(items, len(items))
     mapped = source.map(function)
     command = mapped.func, None, mapped._prev_jrdd_deserializer, mapped._jrdd_deserializer
@@ -129,7 +135,7 @@ def run_tasks(
     python("pyspark.util", "PythonEvalType.SQL_MAP_ARROW_ITER_UDF"),
 )
 def map_batches(frame: DataFrame, function: Any, schema: StructType | str) -> DataFrame:
-    """As `frame.mapInArrow(function, schema)`, but without pandas, which PySpark requires but does not use here."""
+    """Return `frame.mapInArrow(function, schema)`, but without pandas, which PySpark requires but does not use here."""
     mapped = UserDefinedFunction(
         function, returnType=schema, name="map_batches", evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
     )

@@ -1,1 +1,3 @@
-"""Replacements for what newer versions of Spark do themselves: each module is a variant of a hook for older ones."""
+"""Replacements for what newer versions of Spark do themselves: each module is a variant of a hook for older
+versions.
+"""

@@ -1,4 +1,6 @@
-"""Scan builders as Spark hands them Catalyst's filters: to those that ask for them, in 4.0 to its own class alone."""
+"""Scan builders that Spark gives Catalyst's filters. From 4.1 on, any scan builder can request them. Spark 4.0 gives
+them only to its own class, so a builder of this class wraps ours.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _FILE_SCANS = Variant.of("to scans of files", constructor(classes.FILE_SCAN_BUIL
 
 @hook("`PushDownUtils.pushFilters`", "filters: every file is read", _ASKING, _FILE_SCANS)
 def taking_filters(jvm: Jvm, session: JavaObject, builder: Any) -> Any:
-    """A scan builder of ours that Spark pushes filters to."""
+    """Return the scan builder in a form that Spark pushes Catalyst's filters to."""
     if jvm.variant(taking_filters) is _ASKING:
         return builder
     nothing = file_index(jvm, session, ()), jvm.struct_type(StructType([]))

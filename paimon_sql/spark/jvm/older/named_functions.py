@@ -45,8 +45,9 @@ def renames_calls(jvm: Jvm) -> bool:
 def with_named_functions(
     jvm: Jvm, session: JavaObject, plan: JavaObject, makers: Mapping[str, Any], catalogs: Collection[str]
 ) -> JavaObject:
-    """A parsed statement, its calls of functions of `sys` in some catalogs as calls of temporary functions, by their
-    names. `makers` are their Scala functions."""
+    """Return a parsed statement that calls temporary functions in place of functions in `sys`, for `sys` in `catalogs`.
+    `makers` has the Scala functions that make the expressions, by the names of the functions.
+    """
     for name, make in makers.items():
         put_temporary_function(session, _PREFIX + name, make, is_table=False)
     current, names = current_catalog(session), {}

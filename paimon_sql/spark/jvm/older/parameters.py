@@ -1,7 +1,8 @@
 """Parameters of statements, `:name` and `?`.
 
-From 4.1 on, Spark's parser puts their values into a statement. Before, the analyzer does so, after the parser of this
-package. Then one of its statements with parameters stays parsed until a rule of the analyzer has the values.
+From 4.1 on, Spark's parser puts their values into a statement. Before 4.1 the analyzer does so, after this package's
+parser. Then a statement of this package with parameters stays a parsed plan until a rule of the analyzer has the
+values.
 """
 
 from __future__ import annotations
@@ -29,17 +30,19 @@ _ANALYZED = Variant.of(
 
 @hook("`BindParameters`", "parameters of INSERT, DELETE, UPDATE and MERGE INTO", _PARSED, _ANALYZED)
 def binds_late(jvm: Jvm) -> bool:
-    """Whether parsed statements have their parameters still, see `has_parameters`."""
+    """Return whether parsed statements still contain their parameters, see `has_parameters`."""
     return jvm.variant(binds_late) is _ANALYZED
 
 
 def has_parameters(jvm: Jvm, plan: JavaObject) -> bool:
-    """Whether values are missing in a parsed statement."""
+    """Return whether a parsed statement still lacks values for its parameters."""
     return bool(jvm.compiled("BoundParameters").has(plan))
 
 
 def rewrite_bound(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
-    """Have statements with parameters, once these have values, pass a function of a session and a plan."""
+    """Pass statements with parameters to `rewrite` once they have values. `rewrite` takes a session and a plan, and
+    returns a plan.
+    """
     analyzer = session.sessionState().analyzer()
     jvm.compiled("BoundParameters").install(session, session.extensions(), analyzer, rewrite)
 
@@ -57,7 +60,9 @@ def exact_names(jvm: Jvm) -> bool:
 
 
 def with_exact_names(jvm: Jvm, plan: JavaObject, names: Mapping[str, str]) -> JavaObject:
-    """A parsed CALL, or EXPLAIN of one, its arguments named as `names` has them, by their names in lower case."""
+    """Return a parsed CALL, or EXPLAIN of a CALL, with its arguments renamed: `names` maps the lower-case name to the
+    new name.
+    """
     if simple_name(plan) != "Call":
         return plan
     made, arguments = jvm.java_class(f"{classes.EXPRESSIONS_PACKAGE}.NamedArgumentExpression"), []

@@ -1,7 +1,8 @@
-"""Views of a catalog as views of Spark's session catalog: before 4.2 Spark knows no others.
+"""Views of a Paimon catalog as views of Spark's session catalog: Spark before 4.2 supports no other views.
 
-A catalog that is asked for a table answers with such a view, and Spark resolves it as one of its own: in the catalog
-and the database of its definition, under its settings. What CREATE VIEW checks, Spark checks as for one of its own.
+If Spark requests a table and the name is a view's, the catalog returns such a view. Spark then resolves it as one of
+its own: in the catalog and database of its definition, under its settings. Spark also checks CREATE VIEW as for its own
+views.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, java_type, me
 from paimon_sql.spark.jvm.older.view_statements import ViewStatement
 from paimon_sql.spark.jvm.views import ViewDefinition, rows_schema
 
-# the properties of such a view
+# the properties that Spark stores in such a view
 _PLACE, _SETTING, _OUT, _MODE = "view.catalogAndNamespace.", "view.sqlConfig.", "view.query.out.", "view.schemaMode"
 _PREFIX = "view."
 _NOT_NEEDED = Variant.of("views of catalogs", method(classes.RELATION_CATALOG, "loadRelation", 1))
@@ -70,8 +71,9 @@ def session_view(jvm: Jvm, name: Name, view: ViewDefinition) -> JavaObject:
 def prepared_view(
     jvm: Jvm, session: JavaObject, name: Name, statement: ViewStatement, mode: str | None = None
 ) -> ViewDefinition:
-    """The view that CREATE VIEW, or ALTER VIEW … AS of one of a schema mode, defines. Raises what Spark says about a
-    query that cannot be a view's: temporary things in it, columns without names, a cycle."""
+    """Return the view that CREATE VIEW defines, or ALTER VIEW … AS with a schema `mode`. Raises Spark's error if the
+    query is not valid for a view: it uses temporary objects, has columns without names, or refers to the view itself.
+    """
     command = _command(jvm, _identifier(jvm, name), statement, mode)
     state = session.sessionState()
     analyzed = state.executePlan(command, getattr(state, "executePlan$default$2")()).analyzed()
@@ -85,12 +87,12 @@ def prepared_view(
     prepare.setAccessible(True)
     try:
         return _read(prepare.invoke(analyzed, jvm.array(classes.OBJECT, [session, query])))
-    except Py4JJavaError as error:  # what the method raises is the cause of what calling it raises
+    except Py4JJavaError as error:  # Java's reflection wraps the method's own exception
         raise as_pyspark_raises(error.java_exception.getCause() or error.java_exception) from error
 
 
 def _command(jvm: Jvm, identifier: JavaObject, statement: ViewStatement, mode: str | None) -> JavaObject:
-    """The command by which Spark creates a view of its own."""
+    """Return the command by which Spark would create its own view."""
     node, made = statement.node, jvm.java_class(classes.CREATE_VIEW_COMMAND)
     persisted = jvm.scala_object(classes.PERSISTED_VIEW)
     if statement.kind == "create":
@@ -104,7 +106,7 @@ def _command(jvm: Jvm, identifier: JavaObject, statement: ViewStatement, mode: s
 
 
 @hook(
-    "`QueryCompilationErrors`: a CREATE VIEW of other numbers of columns",
+    "`QueryCompilationErrors` of a CREATE VIEW that lists too few or too many columns",
     "their messages",
     _NOT_NEEDED,
     Variant.of(
@@ -131,7 +133,7 @@ def _identifier(jvm: Jvm, name: Name) -> JavaObject:
 
 
 def _properties(view: ViewDefinition) -> dict[str, str]:
-    """A definition as Spark keeps it among the properties of its own views."""
+    """Return the properties in which Spark stores a view's definition."""
     place = [view.catalog, *view.namespace]
     found = {f"{_PLACE}numParts": str(len(place)), _MODE: view.schema_mode}
     found |= {f"{_PLACE}part.{i}": part for i, part in enumerate(place)}
@@ -141,7 +143,7 @@ def _properties(view: ViewDefinition) -> dict[str, str]:
 
 
 def _read(table: JavaObject) -> ViewDefinition:
-    """The definition in a view of the session catalog."""
+    """Return the definition of a view of the session catalog."""
     properties = values_of(table.properties())
     count, columns = int(properties[f"{_PLACE}numParts"]), int(properties.get(f"{_OUT}numCols", "0"))
     catalog, *namespace = (properties[f"{_PLACE}part.{i}"] for i in range(count))

@@ -1,7 +1,7 @@
-"""Options of a query that decide which columns a table has: versions, branches, changes.
+"""Options of a query that change the columns of a table: versions, branches, changes.
 
-Spark 4.3 hands them over when it loads the table. Before, they travel in the name that the table is loaded by, and the
-table is known under its own name all the same.
+Spark 4.3 passes them to the catalog when it loads the table. Before 4.3 they are part of the name that Spark loads the
+table by; the table that it gets has its own name nevertheless.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NAMED = Variant.of(
 
 @hook("`TableCatalog.loadTable` with options", "columns of older versions and of branches", _LOADED, _NAMED)
 def travels_in_name(jvm: Jvm) -> bool:
-    """Return whether `with_named_options` must put options that decide about columns into names."""
+    """Return whether options that change columns must be part of names, by `with_named_options`."""
     return jvm.variant(travels_in_name) is _NAMED
 
 
 def with_named_options(jvm: Jvm, session: JavaObject, plan: JavaObject, keys: Iterable[str]) -> JavaObject:
-    """A parsed query, options of its tables that are among `keys` in their names."""
+    """Return a parsed query with those options of its tables that are in `keys` moved into the tables' names."""
     place = current_catalog(session), current_namespace(session)
     return jvm.compiled("StateOptions").named(plan, jvm.string_set(keys), OPTIONS_MARK, *place)
 
@@ -41,7 +41,9 @@ def with_named_options(jvm: Jvm, session: JavaObject, plan: JavaObject, keys: It
 def named_relation(
     jvm: Jvm, session: JavaObject, name: str, options: Mapping[str, str], keys: Iterable[str]
 ) -> JavaObject:
-    """The plan of a table by its name, as SQL spells it, with options, as `with_named_options` makes it."""
+    """Return the plan of a table, with those options that are in `keys` in its name. `name` is the table's name as SQL
+    spells it.
+    """
     parts = jvm.seq(texts(parser_of(session).parseMultipartIdentifier(name)))
     found = jvm.java_class(classes.UNRESOLVED_RELATION)(parts, connector.string_map(jvm, options), False)
     return with_named_options(jvm, session, found, keys)

@@ -1,4 +1,4 @@
-"""The syntax that the parser of this Spark accepts, tried with statements."""
+"""The syntax that the parser of this Spark accepts, found by parsing example statements."""
 
 from __future__ import annotations
 

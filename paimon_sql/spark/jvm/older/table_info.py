@@ -27,7 +27,7 @@ _PARTS = Variant.of(
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """The definition of a new table: columns as JSON of Spark's, connector transforms, properties."""
+    """The definition of a new table: columns as Spark's JSON, connector transforms, properties."""
 
     schema_json: str
     partitions: Sequence[Any]
@@ -37,14 +37,16 @@ class NewTable:
     def of_struct(
         cls, jvm: Jvm, schema: StructType, partitions: Sequence[str], properties: Mapping[str, str]
     ) -> NewTable:
-        """Of columns as Spark keeps them, CHAR and VARCHAR in the metadata of texts."""
+        """Return the new table of a struct that has CHAR and VARCHAR in the metadata of its text columns, as Spark
+        stores them.
+        """
         columns = jvm.scala_object(classes.CHAR_VARCHAR_UTILS).getRawSchema(jvm.struct_type(schema))
         return cls(str(columns.json()), partitioning(jvm, partitions), properties)
 
 
 @hook("`TableInfo`", "CREATE TABLE, and AS SELECT", _WHOLE, _PARTS)
 def new_table(jvm: Jvm, definition: Sequence[JavaObject]) -> NewTable:
-    """Return the new table from the arguments that Spark passes to `createTable` and its like after the name."""
+    """Return the new table from the arguments that Spark passes to `createTable` and similar methods after the name."""
     if jvm.variant(new_table) is _PARTS:
         columns, partitions, properties = definition
         schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)

@@ -1,4 +1,6 @@
-"""Statements about the views of a catalog, parsed: from 4.2 on Spark asks it, before it refuses them of others."""
+"""Parsed statements about the views of a catalog. From 4.2 on, Spark passes them to the catalog. Before 4.2 it refuses
+them for every catalog but its own, so this package answers them.
+"""
 
 from __future__ import annotations
 
@@ -62,10 +64,10 @@ _PARSED = Variant.of(
 
 @dataclass(frozen=True, slots=True)
 class ViewStatement:
-    """A statement about a view, or about the views of a namespace; the current namespace has no parts.
+    """A statement about a view, or about the views of a namespace. Empty `parts` mean the current namespace.
 
-    `lenient` is IF EXISTS and IF NOT EXISTS, `extended` is DESCRIBE EXTENDED. `pattern` is from SHOW VIEWS, or the
-    key of SHOW TBLPROPERTIES. With `of_view`, the statement can only mean a view.
+    `lenient` is IF EXISTS or IF NOT EXISTS, `extended` is DESCRIBE EXTENDED. `pattern` is the pattern of SHOW VIEWS, or
+    the key of SHOW TBLPROPERTIES. With `of_view`, the statement can only mean a view.
     """
 
     node: JavaObject
@@ -83,12 +85,12 @@ class ViewStatement:
 
 @hook("`ViewCatalog`", "statements about views of our catalogs", _ASKED, _PARSED)
 def answers_view_statements(jvm: Jvm) -> bool:
-    """Whether statements about views are ours to answer."""
+    """Return whether this package must answer statements about views."""
     return jvm.variant(answers_view_statements) is _PARSED
 
 
 def view_statement(plan: JavaObject) -> ViewStatement | None:
-    """A parsed statement that may be about a view; None for another."""
+    """Return a parsed statement that may be about a view; None for any other statement."""
     kind = _KINDS.get(simple_name(plan))
     if kind is None:
         return None

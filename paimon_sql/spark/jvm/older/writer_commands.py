@@ -1,6 +1,6 @@
 """The commands of PySpark's writers, made as Spark 4.0 makes them before it runs them; later versions return them.
 
-Writers keep their arguments in private fields.
+Writers keep their arguments in private fields, which this module reads.
 """
 
 from __future__ import annotations
@@ -12,30 +12,32 @@ from py4j.java_gateway import JavaObject
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field
 
-_Writer = Any  # one of PySpark's
+_Writer = Any  # a writer of PySpark
 
 
 def append_command(jvm: Jvm, writer: _Writer) -> JavaObject:
-    """Of a `DataFrameWriterV2`."""
+    """Return the append command of a `DataFrameWriterV2`."""
     return jvm.java_class(classes.APPEND_DATA).byName(*_by_name(jvm, writer, "INSERT"))
 
 
 def overwrite_command(jvm: Jvm, writer: _Writer, condition: JavaObject) -> JavaObject:
-    """Of a `DataFrameWriterV2`, for the rows of a Java Column."""
+    """Return the overwrite command of a `DataFrameWriterV2`, for the rows that a Java Column selects."""
     relation, rows, options = _by_name(jvm, writer, "INSERT", "DELETE")
-    # `ExpressionUtils.expression` would wrap the column, which the deletion by filters does not see through
+    # `ExpressionUtils.expression` would wrap the column, and the deletion by filters cannot read the wrapped column
     found = jvm.scala_object(classes.COLUMN_CONVERTER).apply(condition.node())
     return jvm.java_class(classes.OVERWRITE_BY_EXPRESSION).byName(relation, rows, found, options)
 
 
 def overwrite_partitions_command(jvm: Jvm, writer: _Writer) -> JavaObject:
-    """Of a `DataFrameWriterV2`."""
+    """Return the command of a `DataFrameWriterV2` that overwrites the partitions of its rows."""
     made = jvm.java_class(classes.OVERWRITE_PARTITIONS)
     return made.byName(*_by_name(jvm, writer, "INSERT", "DELETE"))
 
 
 def save_command(jvm: Jvm, writer: _Writer, name: str) -> JavaObject | None:
-    """Of a `DataFrameWriter` that appends to an existing table; None for other modes, which write rows as they are."""
+    """Return the command of a `DataFrameWriter` that appends to an existing table. Return None for other modes: these
+    write rows without casts.
+    """
     if str(writer._jwrite.curmode().name()) != "Append":
         return None
     relation, rows, options = _by_position(jvm, writer, name, "INSERT")
@@ -43,7 +45,9 @@ def save_command(jvm: Jvm, writer: _Writer, name: str) -> JavaObject | None:
 
 
 def insert_command(jvm: Jvm, writer: _Writer, name: str, *, dynamic: bool) -> JavaObject:
-    """Of a `DataFrameWriter`; `dynamic` says whether to overwrite the partitions of the rows, not all."""
+    """Return the insert command of a `DataFrameWriter`. If `dynamic`, an overwrite replaces only the partitions of its
+    rows.
+    """
     if str(writer._jwrite.curmode().name()) != "Overwrite":
         return jvm.java_class(classes.APPEND_DATA).byPosition(*_by_position(jvm, writer, name, "INSERT"))
     relation, rows, options = _by_position(jvm, writer, name, "INSERT", "DELETE")
@@ -54,7 +58,9 @@ def insert_command(jvm: Jvm, writer: _Writer, name: str, *, dynamic: bool) -> Ja
 
 
 def merge_command(jvm: Jvm, writer: _Writer) -> JavaObject | None:
-    """Of a `MergeIntoWriter`; None if it has no actions: PySpark raises the error for that."""
+    """Return the command of a `MergeIntoWriter`. Return None if it has no actions: PySpark raises the error
+    for that.
+    """
     java = writer._jwriter
     actions = java.matchedActions(), java.notMatchedActions(), java.notMatchedBySourceActions()
     if all(found.isEmpty() for found in actions):
@@ -70,21 +76,21 @@ def merge_command(jvm: Jvm, writer: _Writer) -> JavaObject | None:
 
 
 def _by_name(jvm: Jvm, writer: _Writer, *privileges: str) -> tuple[JavaObject, JavaObject, JavaObject]:
-    """The table, the rows and the options of a `DataFrameWriterV2`."""
+    """Return the table, rows and options of a `DataFrameWriterV2`. The command needs `privileges` on the table."""
     java = writer._jwriter
     relation = _relation(jvm, _private(java, "tableName"), *privileges)
     return relation, _private(java, "logicalPlan"), _immutable(jvm, _private(java, "options"))
 
 
 def _by_position(jvm: Jvm, writer: _Writer, name: str, *privileges: str) -> tuple[JavaObject, JavaObject, JavaObject]:
-    """The table, the rows and the options of a `DataFrameWriter`."""
+    """Return the table, rows and options of a `DataFrameWriter`. The command needs `privileges` on the table."""
     parts = writer._spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(name)
     rows = writer._df._jdf.queryExecution().logical()
     return _relation(jvm, parts, *privileges), rows, _immutable(jvm, writer._jwrite.extraOptions())
 
 
 def _relation(jvm: Jvm, parts: JavaObject, *privileges: str) -> JavaObject:
-    """A table by its name, on which the command asks for privileges."""
+    """Return a relation by its name; the command needs `privileges` on the table."""
     found = jvm.java_class(classes.UNRESOLVED_RELATION)(parts, connector.string_map(jvm, {}), False)
     asked = [jvm.constant(classes.WRITE_PRIVILEGE, privilege) for privilege in privileges]
     return found.requireWritePrivileges(jvm.seq(asked))

@@ -1,1 +1,1 @@
-"""Scans: what Spark asks of them and pushes down, its own scans of files, statistics, and rows."""
+"""Scans: the filters and aggregates that Spark pushes down, Spark's own scans of files, statistics, and rows."""

@@ -1,4 +1,4 @@
-"""Spark's own scans of files, and the folders that Hadoop's file systems list."""
+"""Spark's own scans of files, and listings of folders by Hadoop's file systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import constructor, hook, method
 from paimon_sql.spark.jvm.sessions import settings_of
 
-_DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it likes
+_DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # files that Spark may divide into tasks as it likes
 
 
 @hook(
@@ -28,10 +28,11 @@ _DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # what Spark divides as it li
 def parquet_scan_builder(
     jvm: Jvm, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
 ) -> JavaObject:
-    """Spark's own scan of Parquet files, with Hadoop settings for it only. It lists them when it is made: the paths of
-    files that are missing are passed over."""
+    """Return Spark's own scan of Parquet files, with Hadoop settings for this scan only. Spark lists the files when the
+    scan is made, and skips missing files.
+    """
     columns = jvm.struct_type(schema.toNullable())
-    # names of files are names, no patterns
+    # take the names of files literally, not as patterns
     options = connector.string_map(jvm, {"__globPaths__": "false", **settings})
     index = file_index(jvm, session, paths)
     return jvm.java_class(classes.PARQUET_SCAN_BUILDER)(session, index, columns, columns, options)
@@ -46,13 +47,15 @@ def file_index(jvm: Jvm, session: JavaObject, paths: Iterable[str]) -> JavaObjec
 
 @lru_cache(1)
 def _nothing_known(jvm: Jvm) -> tuple[JavaObject, JavaObject]:
-    """No cache of listings, and no partition columns: these are never taken from paths."""
+    """Return an empty cache of listings, and no partition columns: partition values are never taken from paths."""
     return jvm.scala_object(classes.NOOP_CACHE), jvm.some(jvm.scala_object(classes.PARTITION_SPEC).emptySpec())
 
 
 @dataclass(frozen=True, slots=True)
 class FileRelation:
-    """Files that Spark reads itself: about how many tasks read them, and how many tasks a shuffle has at most."""
+    """Files that Spark reads itself: the approximate number of tasks that read them, and the most tasks of
+    a shuffle.
+    """
 
     tasks: int
     most_tasks: int
@@ -66,7 +69,7 @@ class FileRelation:
     method(classes.FILE_PARTITION, "maxSplitBytes", 2),
 )
 def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
-    """A relation of files that Spark divides into tasks as it likes; None for another."""
+    """Return a relation of files that Spark divides into tasks as it likes; None for any other relation."""
     if simple_name(relation) != "HadoopFsRelation" or simple_name(relation.location()) != "InMemoryFileIndex":
         return None
     if simple_name(relation.fileFormat()) not in _DIVIDED:

@@ -1,4 +1,4 @@
-"""The filters, aggregates, orders and table changes that Spark passes on, read once into frozen values."""
+"""The filters, aggregates, orders and table changes that Spark pushes down, read once into frozen values."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class LiteralValue:
-    """A value as Spark's rows store it, a decimal as text; None also for other kinds than number, text and binary."""
+    """A value as Spark's rows store it, a decimal as text. None stands for NULL, and for kinds other than number, text
+    and binary.
+    """
 
     value: bool | int | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A predicate of terms, by its name in the connector interface; for other expressions only the class."""
+    """A predicate with its terms, by its name in the connector interface. Any other expression has the name of its
+    class, and no terms.
+    """
 
     name: str
     terms: tuple[Term, ...] = ()
@@ -41,7 +45,7 @@ Term = Reference | LiteralValue | Call
 
 
 def read_term(jvm: Jvm, node: JavaObject) -> Term:
-    """A connector expression."""
+    """Return a connector expression as a term."""
     return _term(json.loads(jvm.compiled("Entries").term(node)))
 
 
@@ -81,7 +85,7 @@ def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate function of a column, or of whole rows if `argument` is absent."""
+    """An aggregate function of a column; without an `argument`, of whole rows."""
 
     function: Literal["count", "min", "max", "sum"]
     argument: Term | None = None
@@ -128,14 +132,14 @@ def read_order(jvm: Jvm, order: JavaObject) -> SortOrder:
 
 @dataclass(frozen=True, slots=True)
 class TimeTravel:
-    """`VERSION AS OF`, or `TIMESTAMP AS OF` in microseconds."""
+    """A point in time of `VERSION AS OF`, or of `TIMESTAMP AS OF` in microseconds since the epoch."""
 
     version: str | None = None
     micros: int | None = None
 
 
 def read_time_travel(context: JavaObject) -> TimeTravel | None:
-    """The version that a statement's `TableContext` asks for, None for the latest."""
+    """Return the version that a statement's `TableContext` requests, None for the latest."""
     travel = context.timeTravel().orElse(None)
     if travel is None:
         return None
@@ -160,11 +164,11 @@ class ChangeKind(StrEnum):
 
 
 def change_kind(change: JavaObject) -> ChangeKind | str:
-    """The kind of a `TableChange`; its name for one that is not known here."""
+    """Return the kind of a `TableChange`; the name of its class if this module does not list it."""
     name = simple_name(change)
     return ChangeKind(name) if name in [kind.value for kind in ChangeKind] else name
 
 
 def column_before(position: JavaObject) -> str | None:
-    """The column behind which a `ColumnPosition` is, None for the first."""
+    """Return the column that a `ColumnPosition` follows, None for the first position."""
     return None if simple_name(position) == "First" else str(position.column())

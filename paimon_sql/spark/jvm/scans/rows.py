@@ -16,7 +16,7 @@ from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, method
 
-_NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # as Spark's rows hold them
+_NUMBERS = {pa.timestamp("us").id: pa.int64(), pa.date32().id: pa.int32()}  # in the units of Spark's rows
 _PICKLED_ROWS = 1_000
 
 
@@ -36,7 +36,9 @@ def internal_rows(jvm: Jvm, session: JavaObject, table: pa.Table, schema: Struct
     method(classes.UNPICKLER, "loads", 1),
 )
 def _pickled_rows(jvm: Jvm, table: pa.Table, schema: StructType) -> JavaArray:
-    """Few rows, a value each: Spark makes no plan for them, which would take a query of metadata 10 ms."""
+    """Send a few rows, each value pickled. Spark then makes no plan for them, which would add 10 ms to a query of
+    metadata.
+    """
     columns = [c.cast(_NUMBERS[c.type.id]) if c.type.id in _NUMBERS else c for c in table.columns]
     pickled = pickle.dumps(list(zip(*(c.to_pylist() for c in columns), strict=True)), protocol=2)
     values = jvm.java_class(classes.UNPICKLER)().loads(bytearray(pickled))
@@ -54,13 +56,13 @@ def _pickled_rows(jvm: Jvm, table: pa.Table, schema: StructType) -> JavaArray:
 def _planned_rows(jvm: Jvm, session: JavaObject, table: pa.Table, schema: StructType) -> JavaArray:
     execution = _execution(jvm, session, table, schema)
     plan = execution.logical()
-    if simple_name(plan) != "LocalRelation":  # of many rows Spark makes a job
+    if simple_name(plan) != "LocalRelation":  # Spark would run a job for many rows
         return execution.executedPlan().executeCollect()
     return plan.data().toArray(_row_tag(jvm))
 
 
 def rows_relation(jvm: Jvm, session: JavaObject, table: pa.Table) -> JavaObject:
-    """Rows of the driver as a query's plan."""
+    """Return rows of the driver as the plan of a query."""
     return _execution(jvm, session, table, from_arrow_schema(table.schema)).logical()
 
 
@@ -77,7 +79,7 @@ def _row_tag(jvm: Jvm) -> JavaObject:
 
 
 def _is_plain(arrow_type: pa.DataType) -> bool:
-    """Whether values cross pickled as Spark takes them."""
+    """Return whether values cross pickled in a form that Spark accepts."""
     types = pa.types
     is_number = types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type)
     return is_number or types.is_string(arrow_type) or arrow_type.id in _NUMBERS

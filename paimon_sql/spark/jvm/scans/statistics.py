@@ -14,7 +14,7 @@ from paimon_sql.spark.jvm.collections import items, product_items, python_map
 from paimon_sql.spark.jvm.gateway import Jvm, declared_constructors
 from paimon_sql.spark.jvm.hooks import constructor, hook, method
 
-_CACHED = 16  # asked for several times in a statement, and others after the next commit
+_CACHED = 16  # read several times in a statement; the next commit has other values
 _Texts = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
@@ -25,7 +25,9 @@ _Texts = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     method(classes.COLUMN_STAT, "toCatalogColumnStat", 2),
 )
 def column_statistics(jvm: Jvm, frame: DataFrame, wanted: Iterable[str]) -> tuple[int, dict[str, dict[str, str]]]:
-    """The rows of a DataFrame, and of columns what Spark's statistics say, as the texts it stores."""
+    """Return the number of a DataFrame's rows, and Spark's statistics of its columns, as the texts that
+    Spark stores.
+    """
     plan, asked = frame._jdf.queryExecution().analyzed(), set(wanted)
     attributes = jvm.seq([a for a in items(plan.output()) if a.name() in asked])
     compute = jvm.scala_object(classes.COMMAND_UTILS).computeColumnStats
@@ -41,7 +43,7 @@ def column_statistics(jvm: Jvm, frame: DataFrame, wanted: Iterable[str]) -> tupl
 def scan_statistics(
     jvm: Jvm, size: int, rows: int, columns: Mapping[str, Mapping[str, str]], schema: StructType
 ) -> JavaObject:
-    """A connector's `Statistics`: bytes, rows, and of columns what `column_statistics` gives."""
+    """Return a connector's `Statistics`: bytes, rows, and the column statistics from `column_statistics`."""
     texts = tuple((name, tuple(known.items())) for name, known in columns.items())
     return _made(jvm, size, rows, texts, schema.json())
 
@@ -55,7 +57,7 @@ def scan_statistics(
     constructor(classes.CATALOG_STATISTICS, 3),
 )
 def _made(jvm: Jvm, size: int, rows: int, columns: _Texts, schema_json: str) -> JavaObject:
-    # Scala's BigInt does not cross to Python: numbers travel as texts, and in collections
+    # Scala's BigInt does not cross to Python, so numbers travel as texts and in collections
     numbers = ((("distinctCount", str(size)),), (("distinctCount", str(rows)),))
     every = (*zip(("", " "), numbers, strict=True), *columns)
     texts = jvm.scala_map({f"{n}.{k}": v for n, known in every for k, v in (*known, ("version", "2"))})

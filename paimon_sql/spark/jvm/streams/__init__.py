@@ -1,1 +1,1 @@
-"""Structured streaming in the JVM: what sinks and sources of Spark are made of."""
+"""Structured streaming in the JVM: Spark's objects for sinks and sources."""

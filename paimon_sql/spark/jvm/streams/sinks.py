@@ -26,7 +26,7 @@ Query = Any  # PySpark's StreamingQuery
     constructor(classes.PYTHON_STREAMING_WRITER_FACTORY, 3, fits=True),
 )
 def stream_writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject) -> JavaObject:
-    """As `writer_factory`, for the tasks of an epoch."""
+    """Return a factory as `writer_factory` does, for the tasks of an epoch."""
     given = python_source(jvm), task_command(function, result), rows
     make = jvm.java_class(classes.PYTHON_STREAMING_WRITER_FACTORY)
     return make(*jvm.fitted(classes.PYTHON_STREAMING_WRITER_FACTORY, "", *given))
@@ -34,22 +34,22 @@ def stream_writer_factory(jvm: Jvm, function: Any, result: StructType, rows: Jav
 
 # -- writers ----------------------------------------------------------------------------------------------------------
 def stream_format(writer: StreamWriter) -> str:
-    """The format that a writer was given."""
+    """Return the format that a writer was given."""
     return str(_field(writer, "source"))
 
 
 def output_mode(writer: StreamWriter) -> str:
-    """`Append`, `Complete` or `Update`."""
+    """Return `Append`, `Complete` or `Update`."""
     return str(_field(writer, "outputMode").toString())
 
 
 def stream_options(writer: StreamWriter) -> dict[str, str]:
-    """The options that a writer was given, names as typed."""
+    """Return the options that a writer was given, with names as typed."""
     return known_texts(_jvm(writer), _field(writer, "extraOptions").originalMap())
 
 
 def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
-    """Take options away from a writer."""
+    """Remove options from a writer."""
     remaining = _field(writer, "extraOptions")
     for name in names:
         remaining = getattr(remaining, "$minus")(name)
@@ -57,12 +57,12 @@ def without_stream_options(writer: StreamWriter, names: list[str]) -> None:
 
 
 def replace_rows(writer: StreamWriter, rows: DataFrame) -> None:
-    """Have a writer write the rows of another DataFrame."""
+    """Make a writer write the rows of another DataFrame."""
     _private(writer, "ds").set(writer._jwrite, rows._jdf)
 
 
 def start_to_table(writer: StreamWriter, name: str) -> Query:
-    """As PySpark's `toTable` with nothing but the name."""
+    """Start a query as PySpark's `toTable` does, with the writer's own arguments and a name."""
     return writer._sq(writer._jwrite.toTable(name))
 
 
@@ -91,8 +91,9 @@ def _private(writer: StreamWriter, name: str) -> JavaObject:
     method(classes.SESSION_STATE, "executePlan", 2),
 )
 def rows_by_name(jvm: Jvm, session: JavaObject, table: JavaObject, rows: JavaObject) -> DataFrame:
-    """A query, its rows as an INSERT BY NAME would write them to a relation: Spark casts, fills and checks columns for
-    batches, and for streams it does not."""
+    """Return a query with its rows cast and filled as an INSERT BY NAME into `table` would: Spark does this for
+    batches, but not for streams.
+    """
     arguments = jvm.fitted(classes.APPEND_DATA, "byName", table, rows, jvm.empty_map)
     command = jvm.java_class(classes.APPEND_DATA).byName(*arguments)
     state = session.sessionState()

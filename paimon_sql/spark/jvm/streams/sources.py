@@ -28,12 +28,12 @@ _READ_LIMIT = f"{_STREAMING}.ReadLimit"
 
 
 def offset(jvm: Jvm, text: str) -> JavaObject:
-    """An offset of a stream, which is the text that checkpoints keep."""
+    """Return an offset of a stream. It consists of a text, which checkpoints store."""
     return jvm.compiled("StreamOffsets").of(text)
 
 
 def offset_text(value: JavaObject) -> str:
-    """The text of an offset, ours or one that Spark read from a checkpoint."""
+    """Return the text of an offset, made by this package or read by Spark from a checkpoint."""
     return str(value.json())
 
 
@@ -44,13 +44,15 @@ def offset_texts(jvm: Jvm, start: JavaObject, end: JavaObject) -> tuple[str, str
 
 
 def consumed_text(jvm: Jvm, consumed: Any) -> str | None:
-    """The text of an `Optional` of an offset."""
+    """Return the text of an `Optional` of an offset; None if it is empty."""
     found: str | None = jvm.compiled("StreamOffsets").text(consumed)
     return found
 
 
 def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) -> JavaObject:
-    """Spark's name for what a batch reads at most; without bounds it is all that there is."""
+    """Return Spark's limit of a batch: the most files, bytes and rows. Without bounds, a batch reads everything that is
+    available.
+    """
     make = jvm.java_class(_READ_LIMIT)
     found = [
         *([] if files is None else [make.maxFiles(files)]),
@@ -63,7 +65,9 @@ def read_limit(jvm: Jvm, files: int | None, size: int | None, rows: int | None) 
 
 
 def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
-    """Whether Spark wants all that there is in one batch, whatever limits there are: Trigger.Once."""
+    """Return whether Spark requests everything that is available in one batch, despite other limits, as Trigger.Once
+    does.
+    """
     return jvm.is_instance(limit, _READ_ALL_AVAILABLE)
 
 
@@ -74,7 +78,7 @@ def is_all_available(jvm: Jvm, limit: JavaObject) -> bool:
     method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def install_stream_columns(jvm: Jvm, session: JavaObject) -> None:
-    """Make a running session pass the columns that a batch needs on to Paimon's streams."""
+    """Make a running session pass the columns that a batch needs to Paimon's streams."""
     jvm.compiled("StreamColumns").addTo(session.experimental())
 
 
@@ -89,7 +93,7 @@ def metrics(jvm: Jvm, values: Mapping[str, object]) -> JavaObject:
     *(Variant.of(name.rpartition(".")[0], java_type(name)) for name in classes.STREAM_EXECUTIONS),
 )
 def is_streamed(jvm: Jvm) -> bool:
-    """Whether a streaming query asks for its sources. Tables that it joins are asked for later, batch by batch."""
+    """Return whether a streaming query loads its sources. Tables that it joins are loaded later, in each batch."""
     return "MicroBatchExecution.logicalPlan" in stack_names(jvm)
 
 
@@ -123,7 +127,7 @@ def _millis(micros: int) -> int:
     java_type(classes.STREAM_READER),
 )
 def stream_reader_source(jvm: Jvm, reader: Reader) -> str:
-    """The format that a streaming reader was given."""
+    """Return the format that a streaming reader was given."""
     return str(jvm.private_value(reader._jreader, "source"))
 
 
@@ -142,7 +146,7 @@ def stream_reader_options(jvm: Jvm, reader: Reader) -> dict[str, str]:
     method(classes.STREAM_READER, "assertNoSpecifiedSchema", 1),
 )
 def read_stream(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str]) -> DataFrame:
-    """A stream of a table, with options and without the rest of what the reader was given.
+    """Return a stream of a table with options, without the other arguments of the reader.
 
     Raises Spark's error if the reader was given columns.
     """
