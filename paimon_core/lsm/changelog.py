@@ -22,10 +22,11 @@ from paimon_core.lsm.rows import concat_batches, superseded
 
 @dataclass(frozen=True, slots=True)
 class ChangelogRun:
-    """A sorted run.
+    """A sorted run of a compaction.
 
-    `published`: the changelog already has its rows. Not `merged`: the run stays, and is only searched for older rows of
-    keys that other runs have. `whole`: a row of it replaces all rows of its key in older runs."""
+    `published`: the changelog already has the run's rows. `merged`: the compaction rewrites the run; without it, the
+    run stays in its files, and is only searched for older rows of keys in other runs. `whole`: a row of the run
+    replaces all older rows of its key."""
 
     batches: Iterator[pa.RecordBatch]
     published: bool
@@ -46,8 +47,9 @@ def merge_with_changelog(
 ) -> Iterator[Merged]:
     """Merge runs, given oldest first, and find the changes of keys with a row that is not published yet.
 
-    `compared`: see `changelog`. The rows to keep are the rows of all keys in a merged run, merged with all older rows.
-    With `first_stays`, the first row of a key stays in its file, so only keys that no older run has are kept.
+    Each result has the rows of all keys in a `merged` run, merged with all their older rows. `compared` names the
+    columns that decide whether a row changed (see `changelog`). With `first_stays`, the first row of a key stays in its
+    file: keys that an older run has are left out.
     """
     for window in key_windows([r.batches for r in runs], spec.key_names):
         if not any(runs[i].merged for i, _ in window):

@@ -1,4 +1,4 @@
-"""The choice of files of a bucket to compact, of their level, and of files that need no rewriting. Pure decisions.
+"""Choose the files of a bucket to compact, their new level, and the files that need no rewriting: pure decisions.
 
 Universal compaction works on sorted runs from young to old: each level-0 file is a run, each higher level is one.
 A run joins if the younger runs together are about as large as the run; all runs are merged if the younger runs are
@@ -78,7 +78,7 @@ def level_runs(files: Iterable[DataFileMeta]) -> list[LevelRun]:
 
 
 def max_level(runs: Sequence[LevelRun], options: TableOptions) -> int:
-    """The last level of a bucket."""
+    """Return the highest level of a bucket's files, or the level of full compaction if that is higher."""
     return max(last_level(options), max((r.level for r in runs), default=0))
 
 
@@ -103,7 +103,9 @@ def pick_full(
 
 
 def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_ratio: int = 0) -> CompactUnit | None:
-    """Return the next unit of universal compaction, None if nothing is due. `extra_ratio` adds to the size ratio."""
+    """Return the next unit of universal compaction, or None if no compaction is due. `extra_ratio` is added to the size
+    ratio of the options.
+    """
     trigger, last = options[NUM_SORTED_RUN_TRIGGER], max_level(runs, options)
     if len(runs) < trigger or not runs:
         return None
@@ -123,7 +125,7 @@ def pick_universal(runs: Sequence[LevelRun], options: TableOptions, *, extra_rat
 
 
 def pick_young(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """Return all level-0 files, and older runs that are not much larger; None without level-0 files."""
+    """Return all level-0 files, and older runs that are not much larger. Return None if there are no level-0 files."""
     count = sum(r.level == 0 for r in runs)
     if not count:
         return None
@@ -176,9 +178,9 @@ def pick_append(
 ) -> list[tuple[DataFileMeta, ...]]:
     """Return groups of small files of an append bucket that are worth concatenating.
 
-    A file with `most_rows` rows is not small. `outdated` files are chosen regardless of their size, even alone.
-    `in_order` keeps groups free of gaps, for buckets with files that are read in order. A group of twice the `target`
-    is complete; a smaller group needs `min_files`.
+    Sizes are in bytes. A group of twice the `target` size is complete; a smaller group needs `min_files` files. A file
+    with `most_rows` rows does not count as small. `outdated` files are chosen regardless of their size, even alone.
+    With `in_order`, a group has only neighbouring files, for buckets with files that are read in order.
     """
     groups: list[tuple[DataFileMeta, ...]] = []
     group: list[DataFileMeta] = []
@@ -200,7 +202,7 @@ def pick_append(
 
 
 def _count_by_ratio(runs: Sequence[LevelRun], count: int, ratio: int, *, forced: bool = False) -> int:
-    """Return how many of the youngest runs to compact together, at least `count`; 1: none."""
+    """Return how many of the youngest runs to compact together: at least `count`, or 1 if no compaction is due."""
     size = sum(r.size for r in runs[:count])
     for run in runs[count:]:
         is_due = forced or count > 1

@@ -19,7 +19,9 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RowAlignment:
-    """Row numbers of two states: of keys that only one state has, and, pairwise, of keys that both have."""
+    """The row numbers of two states: the rows of keys that only one state has, and pairs of rows of keys that both
+    have.
+    """
 
     only_before: Positions
     only_after: Positions
@@ -28,7 +30,7 @@ class RowAlignment:
 
 
 def align(before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...]) -> RowAlignment:
-    """Match the rows of two states by key; each has a key once, in key order."""
+    """Match the rows of two states by key. Each state must have each key once, in key order."""
     first, second = shared_words([before, after], key_names)
     positions = np.searchsorted(first, second)
     found = np.zeros(len(second), dtype=np.bool_)
@@ -51,10 +53,11 @@ def shared_words(batches: list[pa.RecordBatch], key_names: tuple[str, ...]) -> l
 def changelog(
     before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...] | None
 ) -> pa.RecordBatch:
-    """Return the changes from one state to the other, in key order: +I, -D, and -U and +U for keys of both states.
+    """Return the changes from one state to the other, in key order: +I, -D, and a pair of -U and +U for a key of both
+    states.
 
-    A row counts as changed if one of the `compared` columns differs; None: every row of both states counts. The states
-    must not contain deletes. Rows keep their values and sequence numbers, and get new kinds.
+    A row of both states counts as changed if one of the `compared` columns differs, or always without `compared`.
+    The states must not contain deletes. Rows keep their values and sequence numbers, and get new kinds.
     """
     found = align(before, after, key_names)
     old, new = found.before, found.after
@@ -75,7 +78,7 @@ def changelog(
 def difference(
     before: pa.RecordBatch, after: pa.RecordBatch, key_names: tuple[str, ...], compared: tuple[str, ...]
 ) -> pa.RecordBatch:
-    """Return rows of `after` that are not in `before`; rows with keys that `after` does not have become -D."""
+    """Return the rows of `after` that are not in `before`, and a -D for each key that only `before` has."""
     found = align(before, after, key_names)
     old, new = before.take(int64_array(found.before)), after.take(int64_array(found.after))
     same = rows_equal(old, new, compared) & (_retracts(old) == _retracts(new))

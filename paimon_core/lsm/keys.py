@@ -109,12 +109,12 @@ def reversed_order(key: tuple[ColumnWords, ...], columns: tuple[int, ...]) -> li
 
 
 def last_row(words: Sequence[Words]) -> tuple[int, ...]:
-    """Return the key of the last row."""
+    """Return the words of the last row's key."""
     return tuple(int(w[-1]) for w in words)
 
 
 def upper_bound(words: Sequence[Words], key: tuple[int, ...]) -> int:
-    """Return how many of the sorted rows are not above the key."""
+    """Return how many of the sorted rows are less than or equal to the key."""
     low, high = 0, len(words[0])
     for word, bound in zip(words, key, strict=True):
         part = word[low:high]

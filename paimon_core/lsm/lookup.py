@@ -1,4 +1,4 @@
-"""Lookup: the rows of sorted runs with keys that other runs also have, found in bounded memory."""
+"""Lookup in bounded memory: find the rows of sorted runs with keys that other runs also have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Runs = Sequence[Iterator[pa.RecordBatch]]
 
 
 def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the rows of runs with keys that other runs also have, with the index of their run, in the run's key order.
+    """Yield the rows with keys that `others` also have, in key order within their run, each batch with the index of its
+    run.
 
     All runs must be in key order and have each key once. Besides the key columns they may have any columns.
     """
@@ -26,7 +27,7 @@ def rows_with_keys(runs: Runs, others: Runs, key_names: tuple[str, ...]) -> Iter
 def rows_without_keys(
     rows: Iterator[pa.RecordBatch], others: Runs, key_names: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a run with keys that no other run has; see `rows_with_keys`."""
+    """Yield the rows of a run with keys that are not in `others`; see `rows_with_keys` for the runs."""
     return (batch for _, batch in _chosen([rows], others, key_names, found=False))
 
 

@@ -90,11 +90,11 @@ class _Cursor:
 def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, whole: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Merge runs of key, sequence number, row kind and value columns to one row per key, in key order.
+    """Merge runs into one row per key, in key order. The runs have key, sequence number, row kind and value columns.
 
-    Batches may have no numbers if later runs are always younger, and no kinds if all rows are inserts. Sequence fields,
-    then sequence numbers, then the order of runs decide which row of a key is newer. A run has each key once. The first
-    `whole` runs have whole rows: of these only the last of a key counts.
+    Batches may lack sequence numbers if later runs are always younger, and row kinds if all rows are inserts. The newer
+    row of a key is the row with the larger sequence field, then sequence number, then the later run. A run has each key
+    once. In the first `whole` runs, each row replaces all older rows of its key.
     """
     with _closed(runs):
         cursors = [_Cursor(run, spec.key_names, i < whole) for i, run in enumerate(runs)]
@@ -110,8 +110,8 @@ def key_windows(
 ) -> Iterator[list[tuple[int, pa.RecordBatch]]]:
     """Yield the rows of all runs by ranges of keys, in key order; no key is in two windows.
 
-    A window has the index of each run with rows in the range, and these rows. A run must have each key once. Raises
-    `InvalidDataError`."""
+    A window lists the runs that have rows in its range: the index of the run and its rows. A run must have each key
+    once, in order. Raises `InvalidDataError`."""
     with _closed(runs):
         cursors = [(i, _Cursor(run, key_names)) for i, run in enumerate(runs)]
         while cursors := [(i, c) for i, c in cursors if c.batch is not None]:
@@ -126,9 +126,10 @@ def key_windows(
 
 @contextmanager
 def _closed(runs: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[None]:
-    """Close the files of all runs at the end.
+    """Close the files of all runs at the end, even if reading fails.
 
-    If reading a run fails, Arrow's reader may keep the error; its traceback keeps the other readers open."""
+    Arrow's reader may keep the error of a failed run, and the error's traceback keeps the readers of the other runs
+    open."""
     try:
         yield
     finally:
@@ -138,7 +139,7 @@ def _closed(runs: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[None]:
 
 
 def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
-    """Merge the rows of one batch; of rows with equal sequence numbers the later row is newer."""
+    """Merge the rows of one batch. If two rows have the same sequence number, the later row is newer."""
     return spec.engine(group_by_key(batch, key, _sequence(batch, spec)), spec.drop_delete)
 
 

@@ -38,7 +38,7 @@ class RecordExpiry:
 
 
 def record_expiry(options: TableOptions, now: int) -> RecordExpiry | None:
-    """Return the rule of expiry at `now`, in epoch seconds; None if rows do not expire."""
+    """Return the rule of expiry at `now` (epoch seconds), or None if rows do not expire."""
     time = options[RECORD_EXPIRE_TIME]
     return None if time is None else RecordExpiry(options[RECORD_TIME_FIELD], now - time // 1000)
 

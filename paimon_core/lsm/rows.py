@@ -48,7 +48,7 @@ class KeyedRows:
 
 
 def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words | None) -> KeyedRows:
-    """Order rows by key, then sequence (if given), then position; `key` and `sequence` have shape (rows,)."""
+    """Order rows by key, then by sequence if given, then by position. `key` and `sequence` have shape (rows,)."""
     order, same = _ordered(key)
     if sequence is not None:
         ordered = sequence[order]
@@ -58,7 +58,9 @@ def group_by_key(batch: pa.RecordBatch, key: Words, sequence: Words | None) -> K
 
 
 def superseded(key: Words, run: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which whole rows have a younger whole row of their key; runs are numbered from old to young."""
+    """Return the whole rows that a younger whole row of their key replaces. Runs are numbered from old to young; shape
+    (rows,).
+    """
     positions = np.flatnonzero(whole)
     order = positions[np.lexsort((run[positions], key[positions]))]
     result = np.zeros(len(key), dtype=np.bool_)
@@ -67,7 +69,7 @@ def superseded(key: Words, run: NDArray[np.int64], whole: NDArray[np.bool_]) -> 
 
 
 def is_retract(kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return which row kinds remove a row."""
+    """Return which of the row kinds retract a row."""
     result: NDArray[np.bool_] = (kinds == ROW_DELETE) | (kinds == ROW_UPDATE_BEFORE)
     return result
 
@@ -84,14 +86,16 @@ def concat_batches(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _ordered(key: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Order rows by key, then position. Also return which rows have the key of the next row, shape (rows - 1,)."""
+    """Return the rows ordered by key, then by position, and whether each row has the key of the next row, shape (rows -
+    1,).
+    """
     rows = len(key)
     bits = max(1, rows - 1).bit_length()
     is_mixed = np.count_nonzero(key[1:] < key[:-1]) * _LONG_RUN > rows  # few long runs are merged, which is faster
     if not is_mixed or int(key.max()) - int(key.min()) >= 1 << (63 - bits):
         order = np.argsort(key, kind="stable")
         return order, _same_as_next(key, order)
-    # key and position in one word: sorting numbers takes a third of the time of an argsort
+    # Sort key and position as one word: a sort of numbers takes a third of the time of an argsort.
     packed = np.sort(((key - key.min()) << bits) | np.arange(rows))
     keys = packed >> bits
     return packed & ((1 << bits) - 1), keys[1:] == keys[:-1]

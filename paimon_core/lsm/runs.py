@@ -1,4 +1,6 @@
-"""Sorted runs: files in key order, with key ranges that do not overlap; and the division of a bucket's files."""
+"""Sorted runs, which are files in key order with key ranges that do not overlap, and the division of a bucket's files
+into runs.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """Files in ascending key order; no two share a key."""
+    """Files in ascending key order. No key is in two of them."""
 
     files: tuple[DataFileMeta, ...]
 
     @property
     def size(self) -> int:
-        """Bytes of the files."""
+        """The size of all files, in bytes."""
         return sum(f.file_size for f in self.files)
 
 
@@ -56,13 +58,16 @@ def key_order(values: Iterable[Any]) -> KeyOrder:
 
 
 def share_keys(ranges: Iterable[KeyRange]) -> tuple[KeyRange, KeyRange] | None:
-    """Return two files that may contain the same keys, None if there are no such files."""
+    """Return two files that may contain the same key, or None if no key ranges overlap."""
     ordered = sorted(ranges, key=lambda r: r.low)
     return next(((a, b) for a, b in pairwise(ordered) if a.high >= b.low), None)
 
 
 def age(file: DataFileMeta) -> tuple[int, int, datetime, str]:
-    """Return a sort key of level-0 files from old to young, which does not depend on their order in metadata."""
+    """Return a sort key for level-0 files, from old to young.
+
+    It does not depend on the files' order in the metadata.
+    """
     return file.max_sequence_number, file.min_sequence_number, file.creation_time or _LONG_AGO, file.file_name
 
 
@@ -105,12 +110,14 @@ def _runs(section: Sequence[KeyRange]) -> list[SortedRun]:
 
 
 def run_age(run: SortedRun) -> tuple[int, int]:
-    """Return a sort key of runs from old to young: level before number, as compacted files are older than others."""
+    """Return a sort key for runs, from old to young. The level comes before the sequence number: compacted files are
+    older.
+    """
     return -max(f.level for f in run.files), max(f.max_sequence_number for f in run.files)
 
 
 def written(run: SortedRun) -> tuple[Any, ...]:
-    """Return a sort key of runs from old to young by the time of writing.
+    """Return a sort key for runs, from old to young by the time of writing.
 
-    It is for tables with the values of `sequence.field` as sequence numbers."""
+    Use it for tables that store the values of `sequence.field` as sequence numbers."""
     return max((-f.level, f.creation_time or _LONG_AGO, *age(f)) for f in run.files)

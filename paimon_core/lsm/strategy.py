@@ -39,7 +39,9 @@ from paimon_core.options import (
 
 
 class Strategy(StrEnum):
-    """The kind of compaction. FULL: all runs become one. MINOR: due runs only. WRITE: due runs, after a write."""
+    """The kind of compaction. FULL merges all runs into one. MINOR merges runs that are due. WRITE is MINOR after a
+    write.
+    """
 
     FULL = "full"
     MINOR = "minor"
@@ -53,9 +55,10 @@ def pick(
     now: datetime,
     outdated: frozenset[str] = frozenset(),
 ) -> CompactUnit | None:
-    """Choose what to compact of a bucket's runs, given from young to old; None for nothing.
+    """Choose what to compact among a bucket's runs, given from young to old; return None if no compaction is due.
 
-    `now` is a wall clock. `outdated` names files with deleted or expired rows, which a full compaction rewrites.
+    `now` is the wall clock's time. `outdated` names files with deleted or expired rows, which a full compaction
+    rewrites.
     """
     if strategy is Strategy.FULL or (strategy is Strategy.WRITE and options[DELTA_COMMITS] > 0):
         return pick_full(runs, options, outdated)
@@ -88,7 +91,9 @@ def _level_0_is_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
 
 
 def waits_for_compaction(options: TableOptions) -> bool:
-    """Return whether readers see level-0 rows, or their changes, only after a compaction looked up older rows."""
+    """Return whether readers wait for a compaction to look up older rows before they see level-0 rows or their
+    changes.
+    """
     hidden = hides_level_0(options) or options[DELETION_VECTORS]
     return hidden or options[CHANGELOG_PRODUCER] == "lookup" or options[FORCE_LOOKUP]
 
@@ -96,8 +101,8 @@ def waits_for_compaction(options: TableOptions) -> bool:
 def hides_level_0(options: TableOptions) -> bool:
     """Return whether batch scans of a table with a primary key skip level 0.
 
-    Its rows are not compared with older rows yet: deletion vectors do not mark the rows that they replace, and they may
-    not be the first rows of their keys."""
+    Level-0 rows are not compared with older rows yet. So deletion vectors do not mark the rows that they replace, and
+    they may not be the first rows of their keys."""
     if options[DELETION_VECTORS]:
         return not options[DELETION_VECTOR_MERGE_ON_READ]
     return options[MERGE_ENGINE] == "first-row"
@@ -111,7 +116,7 @@ def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
 def holds_whole_rows(options: TableOptions) -> bool:
     """Return whether a row above level 0 includes all older rows of its key.
 
-    Compactions looked up the older rows, so merging them again would count them twice."""
+    Its compaction looked them up, so another merge would count them twice."""
     return waits_for_compaction(options) and not newest_wins(options)
 
 

@@ -21,7 +21,9 @@ from paimon_core.write.rows.incoming import conform
 
 
 class AppendWriter:
-    """`TableWriter` of tables without a primary key; `tracked`: rows were in the table before, and bring their ids."""
+    """The `TableWriter` of tables without a primary key. `tracked`: the rows were in the table before, and come with
+    their row ids.
+    """
 
     def __init__(self, store: TableStore, sequence_start: int, tracked: bool = False):
         self._store, self._schema = store, store.schema

@@ -42,8 +42,10 @@ from paimon_core.write.routing import route_job, routes
 
 @dataclass(frozen=True, slots=True)
 class BucketMoves:
-    """Moves rows of a version of a table. `start` is the sequence number of the first moved row. `run` runs a job,
-    named `description`, and returns the messages of its tasks."""
+    """Moves rows of one version of a table into other buckets.
+
+    `start` is the sequence number of the first moved row. `run` runs a job, named `description`, and returns the
+    messages of its tasks."""
 
     store: TableStore
     snapshot: Snapshot | None
@@ -52,9 +54,11 @@ class BucketMoves:
     description: str
 
     def assign(self, staged: Sequence[CommitMessage], *, overwrites: bool) -> list[CommitMessage]:
-        """Return messages of a statement with rows in their buckets, instead of the messages for the postponed bucket.
+        """Return messages with the statement's rows in their buckets, instead of its `staged` messages for the
+        postponed bucket.
 
-        Raises `InvalidOptionError`, `StorageError`; then no file is kept except the files that `staged` names.
+        Raises `InvalidOptionError`, `StorageError`. In this case all new files are deleted, except the files that
+        `staged` names.
         """
         postponed = [BucketState(*m.key, m.total_buckets, m.new_files) for m in staged]
         partitions = only_partitions(self.store.schema.partition_fields, (b.partition for b in postponed))
@@ -66,7 +70,9 @@ class BucketMoves:
         return self._routed(self.store, postponed, numbers)
 
     def compact(self, partitions: PartitionFilter, strategy: Strategy) -> list[CommitMessage]:
-        """Return messages that move postponed rows of some partitions into their buckets, and compact these."""
+        """Return messages that move the postponed rows of some partitions into their buckets, and compact these
+        buckets.
+        """
         postponed = postponed_files(self.store, self.snapshot, partitions)
         live = live_buckets(self.store, self.snapshot, partitions)
         routed = self._routed(self.store, postponed, bucket_numbers(self.store, _counts(live), postponed))
@@ -76,8 +82,8 @@ class BucketMoves:
     def rescale(self, partitions: PartitionFilter, buckets: int) -> list[CommitMessage]:
         """Return messages that divide the rows of some partitions among another number of buckets; postponed rows stay.
 
-        Partitions that already have this number stay as they are: only another number would show a concurrent writer
-        that its files do not fit any more.
+        Partitions that already have this number of buckets stay as they are: a concurrent writer notices a rescale only
+        by the changed number.
         """
         live = [b for b in live_buckets(self.store, self.snapshot, partitions) if b.total_buckets != buckets]
         store = self._without_changelog()
@@ -95,7 +101,7 @@ class BucketMoves:
     def _compacted(
         self, store: TableStore, live: Sequence[BucketState], routed: Sequence[CommitMessage], strategy: Strategy
     ) -> list[CommitMessage]:
-        """The messages with written files, and one message for each bucket that was compacted with them."""
+        """Return the messages with written files, and one message for each bucket that was compacted with them."""
         job = compaction_job(store, _with_routed(live, routed), strategy)
         with ExitStack() as undo:
             for message in routed:
@@ -113,14 +119,17 @@ class BucketMoves:
         return self.run(replace(job, description=self.description))
 
     def _without_changelog(self) -> TableStore:
-        """The table for a change of buckets that changes no row: level-0 files that readers do not see must still be
-        compacted."""
+        """Return the store for a change of buckets that changes no row.
+
+        Level-0 files that readers do not see must still be compacted."""
         hides = self.store.options[CHANGELOG_PRODUCER] == "lookup" or self.store.options[FORCE_UP_LEVEL_0]
         return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(hides).lower()})
 
 
 def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: bool) -> TableStore:
-    """The store for the tasks of a statement: with the number of buckets, if one number holds for all its rows."""
+    """Return the store for the tasks of a statement. It has the number of buckets, if all the statement's rows get the
+    same number.
+    """
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
     if not assigns_at_once(store) or default is None:
         return store
@@ -135,7 +144,7 @@ def assigns_at_once(store: TableStore) -> bool:
 
 
 def postponed_files(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[BucketState]:
-    """The postponed buckets of a version, one per partition."""
+    """Return the postponed buckets of a version, one per partition."""
     found: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
         if entry.bucket == POSTPONED:
@@ -146,8 +155,10 @@ def postponed_files(store: TableStore, snapshot: Snapshot | None, partitions: Pa
 def bucket_numbers(
     store: TableStore, known: Mapping[bytes, int], postponed: Iterable[BucketState], *, batch: bool = False
 ) -> dict[bytes, int]:
-    """The number of buckets of each partition with postponed rows: its present number, else
-    `postpone.default-bucket-num`, else a number by its rows or bytes, up to a limit if `batch`."""
+    """Return the number of buckets of each partition with postponed rows.
+
+    It is the partition's present number, else `postpone.default-bucket-num`, else a number by the partition's rows or
+    bytes. With `batch`, the last number has an upper limit."""
     numbers, rows, sizes = dict(known), defaultdict[bytes, int](int), defaultdict[bytes, int](int)
     for source in postponed:
         rows[source.partition] += source.row_count
@@ -183,7 +194,7 @@ def _counts(live: Iterable[BucketState]) -> dict[bytes, int]:
 
 
 def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -> list[BucketState]:
-    """The buckets with their present files and their new files."""
+    """Return the buckets with their present files and their new files."""
     states = {b.key: b for b in live}
     for message in routed:
         state = states.get(message.key, BucketState(*message.key, message.total_buckets))
@@ -192,10 +203,10 @@ def _with_routed(live: Iterable[BucketState], routed: Iterable[CommitMessage]) -
 
 
 def _merged(messages: Iterable[CommitMessage], *, as_compaction: bool) -> list[CommitMessage]:
-    """Return one message per bucket for written files and their compaction, without files that were both written and
-    replaced.
+    """Return one message per bucket for its written files and their compaction. Files that were written and then
+    replaced are left out.
 
-    The change is a compaction, or else a write.
+    The change is marked as a compaction if `as_compaction`, else as a write.
     """
     buckets: dict[BucketKey, list[CommitMessage]] = defaultdict(list)
     for message in messages:

@@ -1,4 +1,4 @@
-"""The writers of all buckets that a task writes, within bounds of open files and memory."""
+"""The writers of all buckets that a task writes, with limits on open files and memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAX_BUFFERED_BYTES = 256 * 2**20
 
 @dataclass(slots=True)
 class BucketWriters:
-    """The writers of a task: at most `MAX_OPEN_WRITERS` (or one per bucket) of them have an open file, and at most
-    `MAX_BUFFERED_BYTES` are buffered."""
+    """The writers of a task. At most `MAX_OPEN_WRITERS` of them (or one per bucket) have an open file, and they buffer
+    at most `MAX_BUFFERED_BYTES` together."""
 
     store: TableStore
     role: FileRole
@@ -35,7 +35,7 @@ class BucketWriters:
             max(self._open.values(), key=lambda w: w.buffered).flush()
 
     def writer(self, partition: bytes, bucket: int) -> DataFileWriter:
-        """Return the bucket's writer, a new one if needed, and make room for its file among the open ones."""
+        """Return the bucket's writer, a new one if needed. If too many files are open, close another one."""
         key = (partition, bucket)
         if key not in self._writers:
             check_partition_time(self.store, partition)

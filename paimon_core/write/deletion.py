@@ -1,7 +1,7 @@
-"""Deleting rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
+"""Delete rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
 
 A commit merges new vectors with the vectors of the version before, and replaces their index files. With fixed buckets,
-a bucket has one index file; else files end at `deletion-vector.index-file.target-size`.
+a bucket has one index file. Without, a file ends at `deletion-vector.index-file.target-size`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class IndexChange:
 def delete_rows(
     store: TableStore, snapshot: Snapshot | None, deletions: Mapping[BucketKey, Mapping[str, Positions]]
 ) -> list[CommitMessage]:
-    """Return messages that delete rows of an append table: per (partition, bucket), per data file, ascending row
-    positions.
+    """Return messages that delete rows of an append table.
 
-    Positions count the rows of the file on disk, from 0; already deleted rows may be among them. `snapshot` is the
-    version that was read. If this fails, no file is kept; `abort` deletes the files of the messages. Raises
-    `UnsupportedFeatureError` if the table has no deletion vectors, `CorruptFileError`, `StorageError`.
+    `deletions` has, per bucket and data file, ascending positions of rows in the file on disk, from 0. Already deleted
+    rows may be among them. `snapshot` is the version that was read.
+
+    Raises `UnsupportedFeatureError` if the table has no deletion vectors, `CorruptFileError`, `StorageError`; then no
+    new file is kept. `abort` deletes the files of returned messages.
     """
     if store.has_primary_key or not store.options[DELETION_VECTORS]:
         raise UnsupportedFeatureError(
@@ -67,7 +68,7 @@ def delete_rows(
 
 
 def vectors_of(entries: Iterable[IndexManifestEntry], bucket: BucketKey) -> list[IndexFileMeta]:
-    """The deletion vector files of a bucket."""
+    """Return the index files of a bucket that have deletion vectors."""
     own = (e.file for e in entries if (e.partition, e.bucket) == bucket)
     return [f for f in own if f.index_type == DELETION_VECTORS_INDEX]
 
@@ -79,8 +80,10 @@ def changed_vectors(
     added: Mapping[str, Positions],
     removed: frozenset[str] = frozenset(),
 ) -> IndexChange:
-    """Write the vectors of a bucket with the index files `files`, with `added` positions and without the vectors of
-    `removed` data files. Unchanged files are not written again."""
+    """Write the deletion vectors of a bucket.
+
+    `files` are the bucket's index files. Add the positions `added` to their vectors, and leave out the vectors of the
+    data files `removed`. Unchanged index files are not written again."""
     vectors = {name: _ascending(name, positions) for name, positions in added.items() if len(positions)}
     changing = vectors.keys() | removed
     single = store.options[BUCKET] > 0 or store.has_primary_key  # readers expect one index file in such a bucket

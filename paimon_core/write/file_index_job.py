@@ -1,4 +1,4 @@
-"""Rewriting the file indexes of data files by the current options, as a job with a task per bucket."""
+"""A job that rewrites the file indexes of data files by the current options, with a task per bucket."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_ind
 
 
 def file_index_job(store: TableStore, buckets: Iterable[BucketState]) -> Job[BucketState, WriteResult]:
-    """The job that replaces files by the same files with another index, if the index changes. Other buckets have no
-    message."""
+    """Return the job that gives files a new index, if the index changes. Buckets without such files have no message."""
     tasks = largest_first(buckets)
     return Job(f"index {store.name}", partial(_index, store), BUCKET_STATE, WRITE_RESULT, tasks)
 
@@ -50,7 +49,7 @@ def _index(store: TableStore, bucket: BucketState) -> WriteResult:
 
 
 def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta:
-    """The file with an index of all its rows, also of deleted ones."""
+    """Return the file with an index of all its rows, including deleted rows."""
     schema = read_schema(store, file.schema_id)
     columns = columns_then(indexed_columns(store.options, store.schema), schema)
     columns = tuple(c for c in columns if file.write_cols is None or c.field.name in file.write_cols)
@@ -66,7 +65,9 @@ def _indexed(store: TableStore, folder: str, file: DataFileMeta) -> DataFileMeta
 
 
 def columns_then(columns: Sequence[WantedIndex], then: TableSchema) -> tuple[WantedIndex, ...]:
-    """The indexed columns, as in a file of another schema. Columns that cannot have an index there are left out."""
+    """Return the indexed columns as they are in a file of another schema. Columns that cannot have an index there are
+    left out.
+    """
     by_id = {f.id: f for f in then.fields}
     stored = (replace(c, field=by_id[c.field.id]) for c in columns if c.field.id in by_id)
     whole = (c for c in stored if c.key is None or isinstance(c.field.type, MapType))

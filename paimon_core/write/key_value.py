@@ -46,13 +46,15 @@ from paimon_core.write.rows.write_buffer import WriteBuffer
 
 
 class KeyValueWriter:
-    """`TableWriter` of primary-key tables.
+    """The `TableWriter` of primary-key tables.
 
     Rows are kept in a buffer of `write-buffer-size`. A full buffer is sorted, merged and spilled to the local disk, and
     at the end all spilled runs are merged into files. If the options do not allow more spilling, everything is merged
-    immediately, and the files end. Sequence numbers count rows as they come: the last row of a key wins. `once`: a row
-    must not be changed twice, as in a MERGE. `base` is the base for assigning dynamic buckets; without it they are
-    filled less evenly. `counted`, and no `sequence_start`: see `FileRows`.
+    immediately, and the files end.
+
+    Sequence numbers count rows in order of arrival: the last row of a key wins. `once`: a row must not be changed
+    twice, as in a MERGE. `base` is the base for assigning dynamic buckets; without it, buckets fill less evenly.
+    `FileRows` explains `counted`, and a `sequence_start` of None.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class KeyValueWriter:
             self._changelog.abort()
 
     def _routed(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """Yield partition, bucket and the rows for it, one partition after the other."""
+        """Yield a partition, a bucket and the rows for it, one partition after the other."""
         if isinstance(self._dynamic, CrossPartition):
             yield from self._dynamic(rows)
             return
@@ -127,8 +129,8 @@ class KeyValueWriter:
             self._spilled.add(rows)
 
     def _sorted(self, *, more: bool) -> pa.RecordBatch | None:
-        """The rows of the buffer, one per key, in key order. `more`: other buffers follow. The changelog gets all
-        rows."""
+        """Return the rows of the buffer, merged to one per key, in key order. All rows go to the changelog. `more`:
+        other buffers follow."""
         drained = self._buffer.drain()
         if drained is None:
             return None
@@ -142,7 +144,7 @@ class KeyValueWriter:
         return merge_rows(rows, key, self._spec)
 
     def _flush(self, rows: pa.RecordBatch | None) -> None:
-        """Write the spilled runs and then these rows, and end the files."""
+        """Write the spilled runs, then these rows, and end the files."""
         runs = self._spilled.runs() if rows is None else [*self._spilled.runs(), iter([rows])]
         merged = merge_runs(runs, replace(self._spec, key_names=self._order)) if len(runs) > 1 else chain(*runs)
         changes = self._changelog if isinstance(self._dynamic, CrossPartition) else None

@@ -1,4 +1,4 @@
-"""Rows that change their bucket: postponed rows get a bucket, and a rescale divides the rows of a bucket again.
+"""Move rows to other buckets: postponed rows get a bucket, and a rescale divides the rows of a bucket again.
 
 A task reads files of one bucket in order and writes level-0 files of other buckets. Postponed rows get sequence numbers
 in the order in which they are read, after all rows of the table; the numbers are assigned before the tasks start. Rows
@@ -54,7 +54,7 @@ ROUTE = Record(
 
 
 def routes(store: TableStore, sources: Iterable[BucketState], buckets: Mapping[bytes, int], start: int) -> list[Route]:
-    """The tasks for the buckets `sources`; `buckets` is the new number of buckets of each partition."""
+    """Return the tasks for the buckets `sources`. `buckets` has the new number of buckets of each partition."""
     found = []
     for source in sources:
         for part in _parts(store, source):
@@ -64,7 +64,7 @@ def routes(store: TableStore, sources: Iterable[BucketState], buckets: Mapping[b
 
 
 def route_job(store: TableStore, tasks: Iterable[Route]) -> Job[Route, WriteResult]:
-    """The job that writes rows to their buckets; its results are the messages for these."""
+    """Return the job that writes rows to their new buckets. Its results are messages for the new buckets."""
     tasks = tuple(tasks)
     size = sum(t.source.size for t in tasks)
     return Job(f"move rows of {store.name}", partial(_move, as_stored_times(store)), ROUTE, WRITE_RESULT, tasks, size)
@@ -80,7 +80,7 @@ def _move(store: TableStore, task: Route) -> WriteResult:
 
 
 def _rows(store: TableStore, source: BucketState) -> Iterator[pa.RecordBatch]:
-    """The rows of a bucket: all in order, or, if files are sorted, one of each key."""
+    """Yield the rows of a bucket: all rows in order, or one row of each key if the files are sorted."""
     deletions = vectors_by_file(store, source.key, source.vectors)
     files = BucketFiles(store, store.bucket_dir(*source.key), file_fields(store), deletions=deletions)
     if not store.has_primary_key or source.bucket == POSTPONED:
@@ -92,8 +92,8 @@ def _rows(store: TableStore, source: BucketState) -> Iterator[pa.RecordBatch]:
 
 
 def _parts(store: TableStore, source: BucketState) -> Iterator[BucketState]:
-    """Divide a bucket into pieces, in order, of about the size of a split. A sorted bucket stays whole: keys are in
-    several files."""
+    """Divide a bucket into pieces of about the size of a split, in order. A sorted bucket is not divided, because a key
+    can be in several files."""
     if store.has_primary_key and source.bucket != POSTPONED:
         yield source
         return

@@ -34,7 +34,7 @@ class Writer(Protocol[T_co]):
 
 
 class TableWriter(Protocol):
-    """A writer of one task's rows. Nothing is visible before its messages are committed."""
+    """A writer of one task's rows. Readers see the rows only after its messages are committed."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows: the table's columns, and `_VALUE_KIND` (int8) if some rows are deletes.
@@ -46,7 +46,7 @@ class TableWriter(Protocol):
         """End all files. Return one message per bucket that got rows."""
 
     def abort(self) -> None:
-        """Delete the files written, as far as that is possible."""
+        """Delete the written files, as far as possible."""
 
 
 def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
@@ -60,12 +60,13 @@ def written(writer: Writer[T], batches: Iterable[pa.RecordBatch]) -> T:
 def open_writer(
     store: TableStore, *, sequence_start: int, base: AssignmentBase | None = None, tracked: bool = False
 ) -> TableWriter:
-    """Return a writer for one task. `base` is the common base of the tasks of a table with dynamic buckets. `tracked`:
-    the rows were in the table before, and come with the columns of row tracking.
+    """Return a writer for one task.
 
-    Primary-key tables number rows from `sequence_start`. Rows that come partition by partition fill whole files; in
-    another order there are more files. Raises `UnsupportedFeatureError` for formats and merge engines that this version
-    does not write.
+    `base` is the common base of the tasks of a table with dynamic buckets. `tracked`: the rows were in the table
+    before, and come with the columns of row tracking. Primary-key tables number rows from `sequence_start`.
+
+    If rows come partition by partition, files are filled; any other order makes more files. Raises
+    `UnsupportedFeatureError` for formats and merge engines that this version does not write.
     """
     check_buckets(store)
     store = as_stored_times(store)
@@ -77,7 +78,7 @@ def open_writer(
 
 
 def check_buckets(store: TableStore) -> None:
-    """Raises `InvalidOptionError` for an invalid number of buckets, and for formats that are not written."""
+    """Raise `InvalidOptionError` for an invalid number of buckets, and for formats that cannot be written."""
     buckets = store.options[BUCKET]
     if buckets == 0 or buckets < -2:
         raise InvalidOptionError(f"Option '{BUCKET.key}' cannot be {buckets}: it must be -2, -1 or a positive number.")

@@ -46,7 +46,9 @@ class Aggregation:
         return merged(rows.batch, rows.order[steps.ends], kinds, value_of, drop_delete)
 
     def check_retract(self, delete_only: bool) -> None:
-        """Raises `MergeRefusedError` if a column cannot retract values; `delete_only`: all rows are deletes."""
+        """Raise `MergeRefusedError` if the function of a column cannot retract values. `delete_only`: all rows are
+        deletes.
+        """
         if not (self.remove_on_delete and delete_only):
             for function in self.functions.values():
                 function.check_retract()

@@ -10,9 +10,10 @@ from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
 
 
 def deduplicate(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -> pa.RecordBatch:
-    """Return the newest row per key, in key order; with `drop_delete`, leave out keys that end with a delete.
+    """Return the newest row per key, in key order.
 
-    `ignore_delete`: skip a delete if its key has other rows; leave out a key with several deletes only.
+    `drop_delete`: leave out keys with a delete as their newest row. `ignore_delete`: skip a delete if its key has other
+    rows; leave out a key with several rows that are all deletes.
     """
     winners, kinds = rows.order[rows.last], row_kinds(rows.batch)
     if kinds is not None and (drop_delete or ignore_delete):

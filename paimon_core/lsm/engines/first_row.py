@@ -27,7 +27,7 @@ def first_row(rows: KeyedRows, drop_delete: bool, ignore_delete: bool = False) -
 
 
 def refuse_delete() -> None:
-    """Raises `MergeRefusedError`: rows of this engine are never deleted."""
+    """Raise `MergeRefusedError`: this engine never deletes rows."""
     raise MergeRefusedError(
         "Merge engine 'first-row' cannot delete rows (row kinds -D and -U). Set 'ignore-delete' = 'true' to skip them."
     )

@@ -27,7 +27,7 @@ def ordered_kinds(rows: KeyedRows) -> NDArray[np.int8]:
 
 
 def rows_taken(batch: pa.RecordBatch, winners: NDArray[np.int64]) -> pa.RecordBatch:
-    """Return the rows with these numbers; the batch itself if they are all of its rows, in order."""
+    """Return the rows with these numbers, or the batch itself if they are all its rows in order."""
     if len(winners) == batch.num_rows and (winners[1:] > winners[:-1]).all():
         return batch
     return pa.RecordBatch.from_arrays([taken(c, winners) for c in batch.columns], schema=batch.schema)

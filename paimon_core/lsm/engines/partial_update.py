@@ -78,7 +78,7 @@ class PartialUpdate:
         return merged(rows.batch, rows.order[newest], kinds, values.value_of, drop_delete)
 
     def check_retract(self) -> None:
-        """Raises `MergeRefusedError` if no option allows deletes."""
+        """Raise `MergeRefusedError` if no option allows deletes."""
         if not (self.groups or self.ignore_delete or self.remove_on_delete):
             raise MergeRefusedError(
                 "Merge engine 'partial-update' cannot delete rows (row kinds -D and -U) by default. Set "
@@ -87,7 +87,7 @@ class PartialUpdate:
             )
 
     def check_rows(self, batch: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
-        """Raises `MergeRefusedError` for new rows that retract values of a function that cannot retract."""
+        """Raise `MergeRefusedError` if new rows retract values and the function of a column cannot."""
         self.check_retract()
         known = {g: known_rows(batch, g) for g in self.groups}
         removed = kinds == ROW_DELETE
@@ -98,7 +98,9 @@ class PartialUpdate:
                     self.functions[name].check_retract()
 
     def _row_steps(self, batch: pa.RecordBatch, steps: Steps, kinds: NDArray[np.int8], single: Mask) -> RowSteps:
-        """Return the steps of rows, some of which are deletes. Groups keep their numbers, and may get one more step."""
+        """Return the steps of rows with deletes among them. Groups keep their numbers; a group that begins with a
+        delete may get one more step.
+        """
         retract = is_retract(kinds)
         begin = np.zeros(len(kinds), dtype=np.bool_)
         begin[steps.starts] = True
@@ -110,7 +112,7 @@ class PartialUpdate:
         if not self.groups:
             sets = begin | single | (kinds == ROW_DELETE)
             return RowSteps(steps, sets, nothing, retract & ~sets)
-        # a first delete has two steps: its values are set, then its groups are taken back
+        # The first delete of a key has two steps: the first sets its values, the second retracts its groups.
         begin &= ~single
         origin = np.repeat(np.arange(len(kinds)), 1 + begin)
         again = np.append(origin[1:] == origin[:-1], False)
@@ -144,7 +146,7 @@ class PartialUpdate:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The columns of a merge."""
+    """The columns of a merge, each merged by its own function."""
 
     functions: Mapping[str, FieldFunction]
     group_of: Mapping[str, SequenceGroup]

@@ -60,21 +60,22 @@ def merge_engine(schema: TableSchema, options: TableOptions) -> MergeEngine:
 
 
 def keeps_rows(options: TableOptions) -> bool:
-    """Return whether the merged row of a key is a row that was written, so that file statistics hold for it."""
+    """Return whether the merged row of a key is always one of the written rows. File statistics then hold for it."""
     return options[MERGE_ENGINE] in ("deduplicate", "first-row")
 
 
 def replaces_rows(schema: TableSchema, options: TableOptions) -> bool:
-    """Return whether a new row with some values of the old row changed becomes the row of its key.
-
-    Other engines keep the old row, or add both."""
+    """Return whether a new row with some changed values replaces the old row of its key. Other engines keep the old
+    row, or add the values of both."""
     if options[MERGE_ENGINE] != "partial-update":
         return options[MERGE_ENGINE] == "deduplicate"
     return not any(f.name in ADDING for f in _partial_update(schema, options).functions.values())
 
 
 def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
-    """Return the columns that the engine needs to merge the `wanted` columns: also columns that order them."""
+    """Return the columns that the engine reads to merge the `wanted` columns: these, and the columns that order
+    them.
+    """
     ordering = options[SEQUENCE_FIELD]
     needed = {*wanted, *ordering}
     if options[MERGE_ENGINE] == "partial-update":
@@ -85,9 +86,9 @@ def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozens
 
 
 def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> None:
-    """Raises `MergeRefusedError` for deletes that the engine cannot merge. `rows` have the `kinds`.
+    """Raise `MergeRefusedError` if the engine cannot merge a delete among `rows`, which have these row `kinds`.
 
-    The check happens before the rows are written: later, they would fail when they meet other rows of their key."""
+    Writers check this before they write: later, each merge with other rows of the key would fail."""
     retract = is_retract(kinds)
     if not retract.any():
         return
@@ -100,7 +101,7 @@ def check_kinds(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int
 
 
 def with_counts(engine: MergeEngine, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """Return new rows with the stored values of counted columns. `rows` have the `kinds`."""
+    """Return new rows with 1 or 0 in the columns that the engine counts. `rows` have these row `kinds`."""
     if not isinstance(engine, Aggregation | PartialUpdate):
         return rows
     removes = isinstance(engine, Aggregation) and engine.remove_on_delete
@@ -180,7 +181,9 @@ def _updated(
 def _own_function(
     schema: TableSchema, options: TableOptions, column: str, groups: tuple[SequenceGroup, ...]
 ) -> str | None:
-    """Return the aggregate function of a column; only `last_non_null_value` needs no group."""
+    """Return the name of a column's aggregate function. Every function except `last_non_null_value` needs a sequence
+    group.
+    """
     if column in schema.primary_keys + schema.partition_keys or any(column in g.sequence for g in groups):
         return None
     name = FieldOptions(column, options).text(FUNCTION_SUFFIX) or options.values.get(DEFAULT_FUNCTION)
@@ -198,7 +201,7 @@ def sequence_group_columns(options: TableOptions) -> frozenset[str]:
 
 
 def _group_columns(options: TableOptions) -> dict[str, tuple[str, ...]]:
-    """Return by option the columns that order its group."""
+    """Return, by option, the columns that order its sequence group."""
     keys = sorted(k for k in options.values if k.startswith(FIELDS_PREFIX) and k.endswith(_GROUP_SUFFIX))
     return {k: names(k[len(FIELDS_PREFIX) : -len(_GROUP_SUFFIX)]) for k in keys}
 

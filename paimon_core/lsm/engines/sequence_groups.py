@@ -1,4 +1,4 @@
-"""Sequence groups: columns that order rows, for themselves and for the columns they protect.
+"""Sequence groups: their sequence columns order the rows, both for themselves and for the columns that they protect.
 
 A row with only NULL in the sequence columns does not change the group.
 """
@@ -21,9 +21,8 @@ _SKIP, _ADD, _ADD_OLDER, _RETRACT = (np.int8(op) for op in (SKIP, ADD, ADD_OLDER
 
 @dataclass(frozen=True, slots=True)
 class SequenceGroup:
-    """A group: `protected` columns have no function, `aggregated` columns have one.
-
-    `removes`: a delete of the group removes the row."""
+    """A sequence group. `protected` columns have no aggregate function, `aggregated` columns have one. `removes`: a
+    delete with a sequence of the group removes the row."""
 
     sequence: tuple[str, ...]
     protected: tuple[str, ...] = ()
@@ -67,7 +66,9 @@ class RowSteps:
 
 @dataclass(frozen=True)
 class GroupSteps:
-    """The steps of one sequence group: `known` rows have a sequence, and `newest` rows are the newest so far."""
+    """The steps of one sequence group: `known` marks rows with a sequence, `newest` marks rows that are the newest so
+    far.
+    """
 
     row_steps: RowSteps
     known: Mask
@@ -86,7 +87,7 @@ class GroupSteps:
 
     @cached_property
     def of_aggregated(self) -> Steps:
-        """Return the steps of a column with a function: older rows count, too."""
+        """Return the steps of a column with a function; older rows count, too."""
         ops = np.where(self.row_steps.retracts, _RETRACT, np.where(self.newest, _ADD, _ADD_OLDER))
         return self.row_steps.with_ops(np.where(self.known, ops, _SKIP))
 

@@ -38,9 +38,8 @@ class Span:
 
 
 def merge_elements(column: pa.Array, steps: Steps, merge_of: Callable[[Span], Merge], nulls_matter: bool) -> pa.Array:
-    """Merge the elements of each group of several steps, in a loop over those groups; a single step stays as it is.
-
-    `nulls_matter`: a step of NULL counts among several.
+    """Merge the elements of each group of several steps, in a loop over those groups. The value of a single step stays.
+    `nulls_matter`: NULL counts as a step.
     """
     return merge_groups(column, steps, nulls_matter, lambda span, groups: _elements(span, groups, merge_of(span)))
 
@@ -51,7 +50,7 @@ def merge_groups(
     nulls_matter: bool,
     merged: Callable[[Span, Iterator[Iterator[tuple[int, Elements | None]]]], pa.Array],
 ) -> pa.Array:
-    """Do as `merge_elements` for a function of all groups that builds the merged column itself."""
+    """Merge like `merge_elements`, with one function for all groups that builds the merged column itself."""
     known = steps.narrowed(np.ones(len(steps.rows), dtype=np.bool_))
     several = _several(steps, known if nulls_matter else known & steps.valid(column))
     single = steps.last(known & steps.valid(column))

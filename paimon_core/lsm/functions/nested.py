@@ -38,7 +38,7 @@ MERGE_NULL_KEYS, _, REFUSE_NULL_KEYS = NULL_STRATEGIES = ("merge", "ignore", "er
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """Returns all elements of the arrays; `distinct`: each once."""
+    """Returns all elements of the arrays, or with `distinct` each element once."""
 
     distinct: bool
 
@@ -64,7 +64,7 @@ class Collect:
 
 @dataclass(frozen=True, slots=True)
 class MergeMap:
-    """Returns the entries of the maps, the newest of each key."""
+    """Returns the entries of the maps: for each key the newest entry."""
 
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         return merge_elements(column, steps, self._merge_of, False)
@@ -90,9 +90,8 @@ class MergeMap:
 
 @dataclass(frozen=True, slots=True)
 class MergeMapWithKeyTime:
-    """Returns the entries of the maps: of each key the entry with the latest time, a text in the value.
-
-    NULL removes a key."""
+    """Returns the entries of the maps: for each key the entry with the latest time, which is a text in the value. A
+    NULL value removes the key."""
 
     time_field: int
 
@@ -130,14 +129,14 @@ class MergeMapWithKeyTime:
 
 @dataclass(frozen=True, slots=True)
 class NestedKey:
-    """`nested-key` and its rules: the key fields by their index, and the strategy for rows with a NULL key field."""
+    """The `nested-key`: the indexes of its fields, and the strategy for rows with NULL in one of them."""
 
     fields: tuple[int, ...]
     types: tuple[DataType, ...]
     null_strategy: str = MERGE_NULL_KEYS
 
     def hashes(self, rows: pa.Array) -> list[int]:
-        """Return the spread hash codes of Java's HashMap for the keys; shape (rows,)."""
+        """Return the hash codes of the keys as Java's HashMap spreads them; shape (rows,)."""
         if not len(rows) or any(t.kind in NESTED_KINDS for t in self.types):
             return [0] * len(rows)  # nested keys keep their order
         hashes = hash_rows([rows.field(i) for i in self.fields], self.types).view(np.uint32)
@@ -159,7 +158,9 @@ class NestedKey:
 
 @dataclass(frozen=True, slots=True)
 class NestedUpdate:
-    """Returns the rows of nested tables: all rows, or the newest of each nested key; adding stops at `limit` rows."""
+    """Returns the rows of nested tables: all rows, or for each nested key the newest row. A table with `limit` rows
+    takes no more.
+    """
 
     key: NestedKey | None
     sequence_fields: tuple[int, ...]
@@ -217,7 +218,9 @@ class NestedPartialUpdate:
     def _tables(
         group: Group, codes: Sequence[int | None], hash_of: Mapping[int, int], known: Sequence[Sequence[bool]]
     ) -> list[list[int]] | None:
-        """Return the remaining rows: for each field its source element."""
+        """Return the remaining rows: for each field the number of the element that has its value. Return None if the
+        merged table is NULL.
+        """
         result: dict[int, list[int]] | None = None
         for op, given in group:
             coded = [(codes[e], [e if k else -1 for k in known[e]]) for e in given or ()]
@@ -238,7 +241,7 @@ class NestedPartialUpdate:
 
 @dataclass(frozen=True, slots=True)
 class _PlainTable:
-    """Nested rows without a key: equal rows have equal `codes`."""
+    """Nested rows without a key. Equal rows have equal `codes`."""
 
     codes: Sequence[int]
     valid: Sequence[bool]
@@ -257,8 +260,8 @@ class _PlainTable:
 
 @dataclass(frozen=True, slots=True)
 class _KeyedTable:
-    """Nested rows by key: `codes` is None for rows without a key, `hashes` are from `NestedKey.hashes`, and of two
-    rows of a key the row with the larger `order` is newer."""
+    """Nested rows by key. `codes` has None for rows to ignore, `hashes` are from `NestedKey.hashes`. Of two rows of a
+    key, the row with the larger `order` is newer."""
 
     codes: Sequence[int | None]
     hashes: Sequence[int]

@@ -29,7 +29,7 @@ _SLACK = 1 - 1e-9  # a floating point estimate may be too small by this factor
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """One of the functions: vectorized and step by step, with the operation that retracts a value."""
+    """A function: its vectorized and its stepwise form, and the operation that retracts a value."""
 
     name: str
     ufunc: np.ufunc
@@ -97,7 +97,7 @@ def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) 
 
 
 def _taken_back(values: NDArray[Any], steps: Steps, known: Mask, operation: _Operation) -> tuple[NDArray[Any], Mask]:
-    """Return the values with the sign they count with, and the groups in which a value divides."""
+    """Return the values, negated if `sum` retracts them, and the groups in which `product` divides by a value."""
     if steps.ops is None:
         return values, np.zeros(len(steps.starts), dtype=np.bool_)
     backward = steps.is_op(RETRACT) & known

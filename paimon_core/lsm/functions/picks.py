@@ -27,14 +27,16 @@ def primary_key(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def last_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the newest value, NULL included; NULL after it is retracted."""
+    """Return the newest value, even NULL. After the value is retracted, the result is NULL."""
     if steps.ops is None:
         return take_steps(column, steps, steps.ends)
     return _take_unless_retracted(column, steps, steps.last(steps.narrowed(steps.is_op(SET, ADD, RETRACT))))
 
 
 def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the newest value that is not NULL; a late older value counts only if there is no newer value."""
+    """Return the newest value that is not NULL. A value that comes late and is older counts only if there is no newer
+    value.
+    """
     if not column.null_count and steps.ops is None:
         return take_steps(column, steps, steps.ends)
     valid = steps.narrowed(steps.valid(column))
@@ -52,7 +54,7 @@ def last_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def first_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the first value, NULL included; a later row that is older by its sequence group replaces it."""
+    """Return the first value, even NULL. A later row replaces it if it is older by its sequence group."""
     if steps.ops is None:
         return take_steps(column, steps, steps.starts)
     added = steps.is_op(ADD, ADD_OLDER)
@@ -63,7 +65,7 @@ def first_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the first value that is not NULL; a later row that is older by its sequence group replaces it."""
+    """Return the first value that is not NULL. A later row replaces it if it is older by its sequence group."""
     valid, step = steps.valid(column), np.arange(len(steps.rows))
     first = steps.first(valid & steps.is_op(ADD))
     chosen = steps.is_op(SET) | (step == np.repeat(first, steps.sizes))
@@ -78,12 +80,12 @@ def first_non_null_value(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def largest(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the largest value in the order of keys, ignoring NULL; for booleans whether one is true."""
+    """Return the largest value in the order of keys, ignoring NULL. For booleans, return whether one is true."""
     return _extreme(column, steps, np.maximum, np.iinfo(np.int64).min)
 
 
 def smallest(column: pa.Array, steps: Steps) -> pa.Array:
-    """Return the smallest value in the order of keys, ignoring NULL; for booleans whether all are true."""
+    """Return the smallest value in the order of keys, ignoring NULL. For booleans, return whether all are true."""
     return _extreme(column, steps, np.minimum, np.iinfo(np.int64).max)
 
 
@@ -118,7 +120,7 @@ def _order(column: pa.Array) -> tuple[Words, bool]:
 
 
 def _values(words: Words, arrow: pa.DataType) -> NDArray[np.generic]:
-    """Return words of a fixed-width type as Arrow stores its values."""
+    """Return the values of words of a fixed-width type, in Arrow's form."""
     if pa.types.is_boolean(arrow):
         return words
     if pa.types.is_floating(arrow):

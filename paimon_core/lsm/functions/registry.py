@@ -41,7 +41,9 @@ ADDING = frozenset((COUNT, "collect", "listagg", "nested_update", "product", "su
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """One function: its constructor, the types it accepts (and their name in messages), whether it retracts values."""
+    """A function: its constructor, the types that it accepts and their name in messages, and whether it retracts
+    values.
+    """
 
     make: Callable[[DataField, FieldOptions], Kernel]
     takes: Callable[[DataType], bool] = lambda _: True
@@ -51,7 +53,7 @@ class _Definition:
 
 @dataclass(frozen=True, slots=True)
 class FieldFunction:
-    """The function of one column."""
+    """The aggregate function of one column."""
 
     name: str
     column: str
@@ -74,7 +76,7 @@ class FieldFunction:
             raise MergeRefusedError(f"Column {self.column!r}, aggregated by {self.name!r}: {e}.") from e
 
     def check_retract(self) -> None:
-        """Raises `MergeRefusedError` if the function cannot retract values."""
+        """Raise `MergeRefusedError` if the function cannot retract values."""
         if self.refuses_retract:
             raise MergeRefusedError(
                 f"Column {self.column!r} is aggregated by {self.name!r}, which cannot retract values (DELETE, "

@@ -1,4 +1,5 @@
-"""Functions over serialized sets: `rbm32`, `rbm64`, `theta_sketch`, `hll_sketch`, in the bytes of their libraries.
+"""Functions over serialized sets: `rbm32`, `rbm64`, `theta_sketch`, `hll_sketch`, in the encoding of their Java
+libraries.
 
 They loop over the groups with several values, because the libraries merge two sets at a time.
 """
@@ -26,7 +27,7 @@ Union = Callable[[bytes, bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class SetUnion:
-    """Returns the union of serialized sets, ignoring NULL; a single set keeps its bytes."""
+    """Returns the union of serialized sets and ignores NULL. A single set keeps its bytes."""
 
     union: Union
 

@@ -55,7 +55,9 @@ class Groups:
 
     @cached_property
     def rounds(self) -> list[tuple[Positions, Positions]]:
-        """Return for the second step of groups, the third, …: the groups that have one, and the number of this step."""
+        """Return the second step of every group that has one, then the third, and so on: each time the groups and the
+        numbers of the steps.
+        """
         groups, rounds = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
         while len(groups) and len(rounds) < ROUNDS - 1:
             round_ = len(rounds) + 1
@@ -79,7 +81,7 @@ class Steps:
     """The steps of all groups; a group is the rows of one key.
 
     `rows` are row numbers of the batch, group after group, oldest first, shape (steps,). `ops` are the effects of the
-    steps, shape (steps,), None: all ADD.
+    steps, shape (steps,); None if every step is an ADD.
     """
 
     rows: Positions
@@ -108,7 +110,9 @@ class Steps:
 
     @cached_property
     def live(self) -> Mask | None:
-        """Return the steps that matter: from the last SET of a group on, without SKIP. None: all."""
+        """Return the steps that matter: the steps from the last SET of a group on, without SKIP. Return None if all
+        steps matter.
+        """
         if self.ops is None:
             return None
         sets: Mask = self.ops == SET
@@ -127,16 +131,18 @@ class Steps:
         return result
 
     def narrowed(self, mask: Mask) -> Mask:
-        """Return the steps of the mask that matter."""
+        """Return the steps of the mask, restricted to steps that matter."""
         return mask if self.live is None else mask & self.live
 
     def without(self, op: int) -> Steps:
-        """Return the steps with SKIP for `op`."""
+        """Return the steps, with SKIP in the place of `op`."""
         ops = np.full(len(self.rows), ADD, dtype=np.int8) if self.ops is None else self.ops
         return replace(self, ops=np.where(ops == op, np.int8(SKIP), ops))
 
     def reduced(self, ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """Reduce the values of each group's steps to one, from the first to the last if there are up to `ROUNDS`."""
+        """Reduce the values of each group's steps to one value. Groups of up to `ROUNDS` steps are reduced from first
+        to last.
+        """
         result = values.take(self.starts, mode="clip")
         for groups, positions in self.groups.rounds:
             result[groups] = ufunc(result.take(groups, mode="clip"), values.take(positions, mode="clip"))
@@ -169,7 +175,7 @@ class Steps:
         return values.take(self.rows, mode="clip")
 
     def groups_of(self, mask: Mask) -> Iterator[tuple[int, Positions]]:
-        """Yield the number and the steps of the mask, for each group that has such steps."""
+        """Yield the number of each group with steps of the mask, and these steps."""
         steps = np.flatnonzero(mask)
         groups = np.searchsorted(self.starts, steps, "right") - 1
         cuts = np.flatnonzero(groups[1:] != groups[:-1]) + 1

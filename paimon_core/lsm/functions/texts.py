@@ -28,7 +28,7 @@ class Listagg:
     def __call__(self, column: pa.Array, steps: Steps) -> pa.Array:
         texts = steps.narrowed(_has_text(column)[steps.rows])
         several = steps.counts(texts) > 1
-        # a blank that replaced the value before stays until a text follows
+        # A blank text stays if it replaced the value before, until another text follows.
         blank = steps.last(steps.narrowed(steps.is_op(SET, ADD_OLDER)))
         single = np.where(steps.last(texts) >= 0, steps.last(texts), blank)
         single = np.where(steps.sizes == 1, steps.starts, single)

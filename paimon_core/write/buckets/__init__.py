@@ -1,1 +1,3 @@
-"""The buckets of rows: fixed, dynamic, postponed, across partitions, and moves of rows to other buckets."""
+"""The assignment of rows to buckets (fixed, dynamic, postponed, across partitions), and moves of rows to other
+buckets.
+"""

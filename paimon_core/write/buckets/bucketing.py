@@ -55,7 +55,7 @@ class BucketFunction:
         return BucketFunction(fields, buckets, kind)
 
     def __call__(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
-        """Bucket numbers, shape (rows,)."""
+        """Return the bucket number of each row, shape (rows,)."""
         if self.buckets == 1 or not self.fields:
             return np.zeros(batch.num_rows, dtype=np.int32)
         columns = [batch.column(f.name) for f in self.fields]
@@ -69,7 +69,7 @@ class BucketFunction:
 
 
 def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, ...]:
-    """The columns that decide the bucket in a table without a key: all, as in Paimon 0.4 to 0.8.
+    """Return the columns that decide the bucket in a table without a key: all columns, as in Paimon 0.4 to 0.8.
 
     Nested columns do not count, because no reader finds a bucket by a filter on them.
     """
@@ -81,7 +81,7 @@ def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, .
 
 
 def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:
-    """Hashes of a column, 0 for NULL, shape (rows,)."""
+    """Return the hash of each value, 0 for NULL; shape (rows,)."""
     kind = data_type.kind
     if kind in _BYTES_KINDS:
         lengths = byte_lengths(column)
@@ -102,7 +102,10 @@ def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:
 
 
 def partition_codes(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.int64]:
-    """A number per row; two rows have the same number exactly if they are in the same partition. Shape (rows,)."""
+    """Return a number per row, shape (rows,).
+
+    Two rows have the same number exactly if they are in the same partition.
+    """
     if not names or not batch.num_rows:
         return np.zeros(batch.num_rows, dtype=np.int64)
     key = key_words([batch.column(n) for n in names])
@@ -110,7 +113,7 @@ def partition_codes(batch: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.i
 
 
 def split_by(batch: pa.RecordBatch, codes: NDArray[np.integer]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of each code, in ascending codes; rows of one code keep their order."""
+    """Yield each code with its rows, in ascending order of the codes. Rows of one code keep their order."""
     if not batch.num_rows:
         return
     if codes.min() == codes.max():

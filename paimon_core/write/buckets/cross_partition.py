@@ -63,7 +63,7 @@ class _Part:
 
 
 class CrossPartition:
-    """Gives the rows of a task their partitions and buckets. The module describes rows with a key in another
+    """Gives the rows of a task their partitions and buckets. The module's docstring explains rows with a key in another
     partition."""
 
     def __init__(self, store: TableStore, base: AssignmentBase):
@@ -79,7 +79,10 @@ class CrossPartition:
         self._written: list[_Keys] = []
 
     def __call__(self, rows: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """Yield partition, bucket and the rows for it, in key order. `rows` must have each key once, in key order."""
+        """Yield a partition, a bucket and the rows for it, in key order.
+
+        `rows` must have each key once, in key order.
+        """
         if self._keeps:
             self._check_replaced(rows)
         parts = self._moved(rows) if self._engine == "deduplicate" else self._kept(rows)
@@ -89,7 +92,9 @@ class CrossPartition:
             yield *self._buckets[number], share
 
     def _moved(self, rows: pa.RecordBatch) -> list[_Part]:
-        """The rows in the partitions of their partition columns, and deletes of the old rows in other partitions."""
+        """Return the rows for the partitions that their columns name, and deletes of their old rows in other
+        partitions.
+        """
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
         old_buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old
@@ -107,8 +112,8 @@ class CrossPartition:
         return [_Part(kept, rows.take(int64_array(kept)), buckets[kept]), _Part(moved, deletes, old_buckets[moved])]
 
     def _kept(self, rows: pa.RecordBatch) -> list[_Part]:
-        """Rows of new keys in the partitions of their partition columns. Other rows go to the old row's partition, or
-        are dropped."""
+        """Return the rows of new keys, in the partitions that their columns name. Other rows go to the old row's
+        partition, or are dropped."""
         hashes = self._hashes(rows)
         old, known = self._find(rows, hashes)
         buckets = np.where(old >= 0, known.buckets[old], _NONE) if len(known.buckets) else old.copy()
@@ -122,7 +127,9 @@ class CrossPartition:
         return parts
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """Return the messages with the snapshot after which no other commit may change rows."""
+        """Return the messages with the snapshot that was read: if another commit changes rows after it, this commit
+        fails.
+        """
         latest = self._base.snapshot
         base = None if self._base.overwrites and not self._keeps else 0 if latest is None else latest.id
         return [replace(m, index_base=base) for m in messages]
@@ -131,7 +138,7 @@ class CrossPartition:
         return hash_rows([rows.column(f.name) for f in self._key_fields], [f.type for f in self._key_fields])
 
     def _check_replaced(self, rows: pa.RecordBatch) -> None:
-        """Raises `InvalidDataError` if the key of a row is in a partition that the overwrite keeps."""
+        """Raise `InvalidDataError` if the key of a row is in a partition that the overwrite keeps."""
         old, known = self._match(rows, self._hashes(rows), self._stored())
         found = np.flatnonzero(old >= 0)
         partitions, replaced = self._partitions_of(known.buckets[old[found]]), self._base.replaced
@@ -149,7 +156,7 @@ class CrossPartition:
             )
 
     def _find(self, rows: pa.RecordBatch, hashes: NDArray[np.int32]) -> tuple[Numbers, _Keys]:
-        """For each row the number of the known row with its key, or -1; and the known rows."""
+        """Return for each row the number of the known row with its key, or -1, and the known rows."""
         stored = () if self._base.overwrites else self._stored()  # an overwrite ignores the keys that it replaces
         return self._match(rows, hashes, chain(stored, self._written))
 
@@ -176,7 +183,7 @@ class CrossPartition:
         return np.where(match, order[last], _NONE), known
 
     def _stored(self) -> Iterator[_Keys]:
-        """The keys of the table, bucket by bucket. The first call counts them."""
+        """Yield the keys of the table, bucket by bucket. The first call also counts them."""
         counts, counting = defaultdict[bytes, dict[int, int]](dict), self._counts is None
         buckets: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
         for entry in live_files(self._store, self._base.snapshot).values():
@@ -199,7 +206,7 @@ class CrossPartition:
             self._counts = counts
 
     def _is_forgotten(self, section: Sequence[SortedRun]) -> bool:
-        """Return whether a section was last written longer ago than the table looks keys up."""
+        """Return whether a section was last written before the period in which the table looks keys up."""
         ttl = self._store.options[CROSS_PARTITION_INDEX_TTL]
         if ttl is None:
             return False
@@ -236,7 +243,7 @@ class CrossPartition:
         return result
 
     def _in_old_partitions(self, rows: pa.RecordBatch, known: pa.RecordBatch, old: Numbers) -> pa.RecordBatch:
-        """The rows with the partition columns of the known rows."""
+        """Return the rows, with the partition columns of the known rows."""
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         for name in self._store.schema.partition_keys:
             columns[name] = known.column(name).take(int64_array(old))
@@ -244,7 +251,9 @@ class CrossPartition:
 
 
 def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) -> pa.RecordBatch:
-    """The rows with the columns `names` of the first row of their key, because a key must be in one partition."""
+    """Return the rows; the columns `names` have the values of the first row of each key, because a key must be in one
+    partition.
+    """
     _, first, codes = np.unique(key, return_index=True, return_inverse=True)
     source = int64_array(first[codes.reshape(-1)].astype(np.int64))
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
@@ -254,5 +263,7 @@ def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) 
 
 
 def merges_where_it_is(store: TableStore) -> bool:
-    """Return whether a row is merged in the partition that already has its key."""
+    """Return whether a row is merged in the partition that already has its key, not in the partition of its own
+    columns.
+    """
     return store.schema.cross_partition_update and store.options[MERGE_ENGINE] in _MERGED_WHERE_THEY_ARE

@@ -50,11 +50,14 @@ Hashes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class AssignmentBase:
-    """The common base of all tasks of a write: the version with the valid hash indexes, and the number of tasks.
+    """The common base of all tasks of a write.
 
-    A new table has no `snapshot` (None); neither has an overwrite, because then no key keeps its old bucket. `tasks` is
-    0 if their number is unknown. If keys can be in any partition, an overwrite of some partitions has a `snapshot` with
-    the keys of the others. `replaced` are the partitions that it replaces, None: partitions that get rows.
+    `snapshot` is the version with the valid hash indexes. A new table and an overwrite have None, because no key keeps
+    an old bucket. But if a key can be in any partition, an overwrite of some partitions has a `snapshot`, for the keys
+    of the other partitions.
+
+    `tasks` is the number of tasks, 0 if unknown. `replaced` are the partitions that an overwrite replaces; None means
+    every partition that gets rows.
     """
 
     snapshot: Snapshot | None
@@ -65,7 +68,9 @@ class AssignmentBase:
 
 @dataclass(frozen=True, slots=True)
 class Assigners:
-    """The buckets for keys of a partition: `count` assigners, shifted by the partition among `channels`."""
+    """The assigners of keys to buckets in a partition: `count` of them. The partition decides which of the `channels`
+    is the first.
+    """
 
     count: int
     channels: int
@@ -81,7 +86,7 @@ class Assigners:
         return Assigners(count, channels, min(most, _MOST_BUCKETS) if most > 0 else _MOST_BUCKETS)
 
     def slots(self, partition: bytes, hashes: Hashes) -> NDArray[np.int64]:
-        """The first bucket of each hash's assigner, shape (hashes,)."""
+        """Return the first bucket of each hash's assigner, shape (hashes,)."""
         start = abs(int(np.fmod(murmur3_row(partition[_ARITY_BYTES:]), self.channels)))
         own = np.abs(np.fmod(hashes.astype(np.int64), self.count))
         return (start + own) % self.channels % self.count
@@ -89,7 +94,9 @@ class Assigners:
 
 @dataclass(slots=True)
 class PartitionBuckets:
-    """The keys of a partition: `hashes` ascend, `buckets` has the bucket of each; shapes (keys,)."""
+    """The keys of a partition. `hashes` are in ascending order, and `buckets` has the bucket of each hash; shapes
+    (keys,).
+    """
 
     hashes: Hashes
     buckets: NDArray[np.int32]
@@ -97,14 +104,14 @@ class PartitionBuckets:
     added: dict[int, list[Hashes]] = field(default_factory=dict)
 
     def find(self, hashes: Hashes) -> NDArray[np.int32]:
-        """The bucket of each hash, -1 for a new one."""
+        """Return the bucket of each hash, -1 for a new hash; shape (hashes,)."""
         if not len(self.hashes):
             return np.full(len(hashes), -1, dtype=np.int32)
         indices = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[indices] == hashes, self.buckets[indices], np.int32(-1))
 
     def add(self, hashes: Hashes, buckets: NDArray[np.int32]) -> None:
-        """Take new hashes, in any order."""
+        """Add new hashes, in any order, with their buckets."""
         for bucket in np.unique(buckets).tolist():
             self.added.setdefault(bucket, []).append(hashes[buckets == bucket])
         every, where = np.concatenate([self.hashes, hashes]), np.concatenate([self.buckets, buckets])
@@ -113,7 +120,7 @@ class PartitionBuckets:
 
 
 class DynamicBuckets:
-    """Gives the rows of a task their buckets."""
+    """Assigns the rows of a task to their buckets."""
 
     def __init__(self, store: TableStore, base: AssignmentBase):
         self._store, self._base = store, base
@@ -122,7 +129,7 @@ class DynamicBuckets:
         self._partitions: dict[bytes, PartitionBuckets] = {}
 
     def __call__(self, partition: bytes, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        """Bucket numbers of rows of one partition, shape (rows,)."""
+        """Return the bucket number of each row; all rows are of one partition. Shape (rows,)."""
         fields = self._store.schema.key_fields
         hashes = hash_rows([rows.column(f.name) for f in fields], [f.type for f in fields])
         known = self._partitions.get(partition)
@@ -137,7 +144,7 @@ class DynamicBuckets:
         return buckets
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """The messages of the buckets written, with index files of the hashes that are new in them."""
+        """Return the messages, with index files of the hashes that are new in their buckets."""
         latest = self._base.snapshot
         base = None if self._base.overwrites else 0 if latest is None else latest.id
         finished: list[CommitMessage] = []
@@ -161,8 +168,8 @@ class DynamicBuckets:
         return buckets
 
     def _fill(self, slot: int, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
-        """Assign buckets of an assigner to new hashes. A single task fills bucket after bucket, else all go into
-        one."""
+        """Assign buckets of one assigner to new hashes. A single task fills one bucket after another; several tasks put
+        all hashes into one bucket."""
         step, most = self._assigners.count, self._assigners.most_buckets
         only_task = self._base.tasks == 1
         result = np.empty(len(hashes), dtype=np.int32)
@@ -183,14 +190,14 @@ class DynamicBuckets:
                 f"A partition of table {self._store.name} has no bucket left for new keys: it has {most} buckets of "
                 f"{self._target} keys. Raise '{DYNAMIC_BUCKET_TARGET_ROWS.key}'."
             )
-        # all buckets are full: the highest allowed ones share the rest
+        # All buckets are full: the buckets with the highest allowed numbers share the rest.
         own = np.arange(slot, most, step, dtype=np.int32)
         result[done:] = own[np.abs(hashes[done:].astype(np.int64)) // step % len(own)]
         return result
 
 
 def load_partition(store: TableStore, snapshot: Snapshot | None, partition: bytes) -> PartitionBuckets:
-    """The keys of a partition in a version. Raises `CorruptFileError`, `StorageError`."""
+    """Return the keys of a partition in a version. Raises `CorruptFileError`, `StorageError`."""
     entries = [
         e for e in index_entries(store, snapshot) if e.partition == partition and e.file.index_type == HASH_INDEX
     ]
@@ -204,13 +211,13 @@ def load_partition(store: TableStore, snapshot: Snapshot | None, partition: byte
 
 
 def read_hashes(store: TableStore, bucket: BucketKey, file: IndexFileMeta) -> Hashes:
-    """The hashes of an index file. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+    """Return the hashes of an index file. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
     path = index_path(store, *bucket, file)
     return decode_hashes(path, read_index_file(store, path), file.row_count)
 
 
 def write_hashes(store: TableStore, bucket: BucketKey, hashes: Hashes) -> IndexFileMeta:
-    """Write an index file of hashes, each once."""
+    """Write an index file of hashes. Each hash must occur once."""
     data = encode_hashes(hashes)
     file = IndexFileMeta(index_type=HASH_INDEX, file_name=new_index_name(), file_size=len(data), row_count=len(hashes))
     return write_index_file(store, bucket, file, data)
@@ -219,12 +226,15 @@ def write_hashes(store: TableStore, bucket: BucketKey, hashes: Hashes) -> IndexF
 # a hash index, `index/index-UUID-N` of type HASH, has the hashes of the keys in a bucket: int32 big endian, in no
 # order. The hash is murmur3 of the BinaryRow of the trimmed primary key. Source: specification, "Table Index"
 def encode_hashes(hashes: NDArray[np.int32]) -> bytes:
-    """The bytes of an index file, 4 per hash."""
+    """Return the bytes of an index file, 4 per hash."""
     return hashes.astype(_STORED).tobytes()
 
 
 def decode_hashes(path: str, data: bytes, count: int) -> NDArray[np.int32]:
-    """Return the hashes of an index file, `count` by its metadata. Raises `CorruptFileError`."""
+    """Return the hashes of an index file.
+
+    Its metadata counts `count` hashes; another number raises `CorruptFileError`.
+    """
     if len(data) != count * _STORED.itemsize:
         raise CorruptFileError(path, f"it has {len(data)} bytes, but {count} hashes need 4 bytes each")
     return np.frombuffer(data, dtype=_STORED).astype(np.int32)

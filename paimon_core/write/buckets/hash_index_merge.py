@@ -1,5 +1,5 @@
-"""One hash index per bucket, merged from its present index and the hashes that several tasks added: the input of a
-commit."""
+"""Merge the present hash index of a bucket with the hashes that several tasks added, so that a commit has one index per
+bucket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from paimon_core.write.buckets.dynamic import read_hashes, write_hashes
 
 @dataclass(frozen=True, slots=True)
 class MergedIndexes:
-    """Messages to commit, and the index files of the merge: `merged` are the new ones, `parts` the ones of tasks."""
+    """The messages to commit, and the index files of the merge. `merged` are the new files, `parts` are the tasks'
+    files, which they replace.
+    """
 
     messages: Sequence[CommitMessage]
     merged: Mapping[BucketKey, Sequence[IndexFileMeta]] = field(default_factory=dict)
@@ -31,7 +33,8 @@ class MergedIndexes:
 def merge_hash_indexes(store: TableStore, messages: Sequence[CommitMessage]) -> MergedIndexes:
     """Return the messages with one new hash index per bucket, which replaces the bucket's index in the base version.
 
-    Raises `CorruptFileError`, `StorageError`; then no file is kept except the files that the messages name.
+    Raises `CorruptFileError`, `StorageError`. In this case all new files are deleted, except the files that the
+    messages name.
     """
     parts: dict[BucketKey, list[IndexFileMeta]] = defaultdict(list)
     for message in messages:
@@ -53,7 +56,7 @@ def merge_hash_indexes(store: TableStore, messages: Sequence[CommitMessage]) -> 
 
 
 def delete_hash_indexes(store: TableStore, files: Mapping[BucketKey, Sequence[IndexFileMeta]]) -> None:
-    """Delete index files that no snapshot names."""
+    """Delete index files that are not in any snapshot."""
     for bucket, unused in files.items():
         delete_index_files(store, *bucket, unused)
 

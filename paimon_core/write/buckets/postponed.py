@@ -35,7 +35,7 @@ from paimon_core.write.rows.write_buffer import WriteBuffer
 
 
 class PostponedWriter:
-    """`TableWriter` of postponed rows. `once`: two changes of a row are an error."""
+    """The `TableWriter` of postponed rows. `once`: it is an error to change a row twice."""
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool = False):
         self._schema = store.schema

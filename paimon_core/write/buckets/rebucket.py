@@ -1,4 +1,4 @@
-"""New buckets for written rows, if the table's dynamic buckets have got new keys since.
+"""Assign new buckets to written rows, if another commit added keys to the table's dynamic buckets meanwhile.
 
 Keys that another commit added matter only if it put one of our keys into another bucket. The files of such buckets are
 divided again: their rows keep their sequence numbers and row kinds.
@@ -38,7 +38,10 @@ from paimon_core.write.files.data_files import FileRole
 
 @dataclass(frozen=True, slots=True)
 class Rebucketed:
-    """Messages to commit on top of a version; `written` are new ones among them and replace `replaced`."""
+    """The messages to commit on top of a version.
+
+    Some of them (`written`) are new and replace the messages `replaced`.
+    """
 
     messages: Sequence[CommitMessage]
     written: Sequence[CommitMessage] = ()
@@ -46,8 +49,10 @@ class Rebucketed:
 
 
 def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Rebucketed:
-    """Return the messages with the buckets of `latest`. Raises `CommitConflictError` if earlier keys are in other
-    buckets now, `StorageError`, `CorruptFileError`; then no new file is kept."""
+    """Return the messages with the buckets of `latest`.
+
+    Raises `CommitConflictError` if keys that were not new are in other buckets now, `StorageError`, `CorruptFileError`.
+    In this case all new files are deleted."""
     base = index_base_of(messages)
     before = find_snapshot(store, base) if base else None
     if base and before is None:
@@ -76,7 +81,7 @@ def rebucket(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
 
 
 def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets | None) -> bool:
-    """Return whether the table has one of a message's new keys in another bucket."""
+    """Return whether one of a message's new keys is in another bucket of the table now."""
     files = [f for f in message.new_index_files if f.index_type == HASH_INDEX]
     if now is None or not files:
         return False
@@ -85,7 +90,7 @@ def _is_moved(store: TableStore, message: CommitMessage, now: PartitionBuckets |
 
 
 def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snapshot | None) -> list[CommitMessage]:
-    """Return messages with the same rows, in the buckets that `latest` has for them; keys that are still new get
+    """Return messages with the same rows, in the buckets that `latest` has for their keys. Keys that are still new get
     buckets."""
     store = as_stored_times(store)
     assign = DynamicBuckets(store, AssignmentBase(latest, tasks=1))

@@ -35,7 +35,7 @@ _NO_BOUND = 2**62
 
 
 def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Compact a bucket of a primary-key table. Return None if nothing is due.
+    """Compact a bucket of a primary-key table. Return None if no compaction is due.
 
     Rows keep their sequence numbers. Raises `UnsupportedFeatureError`, `StorageError`, `CorruptFileError`; then no new
     file is kept.
@@ -59,7 +59,7 @@ def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -
 
 
 def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit) -> list[LevelRun]:
-    """The runs below the output of a compaction that looks up older rows in them."""
+    """Return the runs in which a compaction looks up older rows: the runs below its output."""
     if not looks_up(store.options, unit):
         return []
     taken = {f.file_name for f in unit.files}
@@ -67,11 +67,11 @@ def _lookup_runs(store: TableStore, runs: Sequence[LevelRun], unit: CompactUnit)
 
 
 def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Concatenate small files of a bucket of an append table, rows in order. Return None if nothing is due.
+    """Concatenate small files of a bucket of an append table, rows in order. Return None if no compaction is due.
 
-    A full compaction takes any two small files; else at least `compaction.min.file-num` files are needed. Files with
-    deleted rows are rewritten without them: a full compaction rewrites all such files, else only files above
-    `compaction.delete-ratio-threshold`.
+    A full compaction takes any two small files; any other compaction needs `compaction.min.file-num` files. Files with
+    deleted rows are rewritten without these rows: by a full compaction all such files, else only files with a larger
+    share of deleted rows than `compaction.delete-ratio-threshold`.
     """
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     groups = _append_groups(store, bucket, strategy, deletions)
@@ -104,7 +104,7 @@ def is_due(store: TableStore, bucket: BucketState) -> bool:
 def _append_groups(
     store: TableStore, bucket: BucketState, strategy: Strategy, deletions: Mapping[str, DeletionFile]
 ) -> list[tuple[DataFileMeta, ...]]:
-    """The files of an append bucket to concatenate."""
+    """Return the groups of files of an append bucket to concatenate."""
     files, fixed = bucket.files, bucket.total_buckets > 0
     target, full = target_file_size(store), strategy is Strategy.FULL
     every = full and store.options[FORCE_REWRITE]
@@ -123,7 +123,7 @@ def _append_groups(
 def _mostly_deleted(
     files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], most: float
 ) -> frozenset[str]:
-    """The files that have lost more than this share of their rows, or an unknown number of them."""
+    """Return the names of files that lost more than the share `most` of their rows, or an unknown number of rows."""
     marked = [(f, deletions[f.file_name].vector.cardinality) for f in files if f.file_name in deletions]
     return frozenset(f.file_name for f, deleted in marked if deleted is None or deleted > most * f.row_count)
 
@@ -146,7 +146,7 @@ def _message(store: TableStore, bucket: BucketState, result: CompactResult) -> C
 
 
 def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: RecordExpiry | None) -> frozenset[str]:
-    """The names of the files with an expired row. Files without statistics are left out."""
+    """Return the names of files with an expired row. Files without statistics are left out."""
     if expiry is None:
         return frozenset()
     wanted = store.schema.field_by_name[expiry.column].id
@@ -154,7 +154,7 @@ def expired_files(store: TableStore, files: Iterable[DataFileMeta], expiry: Reco
 
 
 def _has_expired(then: TableSchema, file: DataFileMeta, wanted: int, expiry: RecordExpiry) -> bool:
-    """Return whether the earliest time of a file has expired."""
+    """Return whether the earliest time in a file has expired."""
     field = next((f for f in then.fields if f.id == wanted), None)
     stats = {} if field is None else value_stats(then, file)
     if field is None or field.name not in stats:

@@ -51,20 +51,21 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.changelog_files import changelog_store, compared_columns
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
-# for these types, a range of values is also a range of keys
+# For these types, values have the same order as keys, so a range of values prunes files by their keys.
 _ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
 
 
 @dataclass(slots=True)
 class ReplacedRows:
-    """Positions of rows in the files of a bucket; 8 bytes for each."""
+    """The positions of rows that newer rows replace, in the files of a bucket. A position takes 8 bytes."""
 
     _found: defaultdict[str, list[Positions]] = field(default_factory=lambda: defaultdict(list))
 
     def note(self, keys: BucketFiles, newer: Sequence[SortedRun], older: Sequence[SortedRun]) -> None:
-        """Record the rows of older runs with keys that newer runs have; `keys` reads the key columns of both.
+        """Record the rows of older runs with keys that newer runs have.
 
-        Calls must come in key order of the runs. Raises as `BucketFiles.read`.
+        `keys` reads the key columns of both. Successive calls must come in key order of the runs. Raises as
+        `BucketFiles.read`.
         """
         names = tuple(f.name for f in keys.fields)
         streams = [_numbered(keys, run) for run in older]
@@ -75,12 +76,12 @@ class ReplacedRows:
                 self._found[older[run].files[number].file_name].append(positions[files == number])
 
     def by_file(self) -> dict[str, Positions]:
-        """The ascending positions per data file."""
+        """Return the positions by data file, in ascending order."""
         return {name: np.concatenate(parts) for name, parts in self._found.items()}
 
 
 def _numbered(keys: BucketFiles, run: SortedRun) -> Iterator[pa.RecordBatch]:
-    """The rows of a run with the number of their file and their position in it."""
+    """Yield the rows of a run, with the number of their file and their position in it."""
     for number, file in enumerate(run.files):
         for batch in keys.read_numbered(file):
             yield batch.append_column(_FILE, pa.array(np.full(batch.num_rows, number, dtype=np.int32)))
@@ -88,7 +89,7 @@ def _numbered(keys: BucketFiles, run: SortedRun) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """Replaced files, the files that replace them, changelog files, and replaced rows of other files."""
+    """The replaced files, the new files, the changelog files, and the replaced rows of other files."""
 
     before: list[DataFileMeta] = field(default_factory=list)
     after: list[DataFileMeta] = field(default_factory=list)
@@ -97,8 +98,10 @@ class CompactResult:
 
 
 class BucketCompaction:
-    """Runs the steps of one unit of a bucket's files. `older` are runs outside of it, in which older rows of the keys
-    of level 0 are looked up. In tables with deletion vectors, these rows are marked."""
+    """Runs the steps of one unit of a bucket's files.
+
+    `older` are runs outside the unit. The compaction looks up older rows of level-0 keys in them. In tables with
+    deletion vectors, it marks these rows."""
 
     def __init__(self, files: BucketFiles, unit: CompactUnit, older: Sequence[LevelRun]):
         self._store, self._files, self._unit, self._older = files.store, files, unit, older
@@ -137,7 +140,7 @@ class BucketCompaction:
             self.result.changelog.extend(self._changes.finished)
 
     def abort(self) -> None:
-        """Delete everything written, as far as that is possible."""
+        """Delete everything written, as far as possible."""
         for writer in (*self._writers, *([self._changes] if self._changes else [])):
             writer.abort()
 
@@ -147,7 +150,9 @@ class BucketCompaction:
         return unpublished or (self._looks_up and file.level == 0)
 
     def _may_upgrade(self, file: DataFileMeta) -> bool:
-        """Return whether a file's rows are whole: readers of a level take the first row of a key that they find."""
+        """Return whether each row of a file is the whole row of its key: readers of a level take the first row of a key
+        that they find.
+        """
         if self._marks and file.delete_row_count != 0:
             return False
         if self._unit.output_level == self._unit.max_level or not self._near([file]):
@@ -184,7 +189,10 @@ class BucketCompaction:
             self.result.replaced.note(keys, [SortedRun(r.files) for r in level_runs(news)], older)
 
     def _merge(self, section: Sequence[SortedRun], writer: DataFileWriter | None) -> None:
-        """Merge a section and write its changelog. Rows go to `writer`; without a writer they stay in their files."""
+        """Merge a section and write its changelog.
+
+        The merged rows go to `writer`; without a writer, they stay in their files.
+        """
         files = [f for run in section for f in run.files]
         reader = replace(self._files, predicate=self._within(files), copies=_copies(self._store))
         whole = holds_whole_rows(self._store.options)
@@ -202,7 +210,7 @@ class BucketCompaction:
                 self._changes.write(merged.changes)
 
     def _near(self, files: Sequence[DataFileMeta]) -> list[SortedRun]:
-        """Older runs, newest first, reduced to files that may have keys of these files."""
+        """Return older runs, newest first, with only the files that may have keys of these files."""
         if not files:
             return []
         ranges = [key_range(f, self._key_types) for f in files]
@@ -215,7 +223,7 @@ class BucketCompaction:
         return found
 
     def _within(self, files: Sequence[DataFileMeta]) -> Predicate | None:
-        """A range of the first key column with the keys of these files, to prune older files."""
+        """Return a filter for the range of the first key column in these files, or None. It prunes older files."""
         first = self._store.schema.key_fields[0]
         if first.type.kind not in _ORDERED:
             return None
@@ -225,7 +233,10 @@ class BucketCompaction:
 
 
 def _copies(store: TableStore) -> LocalCopies | None:
-    """Local copies of files in which many statements look rows up, or None if the table is on a local disk."""
+    """Return local copies of files in which many statements look up rows.
+
+    Return None if the table is on a local disk.
+    """
     if isinstance(store.io, LocalFileIO):
         return None
     return LocalCopies(store.io, store.options[LOOKUP_CACHE_DISK_SIZE], store.options[LOOKUP_CACHE_RETENTION])

@@ -41,7 +41,9 @@ def is_clustered(store: TableStore) -> bool:
 
 
 def clustering_curve(options: TableOptions) -> Curve:
-    """The order of rows by `clustering.columns`. With `clustering.strategy` = `auto`, the number of columns decides."""
+    """Return the order of rows by `clustering.columns`. With `clustering.strategy` = `auto`, the number of columns
+    decides.
+    """
     count, strategy = len(options[CLUSTERING_COLUMNS]), options[CLUSTERING_STRATEGY]
     if strategy != "auto":
         return Curve(strategy)
@@ -49,7 +51,7 @@ def clustering_curve(options: TableOptions) -> Curve:
 
 
 def cluster_units(store: TableStore, partitions: Iterable[BucketState], *, full: bool) -> list[ClusterUnit]:
-    """The files to sort in partitions; each partition is one bucket."""
+    """Return the files to sort in partitions. Each partition is one bucket."""
     found = []
     for partition in partitions:
         runs = level_runs(partition.files)
@@ -63,7 +65,7 @@ def cluster_units(store: TableStore, partitions: Iterable[BucketState], *, full:
 
 
 def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """Return the messages of a compaction that replaces the files of units by the sorted files that were written."""
+    """Return the messages of a compaction that replaces the files of `units` with the sorted files in `written`."""
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += message.new_files
@@ -85,7 +87,7 @@ def clustered(store: TableStore, units: Iterable[ClusterUnit], written: Iterable
 
 
 def _sorted_otherwise(store: TableStore, files: Sequence[DataFileMeta]) -> bool:
-    """Return whether files were sorted by other columns than the current ones."""
+    """Return whether files were sorted by other columns than the current columns."""
     now = store.options[CLUSTERING_COLUMNS]
     schemas = {f.schema_id for f in files}
     return any(TableOptions(read_schema(store, s).options)[CLUSTERING_COLUMNS] != now for s in schemas)

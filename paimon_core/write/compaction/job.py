@@ -23,9 +23,9 @@ from paimon_core.write.deletion import vectors_of
 
 
 def due_buckets(store: TableStore, snapshot: Snapshot | None, written: Sequence[CommitMessage]) -> list[BucketState]:
-    """The buckets of a version that messages wrote to and that are due for compaction.
+    """Return the buckets that messages wrote to and that are due for compaction.
 
-    Empty if writers of the table do not compact: if it is `write-only`, or has no buckets.
+    The list is empty if writers of the table do not compact, because it is `write-only` or has no buckets.
     """
     if store.options[WRITE_ONLY] or not written or (store.options[BUCKET] < 1 and not store.has_primary_key):
         return []
@@ -35,7 +35,7 @@ def due_buckets(store: TableStore, snapshot: Snapshot | None, written: Sequence[
 
 
 def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[BucketState]:
-    """The buckets of a version; postponed rows are not in a bucket yet."""
+    """Return the buckets of a version, without postponed rows, which are not in a bucket yet."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     for entry in live_files(store, snapshot, partitions).values():
         if entry.bucket != POSTPONED:
@@ -50,7 +50,7 @@ def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: Parti
 def compaction_job(
     store: TableStore, buckets: Iterable[BucketState], strategy: Strategy
 ) -> Job[BucketState, WriteResult]:
-    """The job that compacts buckets, the largest first. A bucket that is not due has no message."""
+    """Return the job that compacts buckets, the largest first. A bucket that is not due has no message."""
     tasks = largest_first(buckets)
     size = sum(b.size for b in tasks)
     run = partial(_compact, as_stored_times(store), strategy)
@@ -58,7 +58,7 @@ def compaction_job(
 
 
 def largest_first(buckets: Iterable[BucketState]) -> tuple[BucketState, ...]:
-    """Sort buckets for tasks: the largest must start first, because it ends last."""
+    """Sort buckets for tasks, the largest first: its task takes longest, so it must start first."""
     return tuple(sorted(buckets, key=lambda b: -b.size))
 
 

@@ -30,9 +30,9 @@ ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**
 
 
 def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Combine the files of neighbouring row ranges, up to the target size. Return None if nothing is due.
+    """Combine the files of neighbouring row ranges, up to the target size. Return None if no compaction is due.
 
-    A full compaction takes any two files; else at least `compaction.min.file-num` files are needed. Raises
+    A full compaction takes any two files; any other compaction needs `compaction.min.file-num` files. Raises
     `StorageError`, `CorruptFileError`; then no new file is kept.
     """
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
@@ -67,7 +67,7 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
 
 
 def _groups(store: TableStore, ranges: Sequence[RowRange]) -> Iterator[list[RowRange]]:
-    """Group ranges without a gap between them, as many as fill a file."""
+    """Group row ranges that follow one another without a gap; a group fills about one file."""
     target, open_cost = target_file_size(store), store.options[SPLIT_OPEN_FILE_COST]
     group: list[RowRange] = []
     size = 0
@@ -88,7 +88,7 @@ def _writer(reader: EvolvedFiles, columns: tuple[str, ...] | None) -> DataFileWr
 
 
 def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRange]) -> DataFileMeta:
-    """Write one file of all rows of the ranges, with the oldest and the newest sequence number of their files."""
+    """Write all rows of the ranges to one file, with the smallest and the largest sequence number of the old files."""
     for rows in group:
         for batch in reader.whole(rows):
             writer.write(batch)
@@ -104,7 +104,7 @@ def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRa
 
 
 def _deleted(store: TableStore, group: Sequence[RowRange], deletions: Mapping[str, DeletionFile]) -> Positions:
-    """The positions of deleted rows in the file of a group."""
+    """Return the positions of deleted rows in the new file of a group."""
     marked = [(r, deletions[r.anchor.file_name]) for r in group if r.anchor.file_name in deletions]
     parts = [read_deletions(store.io, d, r.count) + (r.first - group[0].first) for r, d in marked]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -30,7 +30,9 @@ SORT_KEY = "__sort_key"
 
 
 class Curve(StrEnum):
-    """The order of rows by several columns: one column after the other, or along a curve through all of them."""
+    """The order of rows by several columns: ORDER sorts by one column after the other, the others along a curve through
+    all columns.
+    """
 
     ORDER = "order"
     ZORDER = "zorder"
@@ -39,7 +41,10 @@ class Curve(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SortJob:
-    """Parts of buckets to sort, each read by `read`; `files` is the approximate number of files to write."""
+    """Parts of buckets to sort.
+
+    `read` reads the rows of a part, `files` is the approximate number of files to write.
+    """
 
     store: TableStore
     columns: tuple[str, ...]
@@ -49,12 +54,12 @@ class SortJob:
 
     @property
     def texts(self) -> list[str]:
-        """The parts as texts for transport."""
+        """The parts as texts, which tasks can receive."""
         return [BUCKET_STATE.encode(p) for p in self.parts]
 
     @property
     def fields(self) -> tuple[DataField, ...]:
-        """The columns of the rows: the table's, then the columns of row tracking."""
+        """The columns of the rows: the table's columns, then the columns of row tracking."""
         return (*self.store.schema.fields, *tracking_fields(self.store))
 
     @property
@@ -64,7 +69,7 @@ class SortJob:
         return (*partition, *self.columns) if self.curve is Curve.ORDER else (*partition, SORT_KEY)
 
     def read(self, text: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a part: the columns of `fields`, then `SORT_KEY` if a curve orders the rows."""
+        """Yield the rows of a part: the columns of `fields`, then `SORT_KEY` if a curve orders the rows."""
         part, fields = BUCKET_STATE.decode(text), self.fields
         deletions = vectors_by_file(self.store, part.key, part.vectors)
         reader = BucketFiles(self.store, self.store.bucket_dir(*part.key), fields, deletions=deletions)
@@ -80,8 +85,8 @@ class SortJob:
 
 
 def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequence[str], curve: Curve) -> SortJob:
-    """Return the job for some buckets. Raises `UnsupportedFeatureError`, `InvalidOptionError` if a sort is not
-    possible."""
+    """Return the job for some buckets. Raises `UnsupportedFeatureError` or `InvalidOptionError` if the table cannot be
+    sorted in this way."""
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'."
@@ -101,7 +106,7 @@ def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequenc
 
 
 def check_order(store: TableStore, columns: Sequence[str]) -> None:
-    """Raises `InvalidOptionError` for columns that do not order rows."""
+    """Raise `InvalidOptionError` if a column cannot order rows."""
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
@@ -110,7 +115,10 @@ def check_order(store: TableStore, columns: Sequence[str]) -> None:
 
 
 def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """Return the messages that replace the files of buckets by the written ones: an overwrite, as in Java."""
+    """Return the messages that replace the files of buckets with the written files.
+
+    They are an overwrite, as in Java.
+    """
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:
         after[message.partition] += (replace(f, file_source=int(FileSource.COMPACT)) for f in message.new_files)
@@ -118,7 +126,7 @@ def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) 
 
 
 def _parts(bucket: BucketState, target: int) -> Iterator[BucketState]:
-    """Divide the bucket into pieces of about `target` bytes."""
+    """Divide the bucket into parts of about `target` bytes."""
     group, size = [], 0
     for file in bucket.files:
         group.append(file)

@@ -24,12 +24,12 @@ Words = NDArray[np.uint64]
 
 
 def z_order(columns: Sequence[pa.Array]) -> pa.Array:
-    """Keys along the Z-order curve; NULL comes first."""
+    """Return keys along the Z-order curve. NULL comes first."""
     return _by_slices(columns, lambda part: _interleaved([_ordered(c) for c in part]))
 
 
 def hilbert(columns: Sequence[pa.Array]) -> pa.Array:
-    """Keys along the Hilbert curve; NULL comes last."""
+    """Return keys along the Hilbert curve. NULL comes last."""
     return _by_slices(columns, _hilbert_bytes)
 
 
@@ -47,7 +47,9 @@ def _hilbert_bytes(columns: Sequence[pa.Array]) -> NDArray[np.uint8]:
 
 
 def _transposed(axes: list[Words]) -> list[Words]:
-    """Convert coordinates to the bits of their distance along the curve, spread over as many words."""
+    """Convert coordinates to the distance along the curve. The bits of the distance are spread over as many words as
+    there are coordinates.
+    """
     x = [a.copy() for a in axes]
     for bit in _from_high_bit():
         below = bit - np.uint64(1)
@@ -69,7 +71,7 @@ def _from_high_bit() -> Iterator[np.uint64]:
 
 
 def _ordered(column: pa.Array) -> Words:
-    """A word per value that compares as the value does, within its 64 bits; 0 for NULL."""
+    """Return a word per value, in the order of the values as far as 64 bits hold it; 0 for NULL."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return np.ascontiguousarray(byte_words(column, 1)[:, 0].byteswap()).astype(np.uint64)
     if pa.types.is_nested(column.type):

@@ -1,4 +1,4 @@
-"""Writing a BLOB column of a bucket's rows as `.blob` files, which roll at a size and together with the data files."""
+"""Write a BLOB column of a bucket's rows as `.blob` files, which end at a size and together with the data files."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ _ENDING = ".blob"
 
 
 class BlobColumnWriter:
-    """The files of one column. It fetches the values of descriptors.
-
-    `target` None: the files do not roll at a size.
+    """The `.blob` files of one column. The writer fetches the values that descriptors refer to. Without a `target`
+    (bytes), files do not end at a size.
     """
 
     def __init__(self, store: TableStore, field: DataField, paths: NewPaths, target: int | None):
@@ -45,7 +44,9 @@ class BlobColumnWriter:
         return self._field.name
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Add the values of rows; values that are not `written` stay in older files. Raises `InvalidDataError`."""
+        """Add the values of rows. Values that are not marked as `written` stay in older files. Raises
+        `InvalidDataError`.
+        """
         values = self._blobs.resolved(values)
         while len(values):
             file = self._open()
@@ -56,13 +57,13 @@ class BlobColumnWriter:
                 self._close()
 
     def roll(self) -> Sequence[DataFileMeta]:
-        """End the open file. Return the files since the last call. The next values start another."""
+        """End the open file and return all files since the last call. The next values begin a new file."""
         self._close()
         finished, self._finished = self._finished, []
         return finished
 
     def abort(self) -> None:
-        """Delete everything written, as far as that is possible."""
+        """Delete everything written, as far as possible."""
         if self._file is not None:
             self._file.abort()
             self._file = None

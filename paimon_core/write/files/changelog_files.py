@@ -24,8 +24,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def changelog_store(store: TableStore) -> TableStore:
-    """Return the store for writers of changelog files: its options for these files replace the options for data files,
-    and files get no file index."""
+    """Return the store for writers of changelog files. Its options for changelog files replace the options for data
+    files, and it has no file indexes."""
     options = for_changelog(store.options)
     own = {DATA_FILE_PREFIX.key: options[CHANGELOG_FILE_PREFIX]}
     return replace(store, options=TableOptions(without_file_indexes(options.values) | own))
@@ -37,7 +37,7 @@ def takes_input(store: TableStore) -> bool:
 
 
 def compared_columns(store: TableStore) -> tuple[str, ...] | None:
-    """The columns that must differ for a row to count as updated; None: every new version of a row counts."""
+    """Return the columns that decide whether a row counts as updated, or None if every new version of a row counts."""
     if store.options[MERGE_ENGINE] == "first-row":
         return tuple(f.name for f in store.schema.fields)
     if not store.options[CHANGELOG_ROW_DEDUPLICATE]:

@@ -1,4 +1,4 @@
-"""Writing the rows of one bucket as data files that roll at a size and a number of rows, with their metadata."""
+"""Write the rows of one bucket as data files with their metadata. A file ends at a size and a number of rows."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRole:
-    """The role of a writer's files: their level, the source of their rows, the first sequence number in append tables.
+    """The role of a writer's files: their level, the source of their rows, and in append tables the first sequence
+    number.
 
-    `columns` are the columns of the files, None: the table's columns.
+    `columns` are the names of the files' columns, or None for all columns of the table.
     """
 
     level: int = 0
@@ -58,7 +59,7 @@ class FileRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
-    """The metadata of the rows of a file. `unnumbered` rows get their sequence number from the commit."""
+    """The metadata of the rows of a file. `unnumbered`: the commit gives the rows their sequence numbers."""
 
     min_key: bytes = EMPTY_ROW
     max_key: bytes = EMPTY_ROW
@@ -79,14 +80,15 @@ class _Contents:
 
 
 def target_file_size(store: TableStore) -> int:
-    """The size in bytes at which files roll."""
+    """Return the size in bytes at which a file ends."""
     return store.options[TARGET_FILE_SIZE] or (128 if store.has_primary_key else 256) * _MIB
 
 
 class DataFileWriter:
-    """The files of one bucket. Rows come as batches of `file_fields`, in key order if the table has a primary key.
+    """Writes the files of one bucket. Rows come as batches of `file_fields`, in key order if the table has a primary
+    key.
 
-    BLOB columns go to separate files, which follow their data file in `finished`, the list of closed files. `buffered`
+    BLOB columns go to separate files. In `finished`, the list of closed files, they follow their data file. `buffered`
     is the size in bytes of the rows that do not fill a row group yet.
     """
 
@@ -120,7 +122,7 @@ class DataFileWriter:
         self.finished: list[DataFileMeta] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows."""
+        """Add rows; full row groups are written."""
         if self._role.columns is not None:
             batch = pa.RecordBatch.from_arrays(batch.columns, schema=self._incoming)
         most_bytes = min(block_bytes(self._options) or ROW_GROUP_BYTES, self._target)
@@ -146,12 +148,12 @@ class DataFileWriter:
             self._close()
 
     def roll(self) -> None:
-        """End the open file: the next rows start another."""
+        """End the open file. The next rows begin a new file."""
         self._write_pending()
         self._close()
 
     def abort(self) -> None:
-        """Delete everything written, as far as that is possible."""
+        """Delete everything written, as far as possible."""
         if self._file is not None:
             self._file.abort()
             self._file = None
@@ -255,7 +257,7 @@ class DataFileWriter:
 
 
 def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:
-    """The contents of rows with row tracking: new and changed rows have no number yet."""
+    """Return the metadata of rows with row tracking. New and changed rows have no sequence number yet."""
     columns = [b.column(SEQUENCE_NUMBER).drop_null() for b in batches if SEQUENCE_NUMBER in b.schema.names]
     numbers = [fixed_values(c, np.int64) for c in columns if len(c)]
     return _Contents(

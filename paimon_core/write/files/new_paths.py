@@ -11,7 +11,7 @@ from paimon_core.store.table_store import TableStore
 
 
 class NewPaths:
-    """The paths of one writer's files, with any ending."""
+    """The paths of one writer's files. A file name can have any ending."""
 
     def __init__(self, store: TableStore, bucket_dir: str) -> None:
         self._path = new_file_paths(store, bucket_dir)

@@ -1,4 +1,4 @@
-"""The file index of a data file that is being written: one builder per indexed column and type of index."""
+"""The file index of a data file that is being written, with one builder per indexed column and index type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
-# these have few different values: each is a separate chunk
+# Columns of these types have few different values, so each value is a chunk of its own.
 _UNCHUNKED = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT))
 
 
@@ -43,7 +43,7 @@ class _Builder(Protocol):
         """Add the values of the next rows."""
 
     def encode(self) -> bytes | None:
-        """The body, or None if the values do not fit in."""
+        """Return the body of the index, or None if the index cannot hold the values."""
 
 
 class _BloomFilterBuilder:
@@ -109,7 +109,7 @@ _BUILDERS: dict[str, Callable[[WantedIndex], _Builder]] = {
 
 
 class FileIndexBuilder:
-    """The indexes of the columns of one file."""
+    """Builds the indexes of one file's columns."""
 
     def __init__(self, columns: Sequence[WantedIndex]):
         self._columns = [(c, _BUILDERS[c.index_type](c)) for c in columns]
@@ -122,7 +122,7 @@ class FileIndexBuilder:
                 builder.add(chunk if column.key is None else map_values(chunk, column.key))
 
     def bodies(self) -> dict[str, dict[str, bytes | None]]:
-        """The indexes by column and type."""
+        """Return the bodies of the indexes by column and index type."""
         found: dict[str, dict[str, bytes | None]] = {}
         for column, builder in self._columns:
             body = builder.encode()
@@ -134,8 +134,10 @@ class FileIndexBuilder:
 def with_file_index(
     store: TableStore, folder: str, file: DataFileMeta, bodies: dict[str, dict[str, bytes | None]], name: str = ""
 ) -> DataFileMeta:
-    """Return the file with an index. Up to `file-index.in-manifest-threshold` the index is in its metadata, else this
-    writes it to a file beside it (`name`). The old index is left out. Raises `StorageError`."""
+    """Return the file with a new index instead of its old index.
+
+    Up to `file-index.in-manifest-threshold` bytes, the index is in the file's metadata. A larger index is written to a
+    file named `name`, beside the data file. Raises `StorageError`."""
     others = tuple(n for n in file.extra_files if not n.endswith(INDEX_SUFFIX))
     bare = replace(file, extra_files=others, embedded_file_index=None)
     if not bodies:

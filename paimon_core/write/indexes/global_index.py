@@ -53,7 +53,7 @@ _SHARED, _OLDER = "sorted-index.", "btree-index."  # the prefix of settings for 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The encoding of files of a type."""
+    """The encoding of the files of an index type."""
 
     encode: Callable[[GroupedRows, int, Compress], bytes]
     block_size: Option[int]
@@ -71,7 +71,7 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """The rows with ids from `start` to before `end`, which are in the files of `bucket`."""
+    """A range of row ids to index, from `start` to before `end`. The rows are in the files of `bucket`."""
 
     bucket: BucketState
     start: int
@@ -87,7 +87,7 @@ INDEX_TASK = Record(
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """An index of a column, to be made of the rows of a version that have no index yet."""
+    """A global index to make for a column, for the rows of a version that have no such index yet."""
 
     store: TableStore
     field: DataField
@@ -95,7 +95,9 @@ class IndexBuild:
     snapshot: Snapshot
 
     def check(self) -> None:
-        """Raises `UnsupportedFeatureError` for a column without keys, `InvalidOptionError` for invalid settings."""
+        """Raise `UnsupportedFeatureError` if the column cannot be indexed, `InvalidOptionError` if a setting is
+        invalid.
+        """
         if KeyFormat.of(self.field.type) is None:
             raise UnsupportedFeatureError(
                 f"Column {self.field.name!r} of table {self.store.name} cannot have a {self.index_type} index: "
@@ -107,7 +109,9 @@ class IndexBuild:
         _shared(self.store.options, GLOBAL_INDEX_MAX_PARALLELISM)
 
     def job(self, partitions: PartitionFilter) -> Job[IndexTask, WriteResult]:
-        """The job that indexes rows of some partitions without such an index; each task writes an index file."""
+        """Return the job that indexes rows of some partitions. Each task indexes rows without such an index, and writes
+        one index file.
+        """
         tasks = tuple(self._tasks(partitions))
         return Job(f"global index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
 
@@ -126,7 +130,7 @@ class IndexBuild:
                     yield IndexTask(state, start, end)
 
     def _run(self, task: IndexTask) -> WriteResult:
-        """Write the index of a task."""
+        """Write the index of a task's rows."""
         column, rows = self._values(task)
         key_format = KeyFormat.of(self.field.type)
         assert key_format is not None
@@ -153,7 +157,9 @@ class IndexBuild:
         return compression(how.codec.key, options[how.codec], options[how.level])
 
     def _values(self, task: IndexTask) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
-        """The column of a task's rows, also of deleted ones, and their numbers from its start on."""
+        """Return the column of a task's rows, including deleted rows, and the rows' numbers, counted from the task's
+        `start`.
+        """
         start, end, bucket = task.start, task.end, task.bucket
         reader = EvolvedFiles(self.store, self.store.bucket_dir(*bucket.key), (self.field,))
         chunks, numbers = list[pa.Array](), list[NDArray[np.int64]]()
@@ -169,7 +175,7 @@ class IndexBuild:
 
 
 def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:
-    """Divide a span of rows evenly among as many files as the options require."""
+    """Divide a range of rows evenly, into as many files as the options require."""
     start, end = span
     count = (end - start) // _shared(options, GLOBAL_INDEX_ROWS)
     count = max(min(count, _shared(options, GLOBAL_INDEX_MAX_PARALLELISM)), 1)
@@ -178,7 +184,7 @@ def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:
 
 
 def _shared(options: TableOptions, option: Option[int]) -> int:
-    """A setting of all types of indexes, by its current or its older name. Raises `InvalidOptionError`."""
+    """Return a setting that all index types share, by its current or its older name. Raises `InvalidOptionError`."""
     older = replace(option, key=option.key.replace(_SHARED, _OLDER))
     found = options[option if option in options else older]
     if found <= 0:

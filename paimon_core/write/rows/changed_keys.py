@@ -1,7 +1,7 @@
 """ChangedKeys: the check that a statement changes each row once, over all buffers of a task.
 
-Each buffer is checked in memory. The keys of all buffers but the last are sorted and kept on the local disk. At the end
-all are merged, which shows keys in two buffers.
+Each buffer is checked in memory. The keys of all buffers except the last are sorted and kept on the local disk. At the
+end they are merged, which finds keys that are in two buffers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from paimon_core.write.rows.spilled_runs import SpilledRuns
 
 
 class ChangedKeys:
-    """The keys of rows that are not inserts. They are spilled even if options forbid this for rows: there is no other
-    way."""
+    """The keys of rows that are not inserts.
+
+    Keys are spilled even if the options forbid this for rows: otherwise they would not fit in memory."""
 
     def __init__(self, key_names: Sequence[str], options: TableOptions):
         self._key_names = tuple(key_names)
         self._spilled = SpilledRuns(options)
 
     def add(self, rows: pa.RecordBatch, key: Words, *, more: bool) -> None:
-        """Add the rows of a buffer with the words of their keys; `more`: other buffers follow. Raises
+        """Add the rows of a buffer with the words of their keys. `more`: other buffers follow. Raises
         `InvalidDataError` if two rows change one key."""
         changed = np.flatnonzero(fixed_values(rows.column(VALUE_KIND), np.int8) != ROW_INSERT)
         order = changed[np.argsort(key[changed], kind="stable")]

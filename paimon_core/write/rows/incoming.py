@@ -22,17 +22,18 @@ SEVERAL_MATCHES = (
 
 
 def conform(batch: pa.RecordBatch, store: TableStore) -> pa.RecordBatch:
-    """The table's columns of a batch, see `conform_fields`."""
+    """Return the table's columns of a batch; see `conform_fields`."""
     return conform_fields(batch, store.schema.fields, store.zone, store.schema.primary_keys)
 
 
 def conform_fields(
     batch: pa.RecordBatch, fields: Sequence[DataField], zone: tzinfo | None, keys: Sequence[str] = ()
 ) -> pa.RecordBatch:
-    """Convert columns of a batch to the types and nullability of data files; `keys` are not NULL either.
+    """Convert columns of a batch to the types and nullability of data files.
 
-    NULL in a column with a default becomes its default, instants in `zone`. Raises `InvalidDataError` naming a column
-    that is missing, has an unsuitable type, or has NULL without allowing it.
+    A NULL in a column with a default value becomes the default; its instants are in `zone`. Neither required columns
+    nor `keys` may have NULL. Raises `InvalidDataError` naming a column that is missing, has an unsuitable type, or has
+    a forbidden NULL.
     """
     arrays = [fill_default(_column(batch, f), f, zone) for f in fields]
     for field, column in zip(fields, arrays, strict=True):
@@ -43,7 +44,7 @@ def conform_fields(
 
 
 def as_stored(store: TableStore) -> TableStore:
-    """Return the store for rows that were written before: NULL in a column with a default stays NULL."""
+    """Return the store for rows that were written before. NULL in a column with a default value then stays NULL."""
     fields = tuple(replace(f, default=None) for f in store.schema.fields)
     return replace(store, schema=replace(store.schema, fields=fields))
 

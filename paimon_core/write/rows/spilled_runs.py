@@ -1,7 +1,8 @@
-"""SpilledRuns: sorted runs of a task that do not fit into its memory, on a local disk until they are merged into files.
+"""SpilledRuns: sorted runs that do not fit into a task's memory. They are on a local disk until they are merged into
+files.
 
-A run is a stream of Arrow record batches, compressed, in a file without a name: it is deleted with the process, however
-the process ends.
+A run is a compressed stream of Arrow record batches in a file without a name. The operating system deletes such a file
+with the process, however the process ends.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _CODECS = {"zstd": "zstd", "lz4": "lz4_frame", "lzo": "lz4_frame"}  # Arrow has 
 
 
 class SpilledRuns:
-    """Runs from old to young, in the folder of temporary files."""
+    """Sorted runs from old to young, in the folder of temporary files."""
 
     def __init__(self, options: TableOptions):
         self._options = options
@@ -42,7 +43,7 @@ class SpilledRuns:
         return len(self._files) < most and self._bytes < self._options[WRITE_BUFFER_SPILL_SIZE]
 
     def add(self, run: pa.RecordBatch) -> None:
-        """Write a run to the disk. Raises `StorageError` if that fails."""
+        """Write a run to the disk. Raises `StorageError` if the disk refuses it."""
         step = max(1, run.num_rows * _BATCH_BYTES // max(run.nbytes, 1))
         try:
             file = self._open.enter_context(_nameless_file())
@@ -58,7 +59,7 @@ class SpilledRuns:
             ) from e
 
     def runs(self) -> list[Iterator[pa.RecordBatch]]:
-        """The batches of each run, read lazily."""
+        """Return the batches of each run. They are read lazily."""
         return [_batches(file) for file in self._files]
 
     def clear(self) -> None:

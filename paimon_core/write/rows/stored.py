@@ -19,8 +19,10 @@ from paimon_core.write.rows.incoming import conform
 
 
 class FileRows:
-    """Gives rows their keys and kinds, and sequence numbers in order of arrival. Without `sequence_start` rows keep
-    their numbers. `counted`: the rows come from files, in which count columns already have 1 and 0, or sums of them."""
+    """Gives rows their keys, kinds and sequence numbers, numbered in order of arrival.
+
+    Without a `sequence_start`, rows keep their numbers. `counted`: the rows come from files, in which count columns
+    already have 1 and 0, or their sums."""
 
     def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int | None, *, counted: bool = False):
         self._counted = counted
@@ -29,7 +31,7 @@ class FileRows:
         self._file_schema = arrow_schema(file_fields(store))
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows to write. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
+        """Return the rows to write. Raises `InvalidDataError`; see `with_row_kinds` and `conform`."""
         batch = with_row_kinds(batch, self._options, self._engine)
         rows = conform(batch, self._store)
         if not self._counted:
@@ -51,10 +53,10 @@ _SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEngine) -> pa.RecordBatch:
-    """The rows to write, each with its `_VALUE_KIND`.
+    """Return the rows to write, each with its `_VALUE_KIND`.
 
-    Rows that `ignore-delete` and `ignore-update-before` name are left out. Raises `InvalidDataError` for an unknown
-    kind, and for deletes that the merge engine does not accept.
+    Deletes are left out with `ignore-delete`, old versions of updates with `ignore-update-before`. Raises
+    `InvalidDataError` for an unknown kind, and for deletes that the merge engine does not accept.
     """
     kinds = _kinds(batch, options[ROW_KIND_FIELD])
     dropped = np.zeros(len(kinds), dtype=np.bool_)
@@ -72,7 +74,9 @@ def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEn
 
 
 def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
-    """The kinds from the column, if one is set. Deletes and updates of a statement come with their kinds."""
+    """Return the row kinds from `column` (`rowkind.field`), unless the rows already have kinds, as rows of DELETE and
+    UPDATE do.
+    """
     index = batch.schema.get_field_index(VALUE_KIND)
     given = fixed_values(batch.column(index), np.int8) if index >= 0 else np.zeros(batch.num_rows, dtype=np.int8)
     if not column:

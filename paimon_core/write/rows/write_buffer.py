@@ -1,4 +1,4 @@
-"""WriteBuffer: the rows of a task that wait for sorting and writing, the memtable of the LSM tree."""
+"""WriteBuffer: the rows of a task that wait to be sorted and written, known as the memtable of an LSM tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD_BYTES = 8
 
 
 class WriteBuffer:
-    """Batches in order of arrival, with the words of their keys, within `capacity` bytes."""
+    """Batches in order of arrival, with the words of their keys, up to `capacity` bytes."""
 
     def __init__(self, key_names: Sequence[str], capacity: int):
         self._key_names, self._capacity = tuple(key_names), capacity
@@ -24,7 +24,7 @@ class WriteBuffer:
         self._bytes = self._row_count = 0
 
     def offer(self, rows: pa.RecordBatch) -> bool:
-        """Add rows. Return False if the buffer is full; an empty buffer accepts any rows."""
+        """Add rows and return True, or return False if they do not fit. An empty buffer accepts any rows."""
         key = key_words([rows.column(n) for n in self._key_names])
         columns = tuple(map(max, widths([key]), self._columns or widths([key])))
         key_bytes = (self._row_count + rows.num_rows) * (sum(columns) + len(columns)) * _WORD_BYTES
@@ -38,7 +38,7 @@ class WriteBuffer:
         return True
 
     def drain(self) -> tuple[pa.RecordBatch, Words] | None:
-        """Return the rows, and for each a word of its key, comparable among them. Return None if the buffer is
+        """Return the rows and a word per row for its key, comparable among these rows. Return None if the buffer is
         empty."""
         if not self._batches:
             return None
