@@ -17,7 +17,7 @@ def catalog_statement(cursor: Cursor) -> CatalogStatement | None:
     if not cursor.at_name():
         raise PreprocessError.at(cursor.peek() or cursor.last, "A catalog needs a name: CREATE CATALOG name WITH (…)")
     name = cursor.next_text()
-    options = _options(cursor) if creates else None
+    options = ({} if lenient and cursor.at_end() else _options(cursor)) if creates else None
     if not cursor.at_end():
         raise PreprocessError.at(
             cursor.next(), f"{cursor.last.text!r} is not expected in a statement on catalog {name}"

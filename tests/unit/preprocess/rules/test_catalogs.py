@@ -11,6 +11,7 @@ def test_what_is_said() -> None:
     assert preprocess("create catalog if not exists c COMMENT 'x' with ('a'='b')") == PaimonStatement(
         CatalogStatement("c", {"a": "b"}, True)
     )
+    assert preprocess("CREATE CATALOG IF NOT EXISTS c;") == PaimonStatement(CatalogStatement("c", {}, True))
     assert preprocess("DROP CATALOG IF EXISTS c") == PaimonStatement(CatalogStatement("c", None, True))
 
 
