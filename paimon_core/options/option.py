@@ -133,31 +133,52 @@ def share(text: str) -> float:
     return number
 
 
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A parser of the same numbers from `least` on; `meant` describes a valid number."""
+
+    parse: Callable[[str], int]
+    least: int
+    meant: str
+
+    def __call__(self, text: str) -> int:
+        if self.parse(text) < self.least:
+            raise ValueError(f"{self.meant} of {self.least} or more")
+        return self.parse(text)
+
+
 def at_least(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
     """Return a parser of the same numbers from `least` on; `meant` describes a valid number."""
+    return AtLeast(parse, least, meant)
 
-    def bounded(text: str) -> int:
-        if parse(text) < least:
-            raise ValueError(f"{meant} of {least} or more")
-        return parse(text)
 
-    return bounded
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A parser that accepts one of the values, ignoring case."""
+
+    values: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        if text.strip().lower() not in self.values:
+            raise ValueError(f"one of {', '.join(self.values)}")
+        return text.strip().lower()
 
 
 def one_of(*values: str) -> Callable[[str], str]:
     """Return a parser that accepts one of the values, ignoring case."""
-
-    def parse(text: str) -> str:
-        if text.strip().lower() not in values:
-            raise ValueError(f"one of {', '.join(values)}")
-        return text.strip().lower()
-
-    return parse
+    return OneOf(values)
 
 
 def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
     """Return the same parser, for an option with the default `None`."""
     return parse
+
+
+def takes_blanks(parse: Callable[[str], object]) -> bool:
+    """Return whether Java ignores blanks around a value: around sizes, durations and lists, but not around others."""
+    if isinstance(parse, AtLeast):
+        return takes_blanks(parse.parse)
+    return not isinstance(parse, OneOf) and parse not in (boolean, integer, long_integer)
 
 
 NO_NAMES: tuple[str, ...] = ()

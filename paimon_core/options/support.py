@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from paimon_core.errors import InvalidOptionError
 from paimon_core.options.indexes import SEARCH_MODES
 from paimon_core.options.option import (
     Change,
@@ -25,6 +26,7 @@ from paimon_core.options.option import (
     memory_size,
     one_of,
     share,
+    takes_blanks,
 )
 from paimon_core.options.table import TABLE_OPTIONS
 
@@ -143,11 +145,20 @@ _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.alias
 
 
 def check_option_types(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` naming an option with a value of the wrong type."""
-    for key in sorted(options.values):
+    """Raises `InvalidOptionError` naming an option with a value of the wrong type.
+
+    Reading an option ignores blanks around every value. Java refuses some of them, and could not use the table.
+    """
+    for key, text in sorted(options.values.items()):
         option = OPTIONS.get(key) or _BY_ALIAS.get(key)
-        if option is not None:
-            options[option]
+        if option is None:
+            continue
+        options[option]
+        if text != text.strip() and not takes_blanks(option.parse):
+            raise InvalidOptionError(
+                f"Option {key!r} cannot be {text!r}: Paimon's Java connector refuses blanks around the value. "
+                f"Set it to {text.strip()!r}."
+            )
 
 
 def change_of(key: str) -> Change:

@@ -43,6 +43,29 @@ def test_values_of_another_type_are_refused(key: str, value: str, meant: str) ->
         check_option_types(TableOptions({"unknown": "?", key: value}))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("write-only", " false"),
+        ("auto-create", "TRUE\t"),
+        ("bucket", " 1"),
+        ("lookup.cache-rows", "5 "),
+        ("merge-engine", " deduplicate"),
+        ("sort-spill-threshold", " 2"),
+    ],
+)
+def test_blanks_that_java_refuses_are_read_and_not_written(key: str, value: str) -> None:
+    given = TableOptions({key: value})
+    assert given[OPTIONS[key]] == TableOptions({key: value.strip()})[OPTIONS[key]]
+    with pytest.raises(InvalidOptionError, match=f"Set it to '{value.strip()}'"):
+        check_option_types(given)
+
+
+@pytest.mark.parametrize(("key", "value"), [("page-size", " 64 kb "), ("primary-key", "a, b "), ("unknown", " x")])
+def test_blanks_that_java_takes_are_written(key: str, value: str) -> None:
+    check_option_types(TableOptions({key: value}))
+
+
 def test_options_of_other_engines_have_types_only() -> None:
     others = [o for o in OPTIONS.values() if not o.supported]
     assert len(others) > 80 and not {o.key for o in others} & {o.key for o in TABLE_OPTIONS}
