@@ -1,4 +1,4 @@
-"""A change put on top of a version: the values that the rules for conflicts check."""
+"""A change put on top of a version: the input of the rules for conflicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Live = Mapping[FileIdentifier, ManifestEntry]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of a commit: `change` on top of the snapshot `latest` (None: an empty table).
+    """One try of a commit: put `change` on top of the snapshot `latest` (None for an empty table).
 
     `live` are the data files of `latest` in the partitions that the change touches; `entries` adds and deletes data
     files. `indexes` are all index files of `latest`; `index_entries` adds and deletes index files.
@@ -33,7 +33,7 @@ class Attempt:
 
     @property
     def indexes_after(self) -> list[IndexManifestEntry]:
-        """The index files of the version after: those kept, then those added."""
+        """The index files of the new version: first the files that stay, then the added files."""
         deleted = {e.file.file_name for e in self.index_entries if e.kind is FileKind.DELETE}
         kept = [e for e in self.indexes if e.file.file_name not in deleted]
         return kept + [e for e in self.index_entries if e.kind is FileKind.ADD]
@@ -41,14 +41,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """The reason why an attempt must not be published, as the end of a sentence. With its own `error`, `reason` is the
-    whole message."""
+    """The reason why an attempt must not be published, as the end of a sentence.
+
+    If the conflict has its own `error` class, `reason` is the whole message."""
 
     reason: str
     error: type[PaimonError] | None = None
 
     def as_error(self, attempt: Attempt) -> PaimonError:
-        """The error to raise."""
+        """Return the error to raise for the conflict."""
         if self.error is not None:
             return self.error(self.reason)
         return CommitConflictError(
@@ -61,7 +62,7 @@ Rule = Callable[[Attempt], Conflict | None]
 
 
 def author(latest: Snapshot | None) -> str:
-    """Name the latest snapshot and the commit that made it."""
+    """Return the name of the latest snapshot and of the commit that made it, for messages."""
     if latest is None:
         return "no snapshot"
     return (

@@ -22,9 +22,11 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overwrite:
-    """An overwrite, which replaces the partitions that satisfy `predicate` (None: the whole table). If `dynamic`, it
-    replaces the partitions that get rows. With `older_than` it replaces only files written before this time (by the
-    wall clock of their writer)."""
+    """An overwrite: which partitions and files it replaces.
+
+    It replaces the partitions that satisfy `predicate`, or the whole table without one. If `dynamic`, it replaces the
+    partitions that get rows. With `older_than`, it replaces only files written before this time, by the wall clock of
+    their writer."""
 
     predicate: Predicate | None = None
     dynamic: bool = False
@@ -33,14 +35,16 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitChange:
-    """The changes of one snapshot: `entries` and `index`. If it `replaces`, it also deletes all other files in `scope`.
+    """The changes of one snapshot: `entries` of data files and `index` entries. If it `replaces`, it also deletes all
+    other files in `scope`.
 
-    `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions to check for
-    conflicts, by their live files; None: none. `statistics` names the statistics file of the snapshot; None: it keeps
-    the file of the snapshot before. `older_than` is copied from the `Overwrite`.
+    `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions whose live files are
+    checked for conflicts; None if no check is needed. `statistics` names the statistics file of the snapshot; with
+    None, the snapshot keeps the file of the snapshot before. `older_than` is copied from the `Overwrite`.
 
-    `index_base` is a snapshot (0: none): its hash indexes must still be the latest ones. `rows_base` is a snapshot,
-    too: since then, no other commit may have written the same columns of the same rows. None: do not check this.
+    `index_base` is the snapshot (0 for an empty table) with hash indexes that must still be the latest ones.
+    `rows_base` is a snapshot, too: since then, no other commit may have written the same columns of the same rows. None
+    in either means no check.
     """
 
     kind: CommitKind
@@ -55,12 +59,12 @@ class CommitChange:
     older_than: datetime | None = None
 
     def against(self, live: Mapping[FileIdentifier, ManifestEntry]) -> list[ManifestEntry]:
-        """The entries of the snapshot's delta, given the live files in scope."""
+        """Return the entries of the snapshot's delta, given the live files in scope."""
         deleted = [replace(e, kind=FileKind.DELETE) for e in live.values()] if self.replaces else []
         return [*deleted, *self.entries]
 
     def index_against(self, before: Iterable[IndexManifestEntry]) -> list[IndexManifestEntry]:
-        """ADD and DELETE of index files, given the index files of the version before."""
+        """Return the ADD and DELETE entries of index files, given the index files of the version before."""
         if not self.replaces or self.scope is None:
             return list(self.index)
         replaced = [e for e in before if self.scope.holds(e.partition)]
@@ -69,9 +73,11 @@ class CommitChange:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The changes from one snapshot to the next. `index` are all index files of the new one, None: they stay the same.
-    `changelog` are the files with the changed rows, `statistics` names a new statistics file. With row tracking,
-    `next_row_id` is the first unused row id."""
+    """The changes from one snapshot to the next.
+
+    `index` are all index files of the new snapshot, or None if they stay the same. `changelog` are the files with the
+    changed rows, `statistics` names a new statistics file. With row tracking, `next_row_id` is the first unused row id.
+    """
 
     entries: Sequence[ManifestEntry]
     index: Sequence[IndexManifestEntry] | None = None
@@ -81,10 +87,9 @@ class Delta:
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[CommitChange]:
-    """The snapshots that messages make, in order: first the written files, then the compacted ones. Empty messages make
-    none.
+    """Return the snapshots to make for messages, in order: first for the written files, then for the compacted files.
 
-    Raises `InvalidDataError` if a file is outside the partitions that are overwritten.
+    Empty messages make no snapshot. Raises `InvalidDataError` if a file is outside the partitions that are overwritten.
     """
     written, compacted = tuple(_written(messages)), tuple(_compacted(messages))
     index = tuple(_index_entries(messages, "deleted_index_files", "new_index_files"))
@@ -112,7 +117,7 @@ def _append(
 ) -> CommitChange | None:
     if not entries and not index:
         return None
-    # readers of the log must see a commit that deletes rows as an overwrite
+    # Readers of the table's log must see a commit that deletes rows as an overwrite.
     removes = any(e.kind is FileKind.DELETE for e in entries)
     removes = removes or any(e.file.index_type == DELETION_VECTORS_INDEX for e in index)
     checked = removes or bool(index) or index_base is not None or any(e.total_buckets > 0 for e in entries)
@@ -158,7 +163,9 @@ def _overwrite(
 
 
 def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:
-    """Put the new files on the last level in buckets without common keys, where a compaction would merge nothing."""
+    """Put the new files on the last level in buckets without common keys, because a compaction would have nothing to
+    merge there.
+    """
     options, keyed = store.options, store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
     if not keyed or not options[OVERWRITE_UPGRADE] or any(e.file.level > 0 or e.bucket < 0 for e in entries):
         return entries

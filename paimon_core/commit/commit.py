@@ -148,7 +148,7 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
 def commit_statistics(
     store: TableStore, statistics: TableStatistics, info: CommitInfo, publisher: Publisher
 ) -> Snapshot:
-    """Give the table new statistics, by a snapshot without changes. Raises as `commit`."""
+    """Give the table new statistics, in a snapshot that changes nothing else. Raises the same errors as `commit`."""
     check_writable(store)
     check_table(store)
     name = write_statistics(store, statistics)
@@ -166,7 +166,7 @@ def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
 
 @dataclass(slots=True)
 class _Attempts:
-    """The tries of a change that is not yet committed or failed.
+    """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
     were visible until another engine replaced them. `guard` belongs to a commit that is made once.
@@ -184,7 +184,7 @@ class _Attempts:
 def _commit_change(
     store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
 ) -> Snapshot:
-    """Try until a snapshot is ours and stays, or the change no longer fits, or a limit is reached."""
+    """Try until our snapshot is published and stays, the change no longer fits, or a limit is reached."""
     attempts, limits, began = _Attempts(guard), RetryLimits.of(store.options), time.monotonic()
     files = WrittenFiles(store, change, known=store.loaded)
     try:
@@ -234,8 +234,10 @@ def _try(
     *,
     merge: bool,
 ) -> Snapshot | None:
-    """Put the change on the latest snapshot and publish it. Return the snapshot made. Return None after a lost race, or
-    after an unknown outcome, which `attempts` then has."""
+    """Put the change on the latest snapshot and publish it.
+
+    Return the new snapshot. Return None after a lost race, or after an unknown outcome, which is then recorded in
+    `attempts`."""
     latest = latest_snapshot(store)
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
         landed = _landed(store, attempts, None)
@@ -266,14 +268,16 @@ def _tell(store: TableStore, made: Snapshot, change: CommitChange) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Looks:
-    """The looks at the storage after a publish call: at the snapshot's number, and whether its base is there."""
+    """Two reads of storage after a publish call: `find` the snapshot under our number, and check that its base still
+    exists.
+    """
 
     find: Callable[[], Snapshot | None]
     is_base_there: Callable[[], bool]
 
 
 def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:
-    """Return the snapshot of the open drafts that is part of the history, or None if none is."""
+    """Return the one snapshot among the open drafts that is part of the history, or None."""
     several, last = len(attempts.open) > 1, attempts.open[-1]
     find, is_base_there = partial(find_snapshot, store, last.snapshot.id), partial(is_there, store, last.base)
     looks = _Looks(find, is_base_there)
@@ -296,7 +300,7 @@ def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -
 
 
 def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOutcome | None:
-    """Publish a draft; None: the outcome is unknown. Any error means that nothing is visible."""
+    """Publish a draft. Return None if the outcome is unknown. Any error means that readers do not see the draft."""
     try:
         store.check_turn()
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
@@ -322,11 +326,11 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
 
 
 def _resolve(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None, looks: _Looks) -> Draft | None:
-    """Read the snapshot back: return the open draft that became visible, or None.
+    """Read the snapshot back. Return the open draft that became visible, or None.
 
-    Closes drafts that are certainly lost, and deletes the manifests of a single lost draft. Of several drafts it
-    deletes none: other writers may have built on one that is not visible now. `outcome` is the outcome of the last
-    draft, None if it is unknown.
+    Close drafts that are certainly lost, and delete the manifests of a lost draft if it is the only one. If there are
+    several drafts, delete no manifests: other writers may have built on a draft that is not visible now. `outcome` is
+    the outcome of the last draft, None if unknown.
     """
     drafts, last = list(attempts.open), attempts.open[-1]
     was_refused = outcome is PublishOutcome.LOST_RACE and len(drafts) == 1
@@ -372,7 +376,7 @@ def _delta(store: TableStore, change: CommitChange, latest: Snapshot | None) -> 
 
 
 def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -> Attempt:
-    """The change on top of `latest`. Raises `UnsupportedFeatureError`."""
+    """Return the attempt to put the change on top of `latest`. Raises `UnsupportedFeatureError`."""
     check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)
     entries, indexes = change.against(live), index_entries(store, latest)
@@ -392,7 +396,7 @@ def _without_stats(entry: ManifestEntry) -> ManifestEntry:
 
 
 def check_table(store: TableStore) -> None:
-    """Raises `CommitConflictError` if the table was dropped since it was loaded, even if it was created again."""
+    """Raise `CommitConflictError` if the table was dropped since it was loaded, even if it was created again."""
     try:
         same = store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
@@ -416,7 +420,10 @@ def _unknown(store: TableStore, undecided: Sequence[Snapshot], cause: PaimonErro
 
 
 def _delete_compacted(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete the files that compactions wrote, except files that only changed their level or index: they are live."""
+    """Delete the files that compactions wrote.
+
+    Files that only changed their level or index stay, because they are live.
+    """
     for message in messages:
         kept = frozenset(
             n for f in (*message.compact_before, *message.new_files) for n in (f.file_name, *f.extra_files)

@@ -50,7 +50,9 @@ def find_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def chain_conflict(attempt: Attempt) -> Conflict | None:
-    """A full partition of a chain table that changes need, but that is dropped, or outdated by an overwrite."""
+    """Find a full partition of a chain table that changes need, but that is dropped, or that an overwrite makes
+    outdated.
+    """
     store, entries = attempt.store, attempt.entries
     if attempt.change.kind is not CommitKind.OVERWRITE:
         return None
@@ -71,7 +73,7 @@ def chain_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def lookup_conflict(attempt: Attempt) -> Conflict | None:
-    """Keys that may have moved to another bucket or partition since the writer looked them up."""
+    """Find keys that may have moved to another bucket or partition since the writer looked them up."""
     store, change, base = attempt.store, attempt.change, attempt.change.index_base
     if base is None:
         return None
@@ -97,7 +99,7 @@ def _hash_indexes(entries: Iterable[IndexManifestEntry], partitions: PartitionFi
 
 
 def _rows_since(store: TableStore, base: int) -> Conflict | None:
-    """Rows written since a snapshot: their keys could be in other partitions than this writer found them in."""
+    """Find rows written since a snapshot: their keys may now be in other partitions than this writer found them in."""
     newest = latest_snapshot(store)
     for number in range(base + 1, (newest.id if newest else 0) + 1):
         found = find_snapshot(store, number)
@@ -107,7 +109,9 @@ def _rows_since(store: TableStore, base: int) -> Conflict | None:
 
 
 def file_conflict(attempt: Attempt) -> Conflict | None:
-    """Files that are deleted twice or added twice, numbers of buckets that differ, keys twice on a level."""
+    """Find files that are deleted or added twice, different numbers of buckets in a partition, and keys twice on a
+    level.
+    """
     store, after = attempt.store, dict(attempt.live)
     reason = _apply(after, attempt.entries) or _other_bucket_number(after.values())
     if reason is None and store.has_primary_key:
@@ -146,7 +150,7 @@ def _other_bucket_number(entries: Iterable[ManifestEntry]) -> str | None:
 def _overlap(
     after: Iterable[ManifestEntry], entries: Sequence[ManifestEntry], key_types: Sequence[DataType]
 ) -> str | None:
-    """Two files that share keys, on a level above 0 that gets files."""
+    """Find two files that share keys, on a level above 0 that gets files."""
     changed = {_level(e) for e in entries if e.kind is FileKind.ADD and e.file.level > 0}
     levels = defaultdict(list)
     for entry in after if changed else ():
@@ -166,7 +170,9 @@ def _level(entry: ManifestEntry) -> tuple[bytes, int, int]:
 
 
 def column_conflict(attempt: Attempt) -> Conflict | None:
-    """Files that were written after columns were added, and are rewritten without the values of these columns."""
+    """Find files that have newer columns than the writer's schema, and are rewritten without the values of these
+    columns.
+    """
     store, changed = attempt.store, attempt.entries
     added = {e.file.file_name for e in changed if e.kind is FileKind.ADD}  # an upgrade rewrites nothing
     if attempt.change.replaces or not added:
@@ -183,7 +189,7 @@ def column_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def age_conflict(attempt: Attempt) -> Conflict | None:
-    """Files that were added to a partition after it was found old enough to expire."""
+    """Find files that were added to a partition after it was found old enough to expire."""
     end = attempt.change.older_than
     if end is None:
         return None
@@ -195,10 +201,10 @@ def age_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def form_conflict(attempt: Attempt) -> Conflict | None:
-    """New files of a partition in which files of pypaimon 1.3.2 would be overlooked.
+    """Find new files of a partition in which readers would overlook files of pypaimon 1.3.2.
 
     pypaimon 1.3.2 stores a wide DECIMAL of a partition in other bytes than all other writers (`spec/binary_row.py`).
-    Filters compare values. But the merge of rows of one key, and a dynamic overwrite, go by the bytes.
+    Filters compare values. But the merge of rows of one key, and a dynamic overwrite, compare the bytes.
     """
     store, change = attempt.store, attempt.change
     types = store.schema.types(store.schema.partition_keys)
@@ -228,7 +234,7 @@ def _is_wide(data_type: DataType) -> bool:
 
 
 def _other_form(types: Sequence[DataType], partition: bytes) -> bytes | None:
-    """The form of pypaimon 1.3.2 for a partition in the usual form; None if there is none."""
+    """Return the bytes of pypaimon 1.3.2 for a partition, given its usual bytes. Return None if they are the same."""
     values = decode_row(types, partition)
     try:
         is_usual = encode_row(types, values) == partition

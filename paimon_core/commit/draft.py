@@ -30,7 +30,9 @@ from paimon_core.store.table_store import TableStore
 
 
 class Once(enum.Enum):
-    """A commit that is made once, and what it means if the table has no commit of its user; see `commit/once.py`."""
+    """A commit that is made once, by what it means if the table has no earlier commit of its user; see
+    `commit/once.py`.
+    """
 
     FREE = "none was made before"
     FOLLOWING = "others were made before, unless its identifier is 0"
@@ -38,10 +40,10 @@ class Once(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo:
-    """The author and purpose of a commit; without `operation` it is the table's upkeep. `watermark` is in ms.
+    """The author and the purpose of a commit. Without an `operation`, the commit is upkeep of the table.
 
-    With `once`, the commit of `user` and `identifier` is made once. `planned_on` is a snapshot: the sequence numbers of
-    the rows continue its numbers; see `planned.py`.
+    `watermark` is in milliseconds. With `once`, the commit of this `user` and `identifier` is made only once.
+    `planned_on` is the snapshot with sequence numbers that the new rows continue; see `planned.py`.
     """
 
     user: str
@@ -68,7 +70,9 @@ class _Lists:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A snapshot ready to be published, the snapshot below it, and the names of its new manifests and lists."""
+    """A snapshot ready to be published, the snapshot that it is built on, and the names of its new manifests and
+    lists.
+    """
 
     snapshot: Snapshot
     base: Snapshot | None
@@ -84,7 +88,7 @@ def write_draft(
     *,
     merge: bool,
 ) -> Draft:
-    """Write the manifests of the next snapshot, side by side. If this fails, leave nothing behind."""
+    """Write the manifests of the next snapshot, in parallel. If this fails, no file remains."""
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
     with on_failure(lambda: delete_manifests(store, written)):
@@ -156,7 +160,7 @@ def _known_statistics(latest: Snapshot | None, schema_id: int) -> str | None:
 
 
 def _last_schema_id(store: TableStore) -> int:
-    """The schema in force: versions follow one another without gaps."""
+    """Return the id of the schema in force. Schema ids have no gaps."""
     schema_id = store.schema.id
     while store.io.exists(store.paths.schema(schema_id + 1)):
         schema_id += 1

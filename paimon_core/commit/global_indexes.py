@@ -26,9 +26,9 @@ from paimon_core.store.table_store import TableStore
 def outdated_indexes(
     store: TableStore, change: CommitChange, before: Sequence[IndexManifestEntry], entries: Iterable[ManifestEntry]
 ) -> list[IndexManifestEntry]:
-    """DELETE of the global indexes `before` of columns that `entries` update.
+    """Return DELETE entries for the global indexes in `before` with columns that `entries` update.
 
-    Raises `UnsupportedFeatureError` if the table's options require an error.
+    Raises `UnsupportedFeatureError` if the table's options require an error instead.
     """
     action = store.options[GLOBAL_INDEX_UPDATE_ACTION]
     if change.replaces or action == "ignore" or not any(e.file.global_index for e in before):
@@ -57,8 +57,9 @@ def outdated_indexes(
 
 
 def global_index_conflict(attempt: Attempt) -> Conflict | None:
-    """New index files of rows that are already covered, do not exist, or were updated since `rows_base`, the snapshot
-    that the index was made of."""
+    """Find new index files with rows that already have an index, do not exist, or were updated since `rows_base`.
+
+    `rows_base` is the snapshot that the index was made of."""
     delta, base = attempt.index_entries, attempt.change.rows_base
     added = [(e, m) for e in delta if e.kind is FileKind.ADD and (m := e.file.global_index) is not None]
     added = [(e, m) for e, m in added if m.source_meta is None]
@@ -114,7 +115,7 @@ def _written_since(store: TableStore, meta: GlobalIndexMeta, newer: Iterable[Dat
 
 
 def _written_columns(store: TableStore, file: DataFileMeta) -> frozenset[int]:
-    """The ids of the columns that a file has. Reads the file's schema."""
+    """Return the ids of the columns in a file. Reads the file's schema."""
     return frozenset(f.id for f in fields_of_file(store, file))
 
 

@@ -16,7 +16,7 @@ from paimon_core.spec.manifest import FileKind, ManifestEntry
 
 
 def index_conflict(attempt: Attempt) -> Conflict | None:
-    """Index files that are deleted twice, are added twice, or mark rows of data files that no longer exist."""
+    """Find index files that are deleted or added twice, or that mark rows of data files that no longer exist."""
     before, delta, entries = attempt.indexes, attempt.index_entries, attempt.entries
     if not before and not delta:
         return None
@@ -66,7 +66,7 @@ def _without_data_file(delta: Iterable[IndexManifestEntry], live: Live, entries:
 
 
 def _without_vector(after: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> str | None:
-    """A data file that this commit deletes although another commit gave it a deletion vector."""
+    """Find a data file that this commit deletes although another commit gave it a deletion vector."""
     added = {e.file.file_name for e in entries if e.kind is FileKind.ADD}
     deleted = {e.file.file_name for e in entries if e.kind is FileKind.DELETE} - added
     marked = (v.data_file for e in after for v in e.file.dv_ranges or ())

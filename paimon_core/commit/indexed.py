@@ -34,8 +34,9 @@ def commit_indexed(
 ) -> Snapshot | None:
     """Commit as `commit` does, with one hash index per bucket for the keys that several tasks added to it.
 
-    If another commit gave new keys their buckets first, look ours up again, as often as a commit may lose races. If
-    this certainly fails, the caller deletes the files of `messages`; other files are deleted here.
+    If another commit assigned new keys to buckets first, look up the buckets of our keys again, as often as a commit
+    may lose races. If the commit certainly fails, the caller deletes the files of `messages`; this function deletes its
+    other files.
     """
     limits, began = RetryLimits.of(store.options), time.monotonic()
     current = Rebucketed(messages)
@@ -70,7 +71,7 @@ def _commit_once(
         try:
             made = commit(store, indexes.messages, info, publisher, overwrite)
         except (CorruptFileError, FolderMissingError):
-            check_table(store)  # what is missing belongs to a table that was dropped meanwhile
+            check_table(store)  # if the table was dropped meanwhile, that explains missing files
             raise
     delete_hash_indexes(store, indexes.parts)
     return made

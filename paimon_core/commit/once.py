@@ -53,18 +53,19 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_not_made(store: TableStore, info: CommitInfo) -> None:
-    """Check that a commit that is made once was not made. Other commits pass.
+    """Raise `AlreadyCommittedError` if a commit that is made once was made before.
 
-    Raises `AlreadyCommittedError` if it was made, `CommitConflictError` if this is no longer known, `InvalidNameError`,
-    `CorruptFileError`.
+    Other commits pass. Raises `CommitConflictError` if snapshots no longer show whether it was made,
+    `InvalidNameError`, `CorruptFileError`.
     """
     if info.once is not None:
         _search_all(store, info)
 
 
 def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | None:
-    """Return the check that a commit that is made once needs before each publish, or None for other commits. Raises as
-    `check_not_made`."""
+    """Return the guard of a commit that is made once, to be checked before each publish, or None for any other commit.
+
+    Raises the same errors as `check_not_made`."""
     if info.once is None:
         return None
     for _ in range(_LOOKS):
@@ -77,7 +78,7 @@ def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | None:
 
 @dataclass(slots=True)
 class OnceGuard:
-    """A commit that is made once. Snapshots up to `searched` are of other commits."""
+    """The guard of a commit that is made once. Snapshots up to `searched` are of other commits."""
 
     store: TableStore
     info: CommitInfo
@@ -100,7 +101,10 @@ class OnceGuard:
         return True
 
     def check(self, latest: Snapshot | None) -> None:
-        """Search the new snapshots up to `latest`, the base of the next try. Raises as `check_not_made`."""
+        """Search the new snapshots up to `latest`, the base of the next try.
+
+        Raises the same errors as `check_not_made`.
+        """
         last = 0 if latest is None else latest.id
         if last < self.searched:  # rolled back: numbers are used again, so search their new snapshots
             self.searched = last
@@ -114,8 +118,9 @@ class OnceGuard:
         self.searched = last
 
     def made(self, snapshot: Snapshot | None) -> None:
-        """Record that the commit is made; None: there was nothing to commit. Never fails: the commit is made in any
-        case."""
+        """Record that the commit is made, as `snapshot`, or with None if it had no changes.
+
+        This never raises: the commit is made in any case."""
         try:
             self.searched = self.searched if snapshot is None else snapshot.id
             self.write(made=True)
@@ -131,7 +136,7 @@ class OnceGuard:
 
 
 def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
-    """Update the records of streams from snapshots, the oldest of a table, before these are removed."""
+    """Update the records of streams before an expiry removes the snapshots `expired`, the oldest of a table."""
     ids = {s.id for s in expired}
     for user in stream_users(store):
         try:
@@ -150,9 +155,9 @@ def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
 
 
 def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) -> tuple[StreamCommit | None, int]:
-    """Return the record of a commit that was not made, and the last snapshot that was searched: `last`, or the latest.
+    """Return the record of a commit that was not made, and the last snapshot that was searched.
 
-    Raises as `check_not_made`.
+    The search ends at `last`, or else at the latest snapshot. Raises the same errors as `check_not_made`.
     """
     check_stream_user(info.user)
     policy = store.options[STREAM_UNKNOWN_EPOCH]
@@ -183,7 +188,7 @@ def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) ->
             "forgotten ('consumer.expiration-time')"
         )
     if unknown is not None and policy == "skip":
-        raise _already(store, info, "'write.stream.unknown-epoch' = 'skip' takes it for made")
+        raise _already(store, info, "'write.stream.unknown-epoch' = 'skip' treats it as made")
     if unknown is not None and policy == "fail":
         raise _not_known(store, info, unknown)
     return record, last

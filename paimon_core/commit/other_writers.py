@@ -28,7 +28,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
-    """The property of the snapshot after `latest`: the time of another engine's last commit; empty after a day."""
+    """Return the property for the snapshot after `latest`: the time of another engine's last commit.
+
+    Return no property if that engine has not committed for a day. `now` is in epoch milliseconds.
+    """
     if latest is None:
         return {}
     if latest.writer_version != WRITER:
@@ -41,7 +44,7 @@ def other_writer(latest: Snapshot | None, now: int) -> Mapping[str, str]:
 
 def is_replaced(store: TableStore, ours: Snapshot) -> bool:
     """Return whether another engine has replaced our snapshot. Takes `_LOOK_AFTER` seconds if another engine writes."""
-    # a snapshot in the form of old versions has no place for the property: another engine may always write there
+    # Snapshots in the form of old versions cannot store the property, so assume that another engine may write there.
     if ours.has_new_members and OTHER_WRITER not in (ours.properties or {}):
         return False
     try:
@@ -54,10 +57,11 @@ def is_replaced(store: TableStore, ours: Snapshot) -> bool:
 
 
 def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None:
-    """Return the one of our replaced snapshots that the next version still builds on: its writer had read it.
+    """Return a replaced snapshot of ours that the next version is nevertheless built on, because its writer had read
+    it.
 
-    Removes from `replaced` the snapshots that the next version does not have. Raises `CommitUnknownError` if manifests
-    do not show whether it has them.
+    Removes from `replaced` the snapshots that the next version does not contain. Raises `CommitUnknownError` if
+    manifests do not show which snapshots it contains.
     """
     for ours in list(replaced):
         while (successor := find_snapshot(store, ours.id + 1)) is not None:
@@ -78,14 +82,17 @@ def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None
 
 
 def _stays(store: TableStore, snapshot: Snapshot) -> bool:
-    """Return whether a snapshot is still the same a moment later. If it expires meanwhile, it counts as the same."""
+    """Return whether a snapshot is unchanged a moment later. If it expires meanwhile, it counts as unchanged."""
     time.sleep(_LOOK_AFTER)
     found = find_snapshot(store, snapshot.id)
     return found is None or found.is_same(snapshot)
 
 
 def _is_built_on(store: TableStore, successor: Snapshot, ours: Snapshot, theirs: Snapshot) -> bool | None:
-    """Return whether a version is built on ours, not on theirs of the same number. None: manifests do not show it."""
+    """Return whether the version `successor` is built on our snapshot and not on the other snapshot with its number.
+
+    Return None if manifests do not show it.
+    """
     base = {m.file_name for m in read_manifest_list(store, successor.base_manifest_list)}
     ours_only, theirs_only = ({m.file_name for m in data_manifests(store, s)} for s in (ours, theirs))
     if ours_only == theirs_only:

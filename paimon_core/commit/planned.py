@@ -23,15 +23,16 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The latest version when a write was planned, None: the table was empty."""
+    """The latest snapshot when a write was planned, or None if the table was empty."""
 
     snapshot: Snapshot | None
 
 
 def check_planned(store: TableStore, latest: Snapshot | None, planned: Snapshot | None) -> None:
-    """Raises `CommitConflictError` if `latest` is not built on the snapshot `planned`.
+    """Raise `CommitConflictError` if `latest` is not built on the snapshot `planned`.
 
-    If `planned` has expired, it counts as part of the history: `snapshot.time-retained` is then shorter than the write.
+    An expired `planned` counts as part of the history: this happens only if `snapshot.time-retained` is shorter than
+    the write.
     """
     if planned is None or (latest is not None and _same(latest, planned)):
         return

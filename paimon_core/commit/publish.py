@@ -37,14 +37,16 @@ class Publisher(Protocol):
 
 
 class CatalogLock(Protocol):
-    """A table's lock, held by one writer of all catalogs at a time; its holder can enter it again.
+    """A table's lock. Only one writer among all catalogs holds it at a time, and its holder can enter it again.
 
-    Entering raises a `PaimonError` if the lock cannot be acquired; leaving raises `StorageError` if it was lost.
+    Entering raises a `PaimonError` if the lock cannot be acquired; leaving raises `StorageError` if the lock was lost.
     """
 
     def check(self) -> None:
-        """Raises `StorageRefusedError` if the lock was lost, for example because this process was paused for a while.
-        Another writer may then hold it, so nothing may be written. Call this last before a write without a condition.
+        """Raise `StorageRefusedError` if the lock was lost, for example because this process was paused for a while.
+
+        Another writer may then hold the lock, so nothing may be written. If a write has no condition, call this
+        directly before it.
         """
 
     def __enter__(self) -> object: ...
@@ -81,9 +83,10 @@ class LockedPublisher:
 
 @dataclass(frozen=True, slots=True)
 class UnsafePublisher:
-    """Publishes although two commits at once can overwrite each other unnoticed (`commit.unsafe-storage` = true).
+    """Publishes without protection: two commits at once can overwrite each other unnoticed (`commit.unsafe-storage` =
+    true).
 
-    For tables that one process writes at a time. It still uses the storage's atomic create if there is one.
+    For tables with only one writing process at a time. It still uses the storage's atomic create if there is one.
     """
 
     io: FileIO
@@ -94,8 +97,9 @@ class UnsafePublisher:
 
 
 def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> Publisher:
-    """Return the safest publisher that a storage allows. Raises `UnsafeStorageError` if the storage has no safe one and
-    the user has not accepted the risk."""
+    """Return the safest publisher that a storage allows.
+
+    Raises `UnsafeStorageError` if the storage has no safe publisher and the user has not accepted the risk."""
     if lock is not None:
         return LockedPublisher(io, lock)
     if allow_unsafe:
@@ -110,11 +114,11 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
 
 
 def create_new(io: FileIO, path: str, data: bytes, check: Callable[[], None] = lambda: None) -> bool:
-    """Create a file. Return False if it exists. If the storage has no atomic create, check for the file and then write
-    it.
+    """Create a file. Return False if it exists.
 
-    For callers that hold a lock or have accepted the risk, and for files for which a lost race has no cost. `check` is
-    called between the two steps, and raises if the lock is lost.
+    If the storage has no atomic create, check for the file and then write it. So callers must hold a lock, must have
+    accepted the risk, or must write a file for which a lost race has no cost. `check` is called between the two steps,
+    and raises if the lock is lost.
     """
     try:
         return io.create_exclusive(path, data)

@@ -19,10 +19,10 @@ Bounds = tuple[int, int]  # the first row id, and the first one after the range
 
 
 def range_conflict(attempt: Attempt) -> Conflict | None:
-    """Row ranges that another commit has compacted, or written the same columns of, since their rows were read.
+    """Find row ranges that another commit compacted or wrote the same columns of, since this writer read their rows.
 
-    `rows_base` of the change is the snapshot (0: none) in which the rows of its columns were read, or None if it writes
-    no columns.
+    `rows_base` of the change is the snapshot in which the writer read the rows (0 for an empty table), or None if the
+    change writes no columns.
     """
     base, entries = attempt.change.rows_base, attempt.entries
     if not attempt.store.options[DATA_EVOLUTION]:
@@ -46,7 +46,7 @@ def range_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def _without_blobs(files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
-    """The files of ranges, and the `.blob` files."""
+    """Return the files of row ranges, and separately the `.blob` files."""
     return [f for f in files if not is_blob(f)], [f for f in files if is_blob(f)]
 
 

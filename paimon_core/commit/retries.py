@@ -26,8 +26,8 @@ _MAX_DOUBLINGS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """The tries so far: their number, their duration in seconds, the duration of the last one, and whether all outcomes
-    are known."""
+    """The tries so far: their number, their duration, the duration of the last try (in seconds), and whether all
+    outcomes are known."""
 
     count: int
     seconds: float
@@ -37,8 +37,10 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryLimits:
-    """The limits of a commit. `retries` counts tries of unknown outcome, and lost races if `counts_races`. Times are in
-    seconds; None in `racing_seconds` or `seconds` means no limit."""
+    """The limits of a commit's retries.
+
+    `retries` limits tries of unknown outcome, and with `counts_races` also lost races. Times are in seconds; None in
+    `racing_seconds` or `seconds` means no limit."""
 
     retries: int
     counts_races: bool
@@ -49,7 +51,7 @@ class RetryLimits:
 
     @staticmethod
     def of(options: TableOptions) -> RetryLimits:
-        """The limits of a table: its options, or else five minutes of lost races."""
+        """Return the limits that a table's options set; by default, races are tried again for five minutes."""
         timeout, counts = options[COMMIT_TIMEOUT], COMMIT_MAX_RETRIES in options
         return RetryLimits(
             retries=options[COMMIT_MAX_RETRIES],

@@ -17,9 +17,9 @@ def number_rows(
     """Give ids to the new rows of a snapshot's entries, from `next_row_id` up. Return the entries, and the next unused
     id.
 
-    A file of rows that were in the table before stores their ids in a column, or its metadata has the first id. Files
-    of another table bring their ids along, and these are not used again. `.blob` files get the ids of the data file
-    before them; several `.blob` files of one column follow one another.
+    If rows were in the table before, their file stores the ids in a column, or its metadata has the first id. Files of
+    another table come with their ids, and these are not used again. A `.blob` file gets the ids of the data file before
+    it; several `.blob` files of one column share these ids in order.
     """
     entries = list(entries)
     known = [e.file for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
@@ -42,7 +42,7 @@ def number_rows(
 
 
 def grouped(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-    """Group the entries by partition, in the order of each partition's first entry, so that neighbours can be
+    """Group the entries by partition, in the order of each partition's first entry, so that neighbouring rows can be
     compacted."""
     partitions: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in entries:

@@ -1,8 +1,8 @@
-"""The time of a snapshot, which is never earlier than the time of the snapshot before: time travel searches by
+"""The time of a snapshot. It is never earlier than the time of the snapshot before, because time travel searches by
 bisection.
 
-So one commit by a host with a fast clock gives its time to all later snapshots, until the true time has caught up.
-Commits log a warning meanwhile.
+So if a host with a fast clock commits once, all later snapshots get its time until the true time has caught up. Commits
+log a warning meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _USUAL_MILLIS = 60_000  # the usual difference between clocks of hosts
 
 
 def snapshot_time(latest: Snapshot | None, now: int) -> int:
-    """The time of the snapshot after `latest`, made `now` (both in epoch milliseconds)."""
+    """Return the time of the snapshot after `latest`, made at `now`; both in epoch milliseconds."""
     return now if latest is None else max(now, latest.time_millis)
 
 

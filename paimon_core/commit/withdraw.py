@@ -29,12 +29,15 @@ from paimon_core.store.table_store import TableStore
 
 
 def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_there: Callable[[], bool]) -> bool:
-    """Remove `made`, which was published onto `base`, if it is outside the history. Return whether it was removed.
-    `is_base_there` looks at the storage, or has done so since `made` was published; see `is_there`.
+    """Remove the snapshot `made`, published on top of `base`, if it is outside the history. Return whether it was
+    removed.
 
-    It stays if others have built on it. Its manifests always stay, for processes that read it. Raises
-    `CommitUnknownError` if it cannot be removed, if this cannot be decided, and if its branch was deleted or renamed.
-    Raises `CommitConflictError` if the table was dropped: then our files are not in a table created in its place.
+    `is_base_there` reads the storage after `made` was published; see `is_there`. The snapshot stays if another writer
+    has built on it. Its manifests always stay, for processes that read it.
+
+    Raises `CommitUnknownError` if the snapshot cannot be removed, if the storage does not show whether it is outside,
+    or if its branch was deleted or renamed. Raises `CommitConflictError` if the table was dropped: a table created in
+    its place does not contain our files.
     """
     try:
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
@@ -59,7 +62,10 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
 
 
 def is_there(store: TableStore, snapshot: Snapshot | None) -> bool:
-    """Return whether a snapshot still has its number: then no later number was used before. True for None."""
+    """Return whether a snapshot still exists under its number.
+
+    If so, no later number was in use before. True for None.
+    """
     now = None if snapshot is None else find_snapshot(store, snapshot.id)
     return snapshot is None or (now is not None and now.delta_manifest_list == snapshot.delta_manifest_list)
 
@@ -75,7 +81,7 @@ def _remove(store: TableStore, made: Snapshot) -> None:
 
 
 def _has_schema(store: TableStore) -> bool:
-    """Return whether the table is still the one that was loaded, and was not dropped or replaced."""
+    """Return whether the table is still the table that was loaded, and was neither dropped nor replaced."""
     try:
         return store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
@@ -115,18 +121,22 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
 
 
 def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) -> bool:
-    """Return whether a snapshot exists that `base` was built on or replaced by, although `base` does not exist: expiry
-    would have removed that one first. A snapshot at a number that expiry had freed does not count."""
+    """Return whether the history was cut off below `base`: a snapshot exists that `base` was built on or replaced by,
+    but `base` does not.
+
+    Expiry would have removed the other snapshot first. A snapshot under a number that expiry had freed does not count.
+    """
     found = find_snapshot(store, number)
     if found is None:
         return False
-    # a later commit may have deleted its files, and then this does not show
+    # A later commit may have deleted the files of the snapshot. Then manifests do not show it.
     return _have(store, data_manifests(store, base), found) is True or _is_older(store, number, made)
 
 
 def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
-    """Return whether a snapshot is older than `made`, by the storage's clock. When expiry sees `made`, it removes the
-    base of `made`; it would have removed that snapshot before."""
+    """Return whether a snapshot is older than `made`, by the storage's clock.
+
+    If an expiry sees `made`, it may remove the base of `made`, but it would have removed this older snapshot before."""
     try:
         then, now = (store.io.status(store.paths.snapshot(n)).modified for n in (number, made.id))
     except FileNotFoundError:
@@ -135,7 +145,7 @@ def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
 
 
 def _have(store: TableStore, manifests: Sequence[ManifestFileMeta], made: Snapshot) -> bool | None:
-    """Return whether manifests contain the changes of a snapshot, even if merged. None: they do not show it."""
+    """Return whether manifests contain the changes of a snapshot, even merged ones, or None if they do not show it."""
     changed, names = read_manifest_list(store, made.delta_manifest_list), {m.file_name for m in manifests}
     if any(m.file_name in names for m in changed):
         return True

@@ -31,9 +31,9 @@ class WrittenFiles:
     known: float
 
     def check(self) -> None:
-        """Check that the files exist, if `known` is long ago; each file costs a request.
+        """Check that the files exist, if `known` is long ago. Each file costs a request.
 
-        Raises `CommitConflictError` if one was deleted, `StorageError`.
+        Raises `CommitConflictError` if a file was deleted, `StorageError`.
         """
         age = time.time() - self.known
         if 0 <= age < LONG_WRITE:

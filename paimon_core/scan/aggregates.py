@@ -22,7 +22,7 @@ from paimon_core.spec.types import BIGINT, DOUBLE, DataField, Kind
 from paimon_core.store.table_store import TableStore
 
 _LARGEST = 2**63 - 1
-# bounds of other types are truncated, or leave values out
+# The statistics of other types are truncated, or leave out some values.
 _EXACT_BOUNDS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE))
 # Python compares these values as SQL does
 COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
@@ -35,7 +35,7 @@ Function = Literal["count", "min", "max", "sum"]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One function over the rows of a group; `column` None: over whole rows."""
+    """One function over the rows of a group. `column` None means that it counts whole rows."""
 
     function: Function
     column: str | None = None
@@ -48,7 +48,7 @@ def aggregate(store: TableStore, plan: Plan, groups: Sequence[str], aggregates: 
     """Return a row per group: its partition columns, then the values of the aggregates. Without `groups`, return one
     row.
 
-    Return None if metadata does not answer all of it.
+    Return None if metadata does not contain all the values.
     """
     if plan.row_count is None or not _answerable(store, groups, aggregates):
         return None
@@ -77,8 +77,9 @@ def result_fields(store: TableStore, groups: Sequence[str], aggregates: Sequence
 
 
 def aggregate_rows(content: pa.Table, groups: Sequence[str], aggregates: Sequence[Aggregate]) -> pa.Table | None:
-    """Aggregate rows in memory, as `aggregate`. Return None for floats and nested values, which SQL orders in its own
-    way, and if a sum may overflow."""
+    """Aggregate rows in memory, with the result of `aggregate`.
+
+    Return None for floats and nested values, because SQL has its own order for them, and if a sum may overflow."""
     compared = [a.column for a in aggregates if a.column is not None and a.function in ("min", "max")]
     types = [content.schema.field(c).type for c in (*groups, *compared)]
     if any(pa.types.is_floating(t) or pa.types.is_nested(t) for t in types):
@@ -112,7 +113,7 @@ def _sum_in_order(column: pa.ChunkedArray) -> pa.Scalar:
 
 
 def _has_sum(column: pa.ChunkedArray) -> bool:
-    """Return whether every partial sum of the values fits its type: BIGINT for integers, else DOUBLE."""
+    """Return whether every partial sum of the values fits the type of sums: BIGINT for integers, DOUBLE for others."""
     if pa.types.is_floating(column.type):
         return True
     if not pa.types.is_integer(column.type):
@@ -140,7 +141,7 @@ def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[A
 
 @dataclass(frozen=True)
 class _Source:
-    """The metadata of the rows of splits."""
+    """The metadata of the rows in splits: the source of aggregates."""
 
     store: TableStore
     columns: frozenset[str]
@@ -151,7 +152,7 @@ class _Source:
         return dict(zip((f.name for f in fields), decode_row([f.type for f in fields], split.partition), strict=True))
 
     def values(self, split: DataSplit, partition: Mapping[str, Any], one: Aggregate) -> list[Any] | None:
-        """The values that the parts of a split add to an aggregate, or None if they are unknown."""
+        """Return the values that the files of a split contribute to an aggregate, or None if they are unknown."""
         rows = split.result_count or 0
         if one.column is None:
             return [rows]

@@ -1,4 +1,5 @@
-"""Chain tables: full partitions of one branch, and partitions made of an older full partition and later changes.
+"""Chain tables: one branch has full partitions, and every other partition is made of an older full partition and later
+changes.
 
 A partition that only the branch of changes has is read as the latest earlier full partition (its anchor), merged with
 the changes of all later partitions up to itself. Partitions are ordered by the chain keys, the last partition columns
@@ -33,17 +34,16 @@ Rank = tuple[Any, ...]  # compares in the order of a chain
 
 
 def is_chain(store: TableStore) -> bool:
-    """Return whether partitions are read from branches: options name both branches, and the store is the table
-    itself."""
+    """Return whether partitions are read from branches: the options name both branches, and the store is the main
+    table."""
     named = store.options[SCAN_SNAPSHOT_BRANCH] and store.options[SCAN_DELTA_BRANCH]
     return bool(store.options[CHAIN_TABLE] and named and not store.branch)
 
 
 def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | None = None) -> Plan:
-    """Plan a scan of the latest versions of the branches, as `plan_scan`. With a `level`, only full partitions are
-    read.
+    """Plan a scan of the latest versions of the branches, like `plan_scan`.
 
-    Also raises `BranchNotFoundError`, `InvalidOptionError`.
+    With a `level`, only full partitions are read. Also raises `BranchNotFoundError`, `InvalidOptionError`.
     """
     if is_time_travel(store):
         raise UnsupportedFeatureError(
@@ -59,20 +59,21 @@ def plan_chain(store: TableStore, predicate: Predicate | None, *, level: int | N
 
 
 def chain_files(store: TableStore) -> list[ManifestEntry]:
-    """The files of the partitions: for full partitions their files, for other partitions their changes."""
+    """Return the files of all partitions: the files of full partitions, and the changes of other partitions."""
     chain = _Chain.of(store)
     others = (e for p, entries in chain.changed.items() if p not in chain.whole for e in entries)
     return [*(e for entries in chain.whole.values() for e in entries), *others]
 
 
 def is_branch_of_chain(store: TableStore, option: Option[str]) -> bool:
-    """Return whether this is the branch of a chain table that an option names."""
+    """Return whether the store is the branch of a chain table that the option `option` names."""
     return bool(store.options[CHAIN_TABLE] and store.branch) and store.options[option].lower() == store.branch.lower()
 
 
 def splits_to_fill(store: TableStore, predicate: Predicate, *, again: bool) -> list[DataSplit]:
-    """The splits for filling partitions with changes that satisfy a predicate. With `again`, also for partitions that
-    are already full. Raises as `plan_chain`."""
+    """Return the splits to read for filling partitions: the partitions with changes that satisfy a predicate.
+
+    With `again`, partitions that are already full are included. Raises the same errors as `plan_chain`."""
     wanted = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     return list(_Chain.of(store, wanted if again else None).made(predicate))
 
@@ -86,7 +87,7 @@ def has_full_partition(store: TableStore, predicate: Predicate) -> bool:
 def needed_partition(
     store: TableStore, deleted_partitions: Set[bytes], overwritten: Sequence[ManifestEntry] = ()
 ) -> bytes | None:
-    """One of the full partitions to be deleted that later changes still need as their anchor, or None.
+    """Return a full partition among `deleted_partitions` that later changes still need as their anchor, or None.
 
     `overwritten` are the changes that the same commit deletes and adds: partitions written from scratch need no anchor.
     """
@@ -121,11 +122,11 @@ class _Chain:
 
     @cached_property
     def ranks(self) -> dict[bytes, tuple[Rank, Rank]]:
-        """The `_rank` of all partitions."""
+        """The `_rank` of every partition."""
         return {p: self._rank(p) for p in (*self.whole, *self.changed)}
 
     def made(self, predicate: Predicate | None) -> Iterator[DataSplit]:
-        """The splits of partitions that are not full."""
+        """Yield the splits of partitions that are not full."""
         schema = self.store.schema
         wanted = PartitionFilter(
             schema.partition_fields, predicate=only_on(predicate, schema.partition_keys) if predicate else None
@@ -133,7 +134,7 @@ class _Chain:
         lacking = [p for p in self.changed if p not in self.whole and wanted.holds(p)]
         if not lacking:
             return
-        # versions of a row are in several partitions: only by its key, all of them match or none
+        # Versions of a row are in several partitions. Only a filter on the key matches either all of them or none.
         on_keys = only_on(predicate, schema.trimmed_primary_keys) if predicate else None
         base, later = (_splits(s, on_keys) for s in (self.full, self.changes))
         for partition in sorted(lacking, key=self.ranks.__getitem__):
@@ -141,7 +142,7 @@ class _Chain:
             yield from self._merged(partition, base.get(anchor, []), [s for p in links for s in later.get(p, [])])
 
     def _links(self, partition: bytes) -> tuple[bytes | None, list[bytes]]:
-        """The full partition that a partition starts from (None: nothing), and the partitions with the changes after
+        """Return the full partition that a partition starts from, or None, and the partitions with the changes after
         it."""
         group, rank = self.ranks[partition]
         chained = {p: at for p, (other, at) in self.ranks.items() if other == group and at <= rank}
@@ -184,8 +185,8 @@ class _Chain:
             )
 
     def _check_alike(self, base: Sequence[DataSplit], later: Sequence[DataSplit]) -> None:
-        """Raises if files of the branches cannot be merged: their keys are in other buckets, or full partitions have
-        other schemas."""
+        """Raise an error if files of the branches cannot be merged: their buckets differ, or full partitions have other
+        schemas."""
         parts = ((self.whole, base), (self.changed, later))
         counts = {e.total_buckets for entries, splits in parts for s in splits for e in entries[s.partition]}
         ids = {f.schema_id for s in base for f in s.files}
@@ -198,7 +199,7 @@ class _Chain:
             )
 
     def _rank(self, partition: bytes) -> tuple[Rank, Rank]:
-        """The values that a partition shares with its chain, and its rank in the chain; NULL comes first."""
+        """Return the values that a partition shares with its chain, and its rank in the chain. NULL comes first."""
         schema = self.store.schema
         values = decode_row([f.type for f in schema.partition_fields], partition)
         ordered = tuple((v is not None, v) for v in values)

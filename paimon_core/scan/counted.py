@@ -1,4 +1,6 @@
-"""Rows of files that count equal rows (`store.data.counted_rows`): numbers are added, and rows repeated so often."""
+"""Rows of files that count equal rows (`store.data.counted_rows`): add the counts, and repeat each row as often as it
+counts.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ from paimon_core.store.table_store import TableStore
 _STEP = 64 * 1024  # rows of a batch
 _MOST = 2.0**62  # equal rows that are counted, of one window
 _NUMBERS = 2  # columns behind the row: sequence number and count
-_KEY = "{}\0"  # no name of a column
+_KEY = "{}\0"  # not a possible name of a column
 _Counts = NDArray[np.int64]
 
 
 def counted_groups(
     schema: TableSchema, files: Sequence[DataFileMeta], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """The files of a bucket that are read together, and whether rows must be counted over several of them."""
+    """Yield the files of a bucket that are read together, and whether rows must be counted over all these files."""
     if all(is_counted_once(schema, f) for f in files):
         yield from pack_files(files, target, open_cost)
     elif not _are_sorted(schema, files):
@@ -51,8 +53,10 @@ def counted_groups(
 def counted_changes(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a split, with their sequence numbers and kinds: as often as they are counted, deleted if that is
-    below 0. Numbers of `before` count the other way; the numbers of changes are not added up.
+    """Yield the rows of a split, with their sequence numbers and kinds.
+
+    A row is repeated as often as it counts. A count below 0 makes deletes. Counts in the `before` files are subtracted.
+    The counts of changes are not added up.
     """
     stored = counted_row_fields(store.schema.fields)
     wanted = tuple(f for f in stored if f.name in (*store.schema.field_by_name, SEQUENCE_NUMBER, VALUE_COUNT))
@@ -74,13 +78,13 @@ def counted_changes(
 
 
 def _are_sorted(schema: TableSchema, files: Sequence[DataFileMeta]) -> bool:
-    """Whether files are sorted by all columns as the table has them now."""
+    """Return whether files are sorted by all present columns of the table."""
     plain = not any(f.type.kind in NESTED_KINDS for f in schema.fields)
     return plain and all(is_counted(schema, f) and f.schema_id == schema.id for f in files)
 
 
 def _windows(reader: BucketFiles, split: DataSplit) -> Iterator[pa.RecordBatch]:
-    """The rows of all files, equal ones in one batch."""
+    """Yield the rows of all files, with equal rows in one batch."""
     schema, files = reader.store.schema, (*split.before, *split.files)
     minus = frozenset(f.file_name for f in split.before)
     if not _are_sorted(schema, files):
@@ -95,7 +99,9 @@ def _windows(reader: BucketFiles, split: DataSplit) -> Iterator[pa.RecordBatch]:
 
 
 def _with_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows, with columns behind them that are not NULL and have the order of the rows: NULL is the smallest."""
+    """Return the rows with more columns at the end, which have the order of the rows without NULL: NULL is the
+    smallest.
+    """
     keys: list[pa.Array] = []
     for name in rows.schema.names[:-_NUMBERS]:
         column = rows.column(name)
@@ -105,7 +111,7 @@ def _with_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _least(arrow: pa.DataType) -> pa.Scalar:
-    """Some value of a type."""
+    """Return some value of a type, which replaces NULL."""
     text = pa.types.is_string(arrow) or pa.types.is_binary(arrow) or pa.types.is_fixed_size_binary(arrow)
     return pa.scalar("" if text else False if pa.types.is_boolean(arrow) else 0, arrow)
 
@@ -115,7 +121,7 @@ def _added(reader: BucketFiles, split: DataSplit) -> Iterator[pa.RecordBatch]:
 
 
 def _signed(reader: BucketFiles, files: Sequence[DataFileMeta], minus: frozenset[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of files one after the other; the numbers of some are turned round."""
+    """Yield the rows of files, one file after another. The counts in the files `minus` are negated."""
     for file in files:
         counted = is_counted(reader.store.schema, file)
         batches = reader.read([file]) if counted else _numbered_once(reader, file)
@@ -124,7 +130,7 @@ def _signed(reader: BucketFiles, files: Sequence[DataFileMeta], minus: frozenset
 
 
 def _numbered_once(reader: BucketFiles, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-    """The rows of a file without numbers."""
+    """Yield the rows of a file without counts."""
     plain = replace(reader, fields=reader.store.schema.fields)
     number = file.min_sequence_number
     for rows in plain.read([file]):
@@ -135,7 +141,7 @@ def _numbered_once(reader: BucketFiles, file: DataFileMeta) -> Iterator[pa.Recor
 
 
 def _summed(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Each row once, with the sum of its numbers."""
+    """Return each row once, with the sum of its counts."""
     codes = row_codes(rows, [n for n in rows.schema.names if n not in (SEQUENCE_NUMBER, VALUE_COUNT)])
     _, first, which = np.unique(codes, return_index=True, return_inverse=True)
     totals = np.zeros(len(first), dtype=np.int64)

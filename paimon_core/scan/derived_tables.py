@@ -40,7 +40,7 @@ _KINDS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 class DerivedTable(StrEnum):
-    """The rows to read from a table's files: its own, or a derived table's, by name."""
+    """The rows to read from a table's files: the table's own rows, or the rows of a derived table."""
 
     ROWS = ""
     READ_OPTIMIZED = "ro"
@@ -64,7 +64,10 @@ _CHANGE_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "dele
 
 
 def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField, ...]:
-    """The columns of a derived table. Raises `UnsupportedFeatureError` for `$row_tracking` without row tracking."""
+    """Return the columns of a derived table.
+
+    Raises `UnsupportedFeatureError` for `$row_tracking` without row tracking.
+    """
     if derived is DerivedTable.ROW_TRACKING:
         if not tracking_fields(store):
             raise UnsupportedFeatureError(
@@ -95,8 +98,9 @@ def read_derived(
     columns: Sequence[str],
     predicate: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns of a derived table, in that order; rows that do not match `predicate` may be
-    included."""
+    """Yield batches of the named columns of a derived table, in that order.
+
+    Rows that do not match `predicate` may be included."""
     if not derived.is_log:
         yield from read_split(store, split, columns, predicate)
         return
@@ -129,12 +133,12 @@ def _change_column(split: DataSplit, rows: pa.RecordBatch, name: str) -> pa.Arra
 
 
 def _packed(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One row per change: -U and the +U after it become one."""
+    """Yield one row per change: a -U and the +U after it become one row."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         rows = concat_batches([*pending, batch])
         kinds = fixed_values(rows.column(VALUE_KIND), np.int8)
-        # an update may be cut in two: its second half is in the next batch
+        # A batch may end between the two halves of an update: the second half is then in the next batch.
         split = rows.num_rows - (kinds[-1] == ROW_UPDATE_BEFORE)
         pending = [rows.slice(split)] if split < rows.num_rows else []
         yield from _packed_rows(rows.slice(0, split), columns)

@@ -1,4 +1,4 @@
-"""Rows with the values that descriptors in BLOB columns refer to."""
+"""Replace descriptors in BLOB columns by the values that they refer to."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a sin
 def with_values(
     store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Replace descriptors by values, in smaller batches if values are large; descriptors stay with
-    `blob-as-descriptor`.
+    """Replace descriptors by values, in smaller batches if values are large. With `blob-as-descriptor`, descriptors
+    stay.
 
-    Raises `InvalidDataError` if a value is not at the place in its descriptor, `NotAllowedError` for packs in folders
-    that the table cannot have, `StorageError`.
+    Raises `InvalidDataError` if the file of a descriptor does not have its value, `NotAllowedError` for packs in
+    folders that the table must not read, `StorageError`.
     """
     fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
     wanted = [f.name for f in fields if f.name in columns]

@@ -53,7 +53,7 @@ class Execution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """The request of a query: columns of a table or of a derived table, and the predicate that pruned the plan."""
+    """The request of a query: the columns of a table or derived table, and the predicate that pruned the plan."""
 
     columns: tuple[str, ...]
     derived: DerivedTable = DerivedTable.ROWS
@@ -63,7 +63,9 @@ class ScanRequest:
 def choose_execution(
     store: TableStore, plan: Plan, request: ScanRequest, *, is_answered: bool = False, opens_unicode: bool = True
 ) -> Execution:
-    """Choose the execution. `is_answered`: metadata has the answer; `opens_unicode`: the engine opens paths that are
+    """Choose the way to make the rows.
+
+    `is_answered`: metadata has the values of all requested aggregates. `opens_unicode`: the engine opens paths that are
     not ASCII."""
     check_no_vectors(store, request.columns)
     if is_answered:
@@ -76,7 +78,7 @@ def choose_execution(
 
 
 def check_full_scan(store: TableStore, plan: Plan) -> None:
-    """Raises `UnsupportedFeatureError` if a partitioned table would be read completely, and its options forbid that."""
+    """Raise `UnsupportedFeatureError` if a partitioned table would be read completely, and its options forbid that."""
     partition_keys = store.schema.partition_keys
     if partition_keys and plan.reads_all and not store.options[READ_ALLOW_FULL_SCAN]:
         raise UnsupportedFeatureError(
@@ -86,7 +88,7 @@ def check_full_scan(store: TableStore, plan: Plan) -> None:
 
 
 def check_row_positions(store: TableStore, plan: Plan, names: Iterable[str]) -> None:
-    """Raises `UnsupportedFeatureError` if files or positions are requested for rows merged from several files."""
+    """Raise `UnsupportedFeatureError` if files or positions are requested for rows merged from several files."""
     positions = [n for n in names if n in (FILE_PATH, ROW_INDEX)]
     if positions and store.schema.primary_keys and not all(map(_is_compacted, plan.splits)):
         raise UnsupportedFeatureError(
@@ -128,7 +130,7 @@ def check_sizes(store: TableStore, splits: Iterable[DataSplit]) -> None:
 
 
 def _is_compacted(split: DataSplit) -> bool:
-    """Return whether rows have positions in files: nothing is merged, and compaction has nothing to do."""
+    """Return whether rows have positions in files, because nothing is merged and a compaction would change nothing."""
     return not split.needs_merge and (len(split.files) == 1 or all(f.level > 0 for f in split.files))
 
 
@@ -157,13 +159,13 @@ def _is_plain(split: DataSplit, schema_id: int) -> bool:
 
 
 def _has_nanoseconds(schema: TableSchema) -> bool:
-    """Return whether times may be INT96 or nanoseconds, which Spark reads as numbers or not at all."""
+    """Return whether the table may have times in INT96 or nanoseconds, which Spark reads as numbers or not at all."""
     types = (t for f in schema.fields for t in nested_types(f.type))
     return any(isinstance(t, TimeType) and t.precision > 6 for t in types)
 
 
 def _opens_names(plan: Plan, opens_unicode: bool) -> bool:
-    """Return whether an engine opens files with these names, and does not regard one as hidden."""
+    """Return whether an engine opens files with these names. Engines treat some names as hidden."""
     if any(f.file_name.startswith(("_", ".")) or ":" in f.file_name for s in plan.splits for f in s.files):
         return False
     return opens_unicode or all(s.bucket_dir.isascii() for s in plan.splits)

@@ -28,9 +28,10 @@ def plan_with_fallback(
 ) -> Plan:
     """Plan a scan as `plan_scan`, with partitions of branches.
 
-    With a fallback branch, the partitions that `snapshot` lacks are planned there. With a primary branch, its
-    partitions are planned there, and only the others in the table. For chain tables, see `plan_chain`. A version of the
-    past is completed from the branch as it was at that time. Also raises `BranchNotFoundError`, and
+    With a fallback branch, the partitions that `snapshot` lacks are planned in the branch. With a primary branch, the
+    branch's partitions are planned there, and only the others in the table. For chain tables, see `plan_chain`.
+
+    For a version of the past, the branch is read as it was at that time. Also raises `BranchNotFoundError`, and
     `InvalidOptionError` if the branch has other columns.
     """
     plan = plan_scan(store, snapshot, predicate, level=level, since=since)
@@ -56,7 +57,7 @@ def reads_branches(store: TableStore) -> bool:
 
 
 def partition_files(store: TableStore, snapshot: Snapshot | None) -> list[ManifestEntry]:
-    """The files of the partitions that a query of a version sees, including partitions of branches."""
+    """Return the files of all partitions that a query of a version sees, including partitions of branches."""
     own = list(live_files(store, snapshot).values())
     name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     if is_chain(store):

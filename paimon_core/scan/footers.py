@@ -28,8 +28,9 @@ Located = tuple[str, DataFileMeta]
 
 
 def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: Sequence[DataField]) -> bool:
-    """Return whether every file of the splits, all Parquet files, has the columns `fields` as an engine expects
-    them."""
+    """Return whether every file of the splits has the columns `fields` as an engine expects them.
+
+    All are Parquet files."""
     files = [(data_file_path(s.bucket_dir, f), f) for s in splits for f in s.files]
     judged: dict[int, tuple[Shape, bool]] = {}  # keeps the shape alive, so that its id stays unique
 
@@ -58,7 +59,9 @@ def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: S
 
 
 def _look(store: TableStore, located: Located) -> FileLook | None:
-    """The footer of a file, or None if the file is missing or has another size: then an engine's reader must not start.
+    """Return the footer of a file, or None if the file is missing or has another size. In this case no engine's reader
+    may start.
+
     Raises `ValueError`, `OSError`, `StorageError`."""
     path, file = located
 

@@ -1,4 +1,4 @@
-"""The files that a LIMIT needs: enough for any rows, or those with the first rows in an order."""
+"""The files that a LIMIT needs: files with enough rows, or files with the first rows in an order."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The values of a file in an order: the `first` and the `last` one, None if unknown. At least `rows` rows are not
-    NULL. `has_nulls`: some rows may be NULL; `is_null`: all rows are NULL."""
+    """The range of a file's values in an order.
+
+    `first` and `last` are the outer values, None if unknown. At least `rows` rows are not NULL. `has_nulls`: some rows
+    may be NULL. `is_null`: all rows are NULL."""
 
     first: Any
     last: Any
@@ -46,8 +48,9 @@ class _Extent:
 
 
 def first_rows(plan: Plan, count: int) -> Plan:
-    """Return a plan with as few files as contain `count` rows of the result; the same plan if metadata does not
-    decide."""
+    """Return a plan with only as many files as are needed for `count` rows.
+
+    Return the same plan if metadata does not decide."""
     if not plan.exact:
         return plan
     kept, rows = dict[int, list[DataFileMeta]](), 0
@@ -60,8 +63,9 @@ def first_rows(plan: Plan, count: int) -> Plan:
 
 
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
-    """Return a plan without files if all their rows come after `count` other rows; the same plan if statistics do not
-    decide."""
+    """Return a plan without the files that come after `count` rows of other files.
+
+    Return the same plan if statistics do not decide."""
     field = store.schema.field_by_name.get(order.column)
     if not plan.exact or field is None or field.type.kind not in _ORDERED or any(s.branch for s in plan.splits):
         return plan
@@ -79,7 +83,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
 
 def _known_files(plan: Plan) -> Iterable[tuple[int, DataSplit, DataFileMeta]]:
-    """The files with a known number of rows in the result, with their split and its index."""
+    """Yield the files with a known number of rows in the result, each with its split and the split's index."""
     for i, split in enumerate(plan.splits):
         if split.result_count is not None:
             yield from ((i, split, file) for file in split.files)
@@ -97,7 +101,9 @@ def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> 
 
 
 def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
-    """A value that at least `count` rows do not exceed in the order, or None if statistics do not show one."""
+    """Return a value that at least `count` rows do not exceed in the order, or None if statistics do not show such a
+    value.
+    """
     known = sorted((e for e in extents if e.last is not None), key=lambda e: e.last, reverse=order.descending)
     for extent in known:
         count -= extent.rows
@@ -115,7 +121,7 @@ def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
 
 
 def _with_files(plan: Plan, kept: Mapping[int, Sequence[DataFileMeta]]) -> Plan:
-    """The plan with only the files `kept` in its splits."""
+    """Return the plan with only the files `kept`, which lists them by the index of their split."""
     splits = ((s, kept.get(i, ())) for i, s in enumerate(plan.splits))
     return replace(plan, splits=tuple(_with(s, files) for s, files in splits if files))
 

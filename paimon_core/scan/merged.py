@@ -30,16 +30,16 @@ def merged_rows(
     *,
     with_deletes: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """One row per key, in key order within a section: batches of the fields.
+    """Yield one row per key, as batches of the fields. Within a section, rows are in key order.
 
-    `with_deletes` adds `SYSTEM_COLUMNS` after them, and the keys that end with a delete. Row groups are skipped by
-    `predicate`; rows that do not match may still be included.
+    `with_deletes` adds `SYSTEM_COLUMNS` after the fields, and keeps the keys that end with a delete. `predicate` only
+    skips row groups: rows that do not match may be included.
     """
     schema, spec = store.schema, merge_spec(store, drop_delete=not with_deletes)
     stored = {k: KEY_PREFIX + k for k in schema.trimmed_primary_keys}
     wanted = columns_to_merge(schema, store.options, frozenset(f.name for f in fields if f.name not in stored))
     values = tuple(f for f in schema.fields if f.name in wanted)
-    # a part of a run may be skipped only if none of its keys match: other columns change in a merge
+    # A part of a run may be skipped only if none of its keys match, because a merge may change other columns.
     on_keys = only_on(predicate, stored) if predicate else None
     keyed = renamed(on_keys, stored) if on_keys else None
     in_files = key_value_fields(values, schema.key_fields)

@@ -32,7 +32,7 @@ def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def _as_text(field: DataField) -> DataField:
-    """The column without a length for texts: Spark has no such length in nested columns."""
+    """Return the column with texts of any length: Spark has no lengths of texts in nested columns."""
     is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
     return replace(field, type=STRING.with_nullable(field.type.nullable)) if is_text else field
 
@@ -40,7 +40,7 @@ def _as_text(field: DataField) -> DataField:
 def metadata_column(
     field: DataField, schema: TableSchema, split: DataSplit, path: str, rows: pa.RecordBatch
 ) -> pa.Array:
-    """The values of a metadata column for rows of one file. The rows must have a position if the column needs it."""
+    """Return the values of a metadata column for rows of one file. Columns of positions need rows with positions."""
     arrow = arrow_field(field).type
     if field.name == ROW_INDEX:
         return rows.column(ROW_INDEX)

@@ -23,12 +23,12 @@ _STORED_AS = {Kind.DATE: pa.int32(), Kind.TIME: pa.int32(), Kind.TIMESTAMP: pa.i
 
 
 def partition_rows(store: TableStore, snapshot: Snapshot | None) -> pa.Table:
-    """One row per partition that a query finds, a column per partition key."""
+    """Return a table of the partitions that a query finds: a row per partition, and a column per partition key."""
     return decoded_partitions(store, sorted({e.partition for e in partition_files(store, snapshot)}))
 
 
 def partition_counts(store: TableStore, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
-    """Sums over the live files of some partitions, with the names that Paimon's catalogs use."""
+    """Return the sums over the live files of some partitions, by the names that Paimon's catalogs use."""
     which = PartitionFilter(store.schema.partition_fields, predicate=predicate)
     files = [e.file for e in partition_files(store, snapshot) if which.holds(e.partition)]
     made = (m for f in files if (m := created_millis(f)) is not None)
@@ -41,7 +41,7 @@ def partition_counts(store: TableStore, snapshot: Snapshot | None, predicate: Pr
 
 
 def decoded_partitions(store: TableStore, partitions: Sequence[bytes]) -> pa.Table:
-    """One row per partition, a column per partition key."""
+    """Decode partitions to a table: a row per partition, and a column per partition key."""
     fields = store.schema.partition_fields
     types = [f.type for f in fields]
     rows = [decode_row(types, p) for p in partitions]
@@ -60,6 +60,9 @@ def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
 
 
 def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:
-    """Remove splits of partitions that a predicate excludes; conjuncts on other columns are ignored."""
+    """Return the plan without splits of partitions that a predicate excludes.
+
+    Conjuncts on other columns are ignored.
+    """
     known = PartitionFilter(store.schema.partition_fields, predicate=only_on(predicate, store.schema.partition_keys))
     return replace(plan, splits=tuple(s for s in plan.splits if known.holds(s.partition)))

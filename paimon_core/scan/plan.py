@@ -57,8 +57,10 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The plan of a scan. `files_total` counts the files of the manifests read. `exact`: every row of the splits
-    satisfies the predicate."""
+    """The plan of a scan.
+
+    `files_total` counts the files in the manifests that were read. `exact`: every row of the splits satisfies the
+    predicate."""
 
     table: str
     snapshot: Snapshot | None
@@ -79,13 +81,13 @@ class Plan:
 
     @property
     def row_count(self) -> int | None:
-        """The number of rows of the result if metadata contains it, else None."""
+        """The number of rows of the result, or None if metadata does not contain it."""
         counts = [s.result_count for s in self.splits] if self.exact else [None]
         known = [n for n in counts if n is not None]
         return sum(known) if len(known) == len(counts) else None
 
     def describe(self) -> str:
-        """One line for EXPLAIN."""
+        """Return one line for EXPLAIN."""
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
         merged = sum(s.needs_merge for s in self.splits)
         size, vectors = sum(s.size for s in self.splits), sum(len(s.deletions) for s in self.splits)
@@ -144,14 +146,14 @@ def plan_scan(
 
 @dataclass(frozen=True, slots=True)
 class _Levels:
-    """The levels to read: one level `only`, or all above 0."""
+    """The levels to read: the level `only`, or all levels above 0."""
 
     only: int | None
     compacted: bool
 
 
 def _written_at(file: DataFileMeta) -> int:
-    """The time when a file was written, in epoch milliseconds; 0: unknown."""
+    """Return the time when a file was written, in epoch milliseconds, or 0 if unknown."""
     return created_millis(file) or 0
 
 
@@ -163,7 +165,7 @@ def _entries(
     levels: _Levels,
     since: int | None,
 ) -> tuple[dict[BucketKey, list[ManifestEntry]], int]:
-    """The live files that single-file checks keep, per bucket, and the number of live files."""
+    """Return the live files that pass the checks of single files, by bucket, and the number of all live files."""
     found, total = list[ManifestEntry](), 0
     evolves = store.options[DATA_EVOLUTION]
     one_by_one = None if evolves else files  # then rows of a range are in several files
@@ -200,7 +202,7 @@ def are_read(store: TableStore, buckets: NDArray[np.signedinteger[Any]]) -> NDAr
 
 
 def skips_level_0(store: TableStore) -> bool:
-    """Return whether a batch scan sees only compacted rows."""
+    """Return whether a batch scan reads only compacted rows."""
     return store.has_primary_key and hides_level_0(store.options)
 
 
@@ -229,7 +231,7 @@ def _splits(
 def _groups(
     store: TableStore, entries: list[ManifestEntry], files: FileFilter | None
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """The groups of a bucket's files that are read together, each with whether it needs a merge."""
+    """Yield the groups of a bucket's files that are read together, and whether each group needs a merge."""
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     if store.options[DATA_EVOLUTION]:
         ranges = row_ranges(e.file for e in entries)
@@ -244,7 +246,7 @@ def _groups(
         return pack_files([e.file for e in entries], target, open_cost)
     once = store.options[DELETION_VECTORS] or store.options[MERGE_ENGINE] == "first-row"
     if once and all(e.file.level > 0 and e.file.delete_row_count == 0 for e in entries):
-        # compaction keeps one row of each key that is not marked as deleted
+        # A compaction leaves one row of each key that is not marked as deleted.
         matching = entries if files is None else files.matching(entries)
         return pack_files([e.file for e in matching], target, open_cost)
     if store.options[PK_CLUSTERING_OVERRIDE] and once and all(e.file.level > 0 for e in entries):
@@ -266,7 +268,7 @@ def _groups(
 
 
 def check_form(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` for a file of an unknown format."""
+    """Raise `UnsupportedFeatureError` for a file of an unknown format."""
     name = format_name(file.file_name)
     if name not in FORMATS:
         raise UnsupportedFeatureError(

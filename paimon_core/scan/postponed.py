@@ -31,7 +31,10 @@ Partitions = dict[bytes, list[ManifestEntry]]
 
 
 def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEntry]) -> Partitions:
-    """All files of the partitions that have postponed rows; none if readers do not see such rows."""
+    """Return all files of the partitions that have postponed rows.
+
+    Return no partitions if readers do not see such rows.
+    """
     if store.options[BUCKET] != POSTPONED or not store.options[POSTPONE_MERGE_ON_READ]:
         return {}
     found: Partitions = defaultdict(list)
@@ -61,7 +64,7 @@ def postponed_splits(
 
 
 def merge_with_postponed(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
-    """Merge the rows of such a split. Postponed rows are sorted in memory."""
+    """Merge the rows of a split of `postponed_splits`. Postponed rows are sorted in memory."""
     parts = sections(split.files, [f.type for f in files.store.schema.key_fields])
     runs = [files.read(run.files) for run in _chained(parts)]
     postponed = _postponed_run(files, split, spec)
@@ -75,7 +78,7 @@ def _chained(parts: list[list[SortedRun]]) -> Iterator[SortedRun]:
 
 
 def _postponed_run(files: BucketFiles, split: DataSplit, spec: MergeSpec) -> pa.RecordBatch | None:
-    """The postponed rows as one sorted run, with sequence numbers above all other rows."""
+    """Return the postponed rows as one sorted run. Their sequence numbers are above the numbers of all other rows."""
     batches = [b for b in replace(files, deletions={}).read(split.before) if b.num_rows]
     if not batches:
         return None

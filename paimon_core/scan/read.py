@@ -1,4 +1,4 @@
-"""Reading the rows of a split: as in the files, or merged by key."""
+"""Read the rows of a split: as they are in the files, or merged by key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from paimon_core.store.table_store import TableStore
 def read_split(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a split: batches of the named columns (one or more), in that order.
+    """Yield the rows of a split, as batches of the named columns (one or more), in that order.
 
     The conjuncts of `predicate` on these columns, except BLOB columns, filter the rows. Rows that do not match may
     still be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
@@ -73,7 +73,7 @@ def _rows(
     deletes = any(f.delete_row_count != 0 for f in split.files)
     batches: Iterator[pa.RecordBatch]
     counted = split.needs_merge and store.schema.counts_equal_rows
-    # files that are not in key order are compacted: each key has one row left, or a delete
+    # Files without key order are compacted: each key has only one row, or a delete.
     unordered = deletes and store.has_primary_key and store.options[PK_CLUSTERING_OVERRIDE]
     if counted or unordered or split.kind in (SplitKind.CHANGES, SplitKind.DIFFERENCE):
         batches = (b.select(list(columns)) for b in read_changes(store, split, columns, usable, retracts=False))
@@ -95,7 +95,7 @@ def _reader(
     predicate: Predicate | None,
     usable: Predicate | None,
 ) -> EvolvedFiles | BucketFiles:
-    """Return the reader for files without anything to merge by key. It reads only rows that indexes keep."""
+    """Return the reader for files that need no merge by key. It reads only rows that indexes keep."""
     if store.options[DATA_EVOLUTION]:
         row_ids = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
         return EvolvedFiles(store, split.bucket_dir, fields, usable, split.deletions_by_file, row_ids)
@@ -106,10 +106,10 @@ def _reader(
 
 
 def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
-    """All rows of a split without anything to merge, with their positions and the path of their file.
+    """Yield all rows of a split that needs no merge, with their positions and the path of their file.
 
-    With data evolution, positions count from the first row of a range. The file is the range's anchor, which deletion
-    vectors name.
+    With data evolution, positions count from the first row of a range, and the file is the range's anchor, which
+    deletion vectors name.
     """
     fields = readable_fields(store, columns)
     if store.options[DATA_EVOLUTION]:

@@ -1,4 +1,4 @@
-"""Aggregates of parts of the rows, computed by the tasks that read them: counts, sums, minima and maxima. Spark
+"""Partial aggregates: the tasks that read rows compute counts, sums, minima and maxima of their rows, and Spark
 combines them.
 
 A row of the result stands for some rows of a group, or for one row. If a batch has nearly as many groups as rows, or
@@ -30,7 +30,9 @@ class Reduction:
     aggregates: tuple[Aggregate, ...]
 
     def is_possible(self, schema: TableSchema) -> bool:
-        """Return whether values are grouped, compared and added here as SQL does, and rows become fewer."""
+        """Return whether this library groups, compares and adds the values as SQL does, and the result has fewer
+        rows.
+        """
         if schema.primary_keys and set(schema.primary_keys) <= set(self.groups):
             return False
         kinds = {f.name: f.type.kind for f in schema.fields}
@@ -52,8 +54,9 @@ class Reduction:
         return ", ".join((*self.groups, *(a.describe() for a in self.aggregates)))
 
     def apply(self, store: TableStore, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Aggregate batches of `columns` into batches of `fields`. Without groups, the result has a row even for no
-        rows."""
+        """Aggregate batches of `columns` into batches of `fields`.
+
+        Without groups, the result has a row even if there are no rows."""
         target, is_first, reduces = arrow_schema(self.fields(store)), True, True
         for batch in batches:
             rows = pa.Table.from_batches([batch])

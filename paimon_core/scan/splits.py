@@ -19,14 +19,17 @@ _LEAST_SHARE = 16 * 2**20  # bytes: less is read faster than another task starts
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Files that share keys among them, and with no other section. `raw`: no key has two versions or a delete."""
+    """A group of files that share keys with each other, but with no other section.
+
+    `raw`: no key has two versions or a delete.
+    """
 
     files: tuple[DataFileMeta, ...]
     raw: bool
 
     @property
     def size(self) -> int:
-        """Bytes of the files."""
+        """The size of all files, in bytes."""
         return sum(f.file_size for f in self.files)
 
 
@@ -42,7 +45,10 @@ def key_sections(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
 def pack_files(
     files: Sequence[DataFileMeta], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of an append bucket: files in order, each group with False: it needs no merge."""
+    """Yield the splits of an append bucket: groups of files in order. The flag is False: they need no merge.
+
+    `target` and `open_cost` (the cost of opening a file) are in bytes.
+    """
     for group in pack(files, lambda f: max(f.file_size, open_cost), target):
         yield tuple(group), False
 
@@ -50,8 +56,9 @@ def pack_files(
 def pack_ranges(
     ranges: Sequence[RowRange], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of a bucket with data evolution: the files of whole ranges; the flag says whether columns of several files
-    are combined."""
+    """Yield the splits of a bucket with data evolution: the files of whole row ranges.
+
+    The flag is True if columns of several files must be combined."""
     for group in pack(ranges, lambda r: max(sum(f.file_size for f in r.all_files), open_cost), target):
         yield tuple(f for r in group for f in r.all_files), not all(r.is_plain for r in group)
 
@@ -59,7 +66,10 @@ def pack_ranges(
 def pack_sections(
     parts: Sequence[Section], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], bool]]:
-    """Splits of a primary-key bucket: files, and whether they need a merge. Raw sections get their own splits."""
+    """Yield the splits of a primary-key bucket: files, and whether they need a merge.
+
+    Raw sections get their own splits.
+    """
     for raw in (True, False):
         chosen = [p for p in parts if p.raw is raw]
         for group in pack(chosen, lambda p: max(p.size, open_cost), target):
@@ -84,7 +94,7 @@ def _may_delete(file: DataFileMeta) -> bool:
 
 
 def pack(items: Iterable[T], weight: Callable[[T], int], target: int) -> Iterator[list[T]]:
-    """Group neighbours up to the target weight, at least one item in each group."""
+    """Group neighbouring items up to the target weight. Each group has at least one item."""
     group: list[T] = []
     total = 0
     for item in items:

@@ -1,6 +1,6 @@
-"""The version that a query reads: by number, tag, watermark, point in time, or the latest.
+"""The version that a query reads: by number, tag, watermark or point in time, or the latest.
 
-`scan.mode` selects the way; by default it follows from the other option that is given.
+`scan.mode` selects the way. Without it, the other option that is set decides.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ _WATERMARK = "watermark-"  # precedes a number in VERSION AS OF
 def resolve_snapshot(
     store: TableStore, version: str | None = None, timestamp_millis: int | None = None
 ) -> Snapshot | None:
-    """The snapshot of `VERSION AS OF version` or `TIMESTAMP AS OF` (epoch milliseconds); without either, the latest.
-    None for a table without snapshots. Raises `SnapshotNotFoundError`, which lists the versions."""
+    """Return the snapshot of `VERSION AS OF version` or `TIMESTAMP AS OF` (epoch milliseconds), or the latest without
+    either.
+
+    Return None for a table without snapshots. Raises `SnapshotNotFoundError`, which lists the versions."""
     if version is not None:
         return _by_version(store, version.strip())
     if timestamp_millis is not None:
@@ -56,9 +58,9 @@ def resolve_snapshot(
 
 
 def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapshot | None:
-    """The snapshot that the table's `scan.*` options select; without them, the latest.
+    """Return the snapshot that the table's `scan.*` options select, or the latest without such options.
 
-    `zone` is the zone of wall clock times; None is the process's own. Raises `InvalidOptionError`,
+    `zone` is the time zone of wall clock times; None means the process's own zone. Raises `InvalidOptionError`,
     `SnapshotNotFoundError`.
     """
     values = store.options.values
@@ -84,8 +86,9 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
 
 
 def files_since(store: TableStore) -> int | None:
-    """The time since when files of the version are read (epoch milliseconds), by the table's options; None: all
-    files."""
+    """Return the time since which the version's files are read (epoch milliseconds), or None for all files.
+
+    The table's options set the time."""
     values = store.options.values
     if is_time_travel(store) or not any(name in values for name in CREATION):
         return None
@@ -95,7 +98,10 @@ def files_since(store: TableStore) -> int | None:
 
 
 def overridden(options: Mapping[str, str], by: Mapping[str, str]) -> dict[str, str]:
-    """Merge options, `by` wins. If `by` selects a version, other selections of a version are removed."""
+    """Return the options, overridden `by` others.
+
+    If `by` selects a version, other selections of a version are removed.
+    """
     return (without_version(options) if says_version(by) else dict(options)) | dict(by)
 
 
@@ -105,7 +111,7 @@ def says_version(options: Iterable[str]) -> bool:
 
 
 def without_version(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that do not select a version."""
+    """Return the options without the options that select a version."""
     return {name: value for name, value in options.items() if not _says_version(name)}
 
 
@@ -137,12 +143,15 @@ def _by_tag(store: TableStore, name: str) -> Snapshot:
 
 
 def _by_time(store: TableStore, millis: int) -> Snapshot:
-    """The latest snapshot committed at or before a moment; commit times ascend with snapshot ids."""
+    """Return the latest snapshot committed at or before a moment (epoch milliseconds).
+
+    Commit times ascend with snapshot ids.
+    """
     ids = snapshot_ids(store)
     found = bisect_right(ids, millis, key=lambda n: _commit_time(store, n))
     if found == 0:
         first = find_snapshot(store, ids[0]) if ids else None
-        earliest = f"its first snapshot is of {first.time_millis}" if first else "it has no snapshots yet"
+        earliest = f"its first snapshot is from {first.time_millis}" if first else "it has no snapshots yet"
         raise SnapshotNotFoundError(
             f"Table {store.name} has no snapshot at or before {millis} (epoch milliseconds): {earliest}."
         )
@@ -150,7 +159,7 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
 
 
 def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
-    """The first snapshot with this watermark or a later one."""
+    """Return the first snapshot with this watermark or a later one."""
     known = (find_snapshot(store, n) for n in snapshot_ids(store))
     for snapshot in known:
         if snapshot is not None and snapshot.watermark is not None and snapshot.watermark >= watermark:
@@ -167,8 +176,9 @@ def _compacted(store: TableStore) -> Snapshot | None:
 
 
 def _first_since_creation(store: TableStore) -> Snapshot | None:
-    """The first snapshot since `scan.creation-time-millis`; None if no such snapshot exists, or no snapshot before
-    it."""
+    """Return the first snapshot since `scan.creation-time-millis`.
+
+    Return None if there is no such snapshot, or no snapshot before it."""
     if any(name in store.options.values for name in CREATION[:1]) or CREATION[1] not in store.options.values:
         return None
     ids = snapshot_ids(store)
@@ -186,7 +196,7 @@ def _commit_time(store: TableStore, snapshot_id: int) -> int:
 
 
 def wall_clock_millis(text: str, zone: tzinfo | None) -> int:
-    """Epoch milliseconds of `scan.timestamp`. Raises `InvalidOptionError`."""
+    """Return the epoch milliseconds of `scan.timestamp`. Raises `InvalidOptionError`."""
     try:
         return epoch_millis(text, zone)
     except ValueError as e:

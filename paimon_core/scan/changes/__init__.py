@@ -1,1 +1,1 @@
-"""Incremental queries: selecting and reading changes."""
+"""Incremental queries: choose and read the changes between versions."""

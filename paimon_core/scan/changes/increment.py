@@ -47,9 +47,10 @@ class IncrementMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Increment:
-    """Changes after `start` (None: from the beginning) up to `end` (None: no changes).
+    """The changes after the snapshot `start` up to the snapshot `end`.
 
-    `snapshots` are the snapshots to read changes of, oldest first; none if the two versions are compared.
+    A `start` of None means from the beginning; an `end` of None means that there are no changes. `snapshots` are read
+    one by one, oldest first; if it is empty, the two versions are compared.
     """
 
     mode: IncrementMode
@@ -58,7 +59,7 @@ class Increment:
     snapshots: tuple[Snapshot, ...] = ()
 
     def describe(self) -> str:
-        """A few words for EXPLAIN."""
+        """Return a few words for EXPLAIN."""
         if self.end is None:
             return "no changes"
         start = "the beginning" if self.start is None else f"snapshot {self.start.id}"
@@ -76,9 +77,9 @@ def is_incremental(options: Mapping[str, str]) -> bool:
 
 
 def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Increment | None:
-    """The changes that the `incremental-*` options select, or None without these options.
+    """Return the changes that the `incremental-*` options select, or None without these options.
 
-    `zone` is the zone of wall clock times. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
+    `zone` is the time zone of wall clock times in options. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
     """
     values = store.options.values
     given = [name for name in _OPTIONS if name in values]
@@ -138,7 +139,10 @@ def _between_times(store: TableStore, first: int, last: int) -> Increment:
 
 
 def _to_auto_tag(store: TableStore, name: str) -> Increment:
-    """The changes between a tag and the tag of an earlier period; no changes if one of them is missing."""
+    """Return the changes between the tag of the earlier period and the tag `name`.
+
+    If one tag is missing, there are no changes.
+    """
     period = tag_period(store.options)
     moment = period.begin(name)
     if moment is None:
@@ -154,7 +158,7 @@ def _to_auto_tag(store: TableStore, name: str) -> Increment:
 
 
 def _snapshots(store: TableStore, first: int, last: int) -> Increment:
-    """Changes of snapshots after `first` up to `last`."""
+    """Return the changes of the snapshots after `first`, up to `last`."""
     if last < first:
         raise InvalidOptionError(
             f"An incremental query cannot end at snapshot {last}: it begins at the later snapshot {first}."
@@ -177,7 +181,7 @@ def _snapshots(store: TableStore, first: int, last: int) -> Increment:
 
 
 def _outlived(store: TableStore, mode: IncrementMode) -> dict[int, Snapshot]:
-    """Expired snapshots with changes that are kept, by id: in changelog files, or else in deltas."""
+    """Return expired snapshots with changes that still exist, by id: as changelog files, or else as deltas."""
     if mode is IncrementMode.DIFF:
         return {}
     of_delta = mode is IncrementMode.DELTA
@@ -192,7 +196,7 @@ def _difference(store: TableStore, start: Snapshot, end: Snapshot) -> Increment:
     if start.id == end.id:
         return _NOTHING
     if not store.has_primary_key:
-        # a compaction between them would show old rows again, so read the appended files instead of comparing
+        # A compaction between the versions would show old rows again, so read the appended files instead of comparing.
         found = [find_snapshot(store, n) for n in range(start.id + 1, end.id + 1)]
         known = tuple(s for s in found if s is not None and s.commit_kind is not CommitKind.OVERWRITE)
         if len(known) == len(found):

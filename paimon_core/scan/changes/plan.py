@@ -68,7 +68,7 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
 def _changes(
     store: TableStore, increment: Increment, partitions: PartitionFilter, files: FileFilter | None
 ) -> Iterator[DataSplit]:
-    """Files with changes as their rows: of each snapshot its delta, or its changelog."""
+    """Yield files with the changes of each snapshot: its delta, or its changelog."""
     groups: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
     evolves = store.options[DATA_EVOLUTION]
     for snapshot in increment.snapshots:
@@ -97,7 +97,7 @@ def _changes(
 
 
 def _needs_reader(store: TableStore, files: Iterable[DataFileMeta]) -> bool:
-    """Whether files hold other rows than those that they add: deletes, or counts of equal rows."""
+    """Return whether files contain more than the rows that they add: deletes, or counts of equal rows."""
     if not store.has_primary_key:
         return not all(is_counted_once(store.schema, f) for f in files)
     return any(f.delete_row_count != 0 for f in files)
@@ -106,18 +106,19 @@ def _needs_reader(store: TableStore, files: Iterable[DataFileMeta]) -> bool:
 def added_files(
     store: TableStore, entries: Iterable[ManifestEntry], partitions: PartitionFilter
 ) -> Iterator[ManifestEntry]:
-    """The entries of files that were added, to buckets that a scan reads."""
+    """Yield the entries that add files to the buckets that a scan reads."""
     added = [e for e in entries if e.kind is FileKind.ADD and partitions.holds(e.partition)]
     return compress(added, are_read(store, np.array([e.bucket for e in added], dtype=np.int32)))
 
 
 def _compared(store: TableStore, increment: Increment, partitions: PartitionFilter) -> Iterator[DataSplit]:
-    """Splits with files of the later version and files of the earlier version that have the same keys. If keys have
-    moved between buckets, a split has files of several buckets, with their paths."""
+    """Yield splits with files of the later version and files of the earlier version that have the same keys.
+
+    If keys have moved between buckets, a split has files of several buckets, with their paths."""
     versions = increment.start, increment.end
     old, new = (live_files(store, v, partitions) for v in versions)
     old_vectors, new_vectors = (_vectors(store, v) for v in versions)
-    # if the newest row of a key replaces the older ones, older files in both versions make no difference
+    # If the newest row of a key replaces older rows, older files that both versions have make no difference.
     whole_rows = not store.has_primary_key or newest_wins(store.options)
     same = {i[:4] for i in old} & {i[:4] for i in new} if whole_rows else set()
     common = {i for i in same if old_vectors[i[:2]].get(i[3]) == new_vectors[i[:2]].get(i[3])}
@@ -158,8 +159,10 @@ def _compared(store: TableStore, increment: Increment, partitions: PartitionFilt
 def _moved(
     store: TableStore, old: Mapping[FileIdentifier, ManifestEntry], new: Mapping[FileIdentifier, ManifestEntry]
 ) -> frozenset[bytes]:
-    """The partitions in which a key may be in different buckets in the two versions: their buckets are compared
-    together. A rescale changes the number of buckets; an overwrite assigns dynamic buckets anew.
+    """Return the partitions in which a key may be in different buckets in the two versions. Their buckets are compared
+    together.
+
+    A rescale changes the number of buckets; an overwrite assigns dynamic buckets again.
     """
     numbers: dict[bytes, set[int]] = defaultdict(set)
     for entry in (*old.values(), *new.values()):
@@ -170,9 +173,10 @@ def _moved(
 
 
 def _older(common: set[_FileKey], files: Mapping[FileIdentifier, ManifestEntry]) -> set[_FileKey]:
-    """The common files with rows that are all older than the rows in which the versions differ. Other common files must
-    stay, because they may decide which row of a key wins: concurrent writers use the same sequence numbers, and then
-    levels decide."""
+    """Return the common files with only rows that are older than every row in which the versions differ.
+
+    Other common files must stay, because they may decide which row of a key wins: concurrent writers use the same
+    sequence numbers, and then levels decide."""
     oldest: dict[BucketKey, int] = {}
     for identifier, entry in files.items():
         if identifier[:4] not in common:
@@ -196,7 +200,7 @@ def _of(files: list[DataFileMeta], vectors: dict[str, DeletionFile]) -> tuple[De
 def _by_keys(
     store: TableStore, before: list[DataFileMeta], after: list[DataFileMeta]
 ) -> Iterator[tuple[list[DataFileMeta], list[DataFileMeta]]]:
-    """Divide the files of both sides so that no key is in two parts."""
+    """Divide the files of both versions into parts, so that each key is in one part."""
     if not store.has_primary_key:
         yield before, after
         return

@@ -1,4 +1,4 @@
-"""Reading a split as changes: its columns, with the sequence number and the row kind of each row."""
+"""Read a split as changes: the columns, with the sequence number and the row kind of each row."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from paimon_core.store.table_store import TableStore
 def read_changes(
     store: TableStore, split: DataSplit, columns: Sequence[str], predicate: Predicate | None, *, retracts: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the named columns, then `SYSTEM_COLUMNS`. With `retracts`, also -U and -D rows.
+    """Yield batches of the named columns, then `SYSTEM_COLUMNS`. With `retracts`, -U and -D rows are included.
 
-    A split without changes gives the rows of its version, and deleted rows as -D if files have them. Rows that do not
-    match `predicate` may be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    A split of a version, without changes, yields the rows of the version, and its deleted rows as -D if files have
+    them. Rows that do not match `predicate` may be included. Raises `DataFileMissingError`, `CorruptFileError`,
+    `StorageError`.
     """
     fields = store.schema.select(tuple(columns))
     if store.options[DATA_EVOLUTION]:
@@ -41,7 +42,7 @@ def read_changes(
     elif store.schema.counts_equal_rows:
         batches = counted_changes(store, split, fields, predicate)
     elif not store.has_primary_key:
-        # sequence numbers, which only logs show, must count every row of a file
+        # Only logs show sequence numbers. There, every row of a file must count.
         batches = _append_changes(store, split, fields, None if retracts else predicate)
     elif split.kind is SplitKind.DIFFERENCE:
         batches = _compared(store, split, fields, predicate)
@@ -58,7 +59,7 @@ def read_changes(
 def _stored(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the files that are not deleted, in order."""
+    """Yield the rows of the files in order, without deleted rows."""
     system = [f for f in key_value_fields((), ()) if f.name in SYSTEM_COLUMNS]
     files = BucketFiles(store, split.bucket_dir, (*fields, *system), predicate, split.deletions_by_file, lenient=True)
     yield from files.read(split.files)
@@ -67,7 +68,10 @@ def _stored(
 def _append_changes(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of files without row kinds: inserted, or deleted if only the earlier version has their file."""
+    """Yield the rows of files without row kinds.
+
+    They are inserted, or deleted if only the earlier version has their file.
+    """
     files = BucketFiles(store, split.bucket_dir, tuple(fields), predicate, split.deletions_by_file, lenient=True)
     old = {f.file_name: f for f in split.before}
     new = {f.file_name: f for f in split.files}
@@ -79,7 +83,7 @@ def _append_changes(
 
 
 def _newly_deleted(after: BucketFiles, before: BucketFiles, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-    """The rows of a file that the later version marks as deleted and the earlier one does not."""
+    """Yield the rows of a file that the later version marks as deleted and the earlier version does not."""
     deletion, known = after.deletions.get(file.file_name), before.deletions.get(file.file_name)
     if deletion is None:
         return
@@ -101,7 +105,7 @@ def _numbered(files: BucketFiles, read: Sequence[DataFileMeta], kind: int) -> It
 def _with_kinds(
     batches: Iterator[pa.RecordBatch], fields: Sequence[DataField], number: int, kind: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of one kind, numbered from `number` on."""
+    """Yield rows of one kind, numbered from `number` on."""
     schema = arrow_schema([*fields, *key_value_fields((), ())])
     for batch in batches:
         numbers = int64_array(np.arange(number, number + batch.num_rows, dtype=np.int64))
@@ -113,7 +117,10 @@ def _with_kinds(
 def _compared(
     store: TableStore, split: DataSplit, fields: Sequence[DataField], predicate: Predicate | None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that differ between two versions. All columns are compared; only the requested columns are returned."""
+    """Yield the rows that differ between two versions.
+
+    All columns are compared; only the requested columns are returned.
+    """
     keys, names = store.schema.trimmed_primary_keys, [f.name for f in fields]
     compared = tuple(f.name for f in store.schema.fields if f.name not in keys)
     on_keys = only_on(predicate, keys) if predicate else None

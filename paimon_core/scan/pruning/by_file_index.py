@@ -1,4 +1,4 @@
-"""The rows of a file that its indexes keep: if none, the file need not be read."""
+"""The rows of a file that its indexes keep. If they keep no row, the file need not be read."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _MOST_ROWS = 2**31 - 1
 
 
 def is_worth_reading(store: TableStore, file: DataFileMeta, predicate: Predicate) -> bool:
-    """Return whether a file's index may answer a predicate. A `.index` file is opened only for columns that the options
-    name."""
+    """Return whether it pays to read a file's index for a predicate.
+
+    A `.index` file is opened only for columns that the options name."""
     if not store.options[FILE_INDEX_READ] or not has_file_index(file) or file.row_count > _MOST_ROWS:
         return False
     return file.embedded_file_index is not None or bool(columns(predicate) & indexed_names(store.options))
@@ -37,10 +38,10 @@ def rows_by_index(
     then: tuple[TableSchema, Mapping[str, str | None]],
     types: Container[str],
 ) -> Rows | None:
-    """The positions of a file's rows that may satisfy the predicate, by indexes of the given types; None: all rows.
+    """Return the positions of a file's rows that may satisfy the predicate, by indexes of the given types.
 
-    `then` is the schema that the file was written with, and the names in it of the predicate's columns with unchanged
-    type. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    Return None if all rows may. `then` is the schema that the file was written with, and the names in this schema of
+    the predicate's columns with unchanged type. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
     schema, names = then[0], dict(then[1])
     fields = {f.name: f.type for f in schema.fields}

@@ -46,9 +46,10 @@ _FAST = "fast"
 def rows_by_global_index(
     store: TableStore, snapshot: Snapshot, predicate: Predicate, partitions: PartitionFilter
 ) -> RowIds | None:
-    """The ids of all rows of some partitions that may satisfy the predicate, and possibly others; None: all rows.
+    """Return the ids of rows of some partitions that may satisfy the predicate, or None if all rows may.
 
-    Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    The result has every row that does, and possibly others. Raises `CorruptFileError`, `DataFileMissingError`,
+    `StorageError`.
     """
     if not store.options[DATA_EVOLUTION] or not store.options[GLOBAL_INDEX_ENABLED]:
         return None
@@ -107,7 +108,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class IndexedRows:
-    """A file of an index: the first id of its rows, and the range of its keys, None if all rows are NULL."""
+    """One file of a global index: the first id of its rows, and the range of its keys, or None if all rows are NULL."""
 
     content: GlobalIndexFile
     first: int
@@ -128,9 +129,10 @@ _Ask = Callable[[GlobalIndexFile], RowIds]
 
 @dataclass(frozen=True, slots=True)
 class GlobalIndex:
-    """The index of one type of a column: all of its files. Implements `ColumnIndex`.
+    """The global index of one type on a column, with all its files. Implements `ColumnIndex`.
 
-    `others` are rows that it does not cover. Ranges of keys are looked up in at most `scan_size` bytes of files.
+    `others` are the rows that the index does not cover. A search for a range of keys reads at most `scan_size` bytes of
+    files.
     """
 
     files: Sequence[IndexedRows]
@@ -170,7 +172,7 @@ class GlobalIndex:
         return self._ask((f, lambda content: content.between(low, high)) for f in files)
 
     def _ask(self, questions: Iterator[tuple[IndexedRows, _Ask]]) -> RowIds:
-        """The answers of files as ids of the table's rows, and the rows that no file covers."""
+        """Return the answers of files as row ids of the table, together with the rows that no file covers."""
         answers = list(self.pool.map(_answer, questions))
         return RowIds.union(self.others, *answers)
 

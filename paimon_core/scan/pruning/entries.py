@@ -1,4 +1,7 @@
-"""The entries of a manifest that a query can leave out, judged by columns; the rest is judged one by one."""
+"""The entries of a manifest that a query can leave out, decided on whole Arrow columns.
+
+The remaining entries are checked one by one.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StatsGroup:
-    """Rows with statistics in one layout: the columns with statistics (`covered`), the columns in the files (`there`,
-    None: all of the schema), and the schema."""
+    """Rows of a manifest with statistics in one layout.
+
+    `covered` are the columns with statistics. `there` are the columns in the files, None for all columns of `schema`.
+    """
 
     rows: Rows
     schema: TableSchema
@@ -53,19 +58,23 @@ class StatsGroup:
     there: tuple[str, ...] | None = None
 
     def lacks(self, name: str | None) -> bool:
-        """Return whether the files do not have the column: then it is NULL in all rows."""
+        """Return whether the files do not have the column. If so, it is NULL in all rows."""
         return name is None or (self.there is not None and name not in self.there)
 
 
 def ranges(predicate: Predicate, schema: TableSchema) -> tuple[Range, ...]:
-    """The ranges that the conjuncts of a predicate require, for columns with comparable bounds. Partition columns have
-    no bounds."""
+    """Return the ranges that the conjuncts of a predicate require, for columns with comparable bounds.
+
+    Partition columns have no bounds."""
     found = (_range(part, schema) for part in conjuncts(predicate))
     return tuple(r for r in found if r is not None and r.column not in schema.partition_keys)
 
 
 def prune_entries(store: TableStore, wanted: Sequence[Range], columns: EntryColumns, rows: Rows) -> Rows:
-    """The rows with bounds that do not exclude the ranges `wanted`, which are on columns that prune single files."""
+    """Return the rows with bounds that do not exclude the ranges `wanted`.
+
+    The ranges are on columns that can prune single files.
+    """
     if not wanted or not len(rows):
         return rows
     statistics = "_KEY_STATS" if store.has_primary_key else "_VALUE_STATS"
@@ -162,7 +171,7 @@ def _may_hold(
 
 
 def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> Mask:
-    """Return for each bound whether it is certainly above, or below, the end of a range."""
+    """Return for each bound whether it is certainly above the end of a range, or below without `above`."""
     compare = pc.greater if above else pc.less
     if data_type.kind in _TEXTS | _BYTES:
         return _known(compare(bounds.texts(), pa.scalar(end, pa.binary())))
@@ -176,8 +185,9 @@ def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> 
 
 
 def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
-    """Return for each file whether it may have floats, or times in epoch milliseconds, in a range, as far as its bounds
-    are trusted."""
+    """Return for each file whether it may have values in a range, for floats and for times in epoch milliseconds.
+
+    Bounds count only as far as they are reliable."""
     is_float = data_type.kind in FLOATS
     (low, low_valid), (high, high_valid) = (b.floats(data_type) if is_float else b.numbers(data_type) for b in bounds)
     low_trusted, high_trusted = trusted(data_type, low, high, of_orc)
@@ -190,7 +200,7 @@ def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wa
 
 
 def _above(numbers: NDArray[Any], end: Any) -> Mask:
-    """Return for each number whether it is larger than one; NaN is the largest."""
+    """Return for each number whether it is larger than `end`. NaN is the largest."""
     if end != end:
         return np.zeros(len(numbers), dtype=np.bool_)
     larger: Mask = ~(_wide(numbers) <= end)

@@ -1,4 +1,4 @@
-"""Statistics of columns in a file, for any schema that it was written with."""
+"""The statistics of columns in a file, in terms of the present schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FileStats:
     columns: frozenset[str]
 
     def of(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        """The reliable statistics of a file's columns, except columns that changed their type since."""
+        """Return the reliable statistics of a file's columns, without columns that changed their type since."""
         schema, wanted = self.schema_then(file.schema_id)
         stats = key_stats(schema, file)
         if any(then not in stats for then in wanted.values()):
@@ -29,7 +29,7 @@ class FileStats:
         return for_columns(wanted, trusted_stats(schema, stats, file), file)
 
     def schema_then(self, schema_id: int) -> tuple[TableSchema, dict[str, str | None]]:
-        """The schema that a file was written with, and the names of the columns in it."""
+        """Return the schema that a file was written with, and the names of the present columns in that schema."""
         known = self._schemas.get(schema_id)
         if known is None:
             schema = read_schema(self.store, schema_id)

@@ -40,14 +40,16 @@ from paimon_core.store.table_store import TableStore
 _MOST_COMBINATIONS = 1000
 _FEW = 2  # rows are read one by one if at most one half of them is kept
 _THREADS = 16  # for reading file indexes
-# equal values of these types can have several spellings in a BinaryRow: 0.0 and -0.0, padded CHAR
+# Equal values of these types can have several encodings in a BinaryRow: 0.0 and -0.0, padded CHAR.
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
 
 
 @dataclass(frozen=True)
 class FileFilter:
-    """The files that may have rows that satisfy a predicate. Columns are the columns of the store's schema, with data
-    evolution also `_ROW_ID`. `row_ids` are the ids of the rows that global indexes keep, None: all."""
+    """The filter for files that may have rows satisfying a predicate.
+
+    Columns are the columns of the store's schema, with data evolution also `_ROW_ID`. `row_ids` are the ids of the rows
+    that global indexes keep, or None for all rows."""
 
     store: TableStore
     predicate: Predicate
@@ -59,13 +61,16 @@ class FileFilter:
         return only_on(self.predicate, self.store.schema.primary_keys)
 
     def matching(self, entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that may have matching rows. Each file is judged separately, also by its indexes. Raises as
-        `indexed`."""
+        """Return the files that may have matching rows. Each file is checked alone, by metadata and indexes.
+
+        Raises the same errors as `indexed`."""
         return self.indexed([e for e in entries if self.may_match(e)])
 
     def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-        """The files that may have matching rows by their indexes. Indexes are read while planning, so that every
-        execution benefits. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+        """Return the files that may have matching rows by their indexes.
+
+        Indexes are read while planning, so that every execution benefits. Raises `CorruptFileError`,
+        `DataFileMissingError`, `StorageError`."""
         if not any(e.file.extra_files for e in entries):
             return [e for e in entries if self._index_may_match(e)]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -73,12 +78,13 @@ class FileFilter:
             return [e for e, keeps in zip(entries, kept, strict=True) if keeps]
 
     def may_match(self, entry: ManifestEntry) -> bool:
-        """Return whether a file may have matching rows, judged by its own metadata."""
+        """Return whether a file may have matching rows by its own metadata."""
         return self._may_match(self.predicate, entry)
 
     def range_may_match(self, rows: RowRange, partition: bytes) -> bool:
-        """Return whether a range of rows may have matching ones: each column is judged by the newest file that has
-        it."""
+        """Return whether a range of rows may have matching rows.
+
+        For each column, the newest file that has it decides."""
         if self.row_ids is not None and not self.row_ids.range_cardinality(rows.first, rows.first + rows.count):
             return False
         known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
@@ -90,7 +96,10 @@ class FileFilter:
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)
 
     def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:
-        """The ids of the rows that global indexes keep in files. Empty if they keep so many that all rows are read."""
+        """Return the ids of the rows that global indexes keep in files, encoded as bytes.
+
+        They are empty if the indexes keep so many rows that all rows are read.
+        """
         if self.row_ids is None:
             return b""
         rows = RowIds()
@@ -100,7 +109,10 @@ class FileFilter:
         return encode_row_ids(kept) if len(kept) * _FEW <= len(rows) else b""
 
     def indexed_ranges(self, ranges: Sequence[RowRange], bucket_dir: str) -> list[RowRange]:
-        """The ranges that may have matching rows, by the indexes of their files. Raises as `indexed`."""
+        """Return the ranges that may have matching rows by the indexes of their files.
+
+        Raises the same errors as `indexed`.
+        """
         if not any(f.extra_files for r in ranges for f in r.files):
             return [r for r in ranges if self._range_index_may_match(r, bucket_dir)]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -108,7 +120,7 @@ class FileFilter:
             return [r for r, keeps in zip(ranges, kept, strict=True) if keeps]
 
     def _range_index_may_match(self, rows: RowRange, bucket_dir: str) -> bool:
-        """Return the same as `range_may_match`, judged by indexes."""
+        """Return whether a range of rows may have matching rows, by its files' indexes."""
         unseen = set(self._stats.columns)
         for file in rows.files:
             own = unseen.intersection(self._held(file))
@@ -119,8 +131,9 @@ class FileFilter:
         return True
 
     def rows_of(self, bucket_dir: str, file: DataFileMeta, *, positional: bool = False) -> Positions | None:
-        """The positions of a file's rows that may match by its indexes, None: all. `positional`: use only types of
-        indexes that answer by rows. Raises as `matching`."""
+        """Return the positions of a file's rows that may match by its indexes, or None for all rows.
+
+        `positional`: use only index types that return rows. Raises the same errors as `matching`."""
         return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if positional else INDEX_TYPES.keys())
 
     def _rows_by_index(
@@ -132,11 +145,14 @@ class FileFilter:
         return rows_by_index(self.store, bucket_dir, file, predicate, then, types)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
-        """Return the same as `may_match`, judged by key columns: rows with other keys need no file."""
+        """Return whether a file may have matching rows by its key columns: rows with other keys need no file."""
         return self.key_predicate is None or self._may_match(self.key_predicate, entry)
 
     def prune(self, columns: EntryColumns, rows: Rows) -> Rows:
-        """The rows of a manifest that columns do not exclude, ascending; the caller must judge these one by one."""
+        """Return the rows of a manifest that columns do not exclude, ascending.
+
+        The caller must check these entries one by one.
+        """
         if self._hashes is not None:
             rows = rows[self._in_buckets(columns, rows)]
         return prune_entries(self.store, self._ranges, columns, rows)
@@ -156,7 +172,7 @@ class FileFilter:
         return result
 
     def _buckets_of(self, total: int, schema_id: int) -> frozenset[int] | None:
-        """The buckets that may have matching rows, None: all."""
+        """Return the buckets that may have matching rows, or None for all buckets."""
         if total < 1 or self._hashes is None or not self._hashed_as_now(schema_id):
             return None
         if total not in self._buckets:
@@ -183,8 +199,9 @@ class FileFilter:
         return frozenset(values[c].field.name for c in columns(self.predicate) if c in values)
 
     def _hashed_as_now(self, schema_id: int) -> bool:
-        """Return whether a file was written with the present types of the bucket keys: other types have other
-        hashes."""
+        """Return whether a file was written with the present types of the bucket keys.
+
+        Other types have other hashes."""
         schema = self.store.schema
         if schema_id == schema.id:
             return True
@@ -197,7 +214,7 @@ class FileFilter:
 
     @cached_property
     def _hashes(self) -> Any:
-        """Hashes of all combinations of bucket keys that can match, or None if these are unknown."""
+        """Return the hashes of all combinations of bucket keys that can match, or None if these are unknown."""
         schema = self.store.schema
         if self.store.options.values.get("bucket-function.type", "default") != "default" or not schema.bucket_keys:
             return None
@@ -235,7 +252,7 @@ class FileFilter:
 
 
 def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | None:
-    """The number of primary keys that can satisfy a predicate, or None if it does not name the keys."""
+    """Return the number of primary keys that can satisfy a predicate, or None if the predicate does not list keys."""
     if predicate is None or not schema.primary_keys:
         return None
     choices = [_values_of(predicate, name) for name in schema.primary_keys]
@@ -243,7 +260,7 @@ def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | No
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:
-    """The allowed values of a column, or None if the predicate does not limit them."""
+    """Return the values of a column that a predicate allows, or None if it does not limit them."""
     for part in conjuncts(predicate):
         match part:
             case Compare(column=column, op="=" | "<=>", value=value) if column == name and value is not None:

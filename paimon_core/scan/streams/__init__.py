@@ -1,2 +1,3 @@
-"""Streams: the next part of a table for a repeated reader, its start, and its size. This folder does not depend on an
-engine."""
+"""Streams: where a repeated reader of a table starts, and what its next batch has.
+
+This folder does not depend on an engine."""

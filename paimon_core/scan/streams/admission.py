@@ -1,4 +1,4 @@
-"""The number of available splits that a batch reads."""
+"""The choice of how many available splits a batch reads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from paimon_core.spec.split import DataSplit, SplitKind
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The splits that a batch has taken so far: all of one kind. Rows of a version, and then its changes, are two
-    batches, because the tasks of a batch run in any order."""
+    """The totals of the splits that a batch has taken so far. All of them have one kind.
+
+    The rows of a version, and then its changes, are in two batches, because the tasks of a batch run in any order."""
 
     files: int = 0
     rows: int = 0
@@ -25,13 +26,13 @@ class Admitted:
         return Admitted(self.files + files, self.rows + split.row_count, self.size + split.size, split.kind)
 
     def is_within(self, limits: ReadLimits) -> bool:
-        """Return whether all upper bounds hold."""
+        """Return whether all upper bounds are kept."""
         bounds = ((self.files, limits.files), (self.rows, limits.rows), (self.size, limits.size))
         return all(bound is None or value <= bound for value, bound in bounds)
 
 
 def admit(before: Admitted, splits: Sequence[DataSplit], limits: ReadLimits) -> tuple[int, Admitted]:
-    """Return how many of the splits a batch still takes, from the first one on, and the resulting totals.
+    """Return how many of the splits a batch still takes, counted from the first split, and the new totals.
 
     An empty batch takes its first split, whatever its size, so that a stream always makes progress.
     """
@@ -46,7 +47,7 @@ def admit(before: Admitted, splits: Sequence[DataSplit], limits: ReadLimits) -> 
 
 
 def waits(admitted: Admitted, limits: ReadLimits, waited: float) -> bool:
-    """Return whether a stream waits for more rows, `waited` milliseconds after its last batch."""
+    """Return whether a stream should wait for more rows, `waited` milliseconds after its last batch."""
     if limits.least_rows is None or limits.delay is None:
         return False
     return admitted.rows < limits.least_rows and waited <= limits.delay

@@ -1,4 +1,4 @@
-"""The changes of some snapshots, each with its snapshot, for a batch query."""
+"""The changes of a range of snapshots for a batch query; each change has its snapshot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from paimon_core.store.tags import read_tag
 
 @dataclass(frozen=True, slots=True)
 class ChangeRange:
-    """Bounds of snapshots, by number or tag (`versions`), or by epoch milliseconds (`moments`); None: open."""
+    """The bounds of a range of snapshots: numbers or tags (`versions`), or epoch milliseconds (`moments`).
+
+    None means no bound.
+    """
 
     start: str | int | None = None
     end: str | int | None = None
@@ -53,7 +56,7 @@ def changes_store(store: TableStore) -> TableStore:
 
 
 def first_snapshot(store: TableStore, wanted: ChangeRange) -> int:
-    """The first snapshot of a range. Raises `SnapshotNotFoundError` if it does not exist."""
+    """Return the number of the first snapshot of a range. Raises `SnapshotNotFoundError` if it does not exist."""
     history = History(store)
     first = history.first_changes()
     if wanted.start is None:
@@ -107,7 +110,7 @@ def _number(store: TableStore, version: str) -> int:
 
 
 def _at_time(history: History, millis: int) -> int:
-    """The first snapshot committed at a moment or later."""
+    """Return the first snapshot committed at a moment (epoch milliseconds) or later."""
     latest = latest_snapshot(history.store)
     return 1 if latest is None else history.first_since(millis, latest.id)
 

@@ -21,8 +21,9 @@ _KEPT = "-kept"
 
 @dataclass
 class StreamConsumer:
-    """See the module. `written` are the last values that this process wrote, by name; None: nothing is kept under
-    it."""
+    """The consumer of one stream, as the module describes.
+
+    `written` has the last values that this process wrote, by name; None if nothing is kept under the name."""
 
     history: History
     name: str
@@ -41,7 +42,7 @@ class StreamConsumer:
             self._write(self.name, position.snapshot_id)
 
     def move(self, position: Position) -> None:
-        """Keep the snapshots after a position. Within the rows of a snapshot, nothing moves."""
+        """Keep the snapshots after a position. While the rows of a snapshot are being read, nothing changes."""
         if position.scan and not position.is_complete:
             return
         self._write(self.name, position.next_snapshot)

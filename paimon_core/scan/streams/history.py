@@ -45,7 +45,7 @@ from paimon_core.store.tags import readable_tags
 class Step:
     """The rows to read of one snapshot: all its rows if `scan`, else its changes.
 
-    `splits` are as small as possible, in an order that never changes: by the path of the partition, then by bucket.
+    `splits` are as small as possible. Their order never changes: by the path of the partition, then by bucket.
     """
 
     snapshot: Snapshot
@@ -80,7 +80,7 @@ class History:
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
     def version(self, snapshot_id: int) -> Snapshot:
-        """A snapshot with all its rows, possibly of a tag. Raises `SnapshotNotFoundError`."""
+        """Return a snapshot with all its rows, possibly a tag's snapshot. Raises `SnapshotNotFoundError`."""
         found = find_snapshot(self.store, snapshot_id)
         tagged = () if found is not None else (t.snapshot for t in readable_tags(self.store))
         found = found or next((s for s in tagged if s.id == snapshot_id), None)
@@ -93,7 +93,10 @@ class History:
         return found
 
     def changes(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot with its changes, itself or its changelog; None if the changes do not exist."""
+        """Return the snapshot with its changes: the snapshot itself or its changelog.
+
+        Return None if the changes do not exist.
+        """
         found = find_snapshot(self.store, snapshot_id)
         if found is not None:
             return found
@@ -102,7 +105,7 @@ class History:
         return kept if usable else None
 
     def first_changes(self) -> int:
-        """The number of the first snapshot with changes, or 1 before the first one."""
+        """Return the number of the first snapshot with changes, or 1 if there is no snapshot yet."""
         earliest = earliest_snapshot(self.store)
         if earliest is None:
             return 1
@@ -116,8 +119,8 @@ class History:
         return first
 
     def first_since(self, millis: int, latest: int) -> int:
-        """The first snapshot committed at a moment (epoch milliseconds) or later; if none, the number after
-        `latest`."""
+        """Return the first snapshot committed at a moment (epoch milliseconds) or later, or the number after `latest`
+        if there is none."""
         low, high = self.first_changes(), latest + 1
         while low < high:  # commit times ascend with snapshot ids
             middle = (low + high) // 2
@@ -130,9 +133,9 @@ class History:
 
     # -- what to read -------------------------------------------------------------------------------------------------
     def steps(self, start: Position, until: int, now_millis: float) -> Iterator[Step]:
-        """The steps from a position up to and including snapshot `until`, which exists.
+        """Yield the steps from a position up to and including snapshot `until`, which exists.
 
-        They end before what `scan.bounded.watermark` and `streaming.read.snapshot.delay` exclude. Raises
+        They end before a snapshot that `scan.bounded.watermark` or `streaming.read.snapshot.delay` excludes. Raises
         `SnapshotNotFoundError` if the next changes expired, `InvalidSchemaError` for a change of the columns.
         """
         number, scan = start.next_snapshot, start.scan and not start.is_complete
@@ -149,7 +152,7 @@ class History:
             number += 1
 
     def step(self, snapshot: Snapshot) -> Step:
-        """The changes of a snapshot."""
+        """Return the step that reads the changes of a snapshot."""
         check_followed(self.store, snapshot)
         is_overwrite = snapshot.commit_kind is CommitKind.OVERWRITE
         if is_overwrite and self.reads_overwrites:
@@ -175,7 +178,7 @@ class History:
         return Step(snapshot, False, self._sorted(snapshot, splits))
 
     def rows(self, snapshot_id: int) -> Step:
-        """All rows of a snapshot, except rows that a later changelog brings."""
+        """Return the step that reads all rows of a snapshot, except rows that a later changelog has."""
         snapshot, store = self.version(snapshot_id), self._finest
         check_followed(store, snapshot)
         producer = store.options[CHANGELOG_PRODUCER] if store.has_primary_key else "none"
@@ -188,8 +191,9 @@ class History:
 
     @property
     def _reads_postponed(self) -> bool:
-        """Return whether rows without a bucket are read: without a changelog, they would not appear again when they get
-        one."""
+        """Return whether rows without a bucket are read.
+
+        Without a changelog, the stream would not see them when they get a bucket."""
         store = self.store
         return store.has_primary_key and store.options[BUCKET] == POSTPONED and self.mode is IncrementMode.DELTA
 

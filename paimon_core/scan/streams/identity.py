@@ -1,4 +1,6 @@
-"""Checks that a checkpoint belongs to a table, and that the table's history is still the one that was read."""
+"""Checks that a checkpoint belongs to a table, and that the table's history is still the history that the stream has
+read.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from paimon_core.store.table_store import TableStore
 
 
 def table_identity(store: TableStore) -> str:
-    """A text that identifies a table, and differs for a later one at its path: its branch and its creation time.
+    """Return a text that identifies a table by its branch and its creation time, so that a later table at its path has
+    another text.
 
     Raises `SnapshotNotFoundError` if the table no longer exists.
     """
@@ -22,7 +25,7 @@ def table_identity(store: TableStore) -> str:
 
 
 def check_same_table(store: TableStore, position: Position, identity: str) -> None:
-    """Raises `InvalidDataError` if a checkpoint is of another table."""
+    """Raise `InvalidDataError` if a checkpoint is of another table."""
     if position.table is not None and position.table != identity:
         raise InvalidDataError(
             f"The checkpoint is not of table {store.name} as it is now ({identity}), but of {position.table}: another "
@@ -32,8 +35,9 @@ def check_same_table(store: TableStore, position: Position, identity: str) -> No
 
 
 def check_same_history(store: TableStore, position: Position, found: Snapshot | None, latest: Snapshot | None) -> None:
-    """Raises `InvalidDataError` if the table was rolled back to before a position. `found` is the position's snapshot,
-    None if it no longer exists."""
+    """Raise `InvalidDataError` if the table was rolled back to before a position.
+
+    `found` is the position's snapshot, None if it no longer exists."""
     if position.is_start and not position.scan:
         return  # nothing was read
     newest = 0 if latest is None else latest.id

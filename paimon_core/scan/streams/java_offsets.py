@@ -18,9 +18,9 @@ from paimon_core.scan.streams.position import Position
 
 
 def taken_over(history: History, position: Position) -> Position:
-    """Convert the position of a Java checkpoint to one of ours, without the table's identity.
+    """Convert a position of Java's connector to a position of ours, without the table's identity.
 
-    Raises `InvalidDataError` within a snapshot, `SnapshotNotFoundError` if the snapshot expired.
+    Raises `InvalidDataError` for a position within a snapshot, `SnapshotNotFoundError` if the snapshot expired.
     """
     if position.is_start or position.is_complete:
         return position

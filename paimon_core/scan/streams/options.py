@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 def _limit(name: str, parse: Callable[[str], _T], doc: str) -> Option[_T | None]:
-    """An option of readers; for some readers, Spark passes options in small letters."""
+    """Return an option of readers. For some readers, Spark passes options in small letters."""
     key = f"read.stream.{name}"
     return Option(key, optional(parse), None, doc, aliases=(key.lower(),))
 
@@ -49,7 +49,7 @@ _MODES_OF_BATCHES = ("incremental", "latest-delta")
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The limits of a batch (None: no bound), and the number of rows that it waits for, and how long (milliseconds).
+    """The limits of a batch (None for no limit), and how many rows it waits for and how long, in milliseconds.
 
     A single split is read completely, whatever the limits.
     """
@@ -62,7 +62,7 @@ class ReadLimits:
 
     @property
     def has_bound(self) -> bool:
-        """Return whether a batch may leave something for the next one."""
+        """Return whether a limit may leave splits for the next batch."""
         return any(v is not None for v in (self.files, self.size, self.rows))
 
 
@@ -78,7 +78,7 @@ def read_limits(options: TableOptions) -> ReadLimits:
 
 
 def check_stream_options(name: str, options: TableOptions) -> None:
-    """Raises `InvalidOptionError` if options of table `name` apply to batch queries only."""
+    """Raise `InvalidOptionError` if options of table `name` are for batch queries only."""
     mode, asked = options[SCAN_MODE], [k for k in _OF_BATCHES if k in options.values]
     if mode in _MODES_OF_BATCHES:
         asked.insert(0, f"scan.mode' = '{mode}")
@@ -90,7 +90,7 @@ def check_stream_options(name: str, options: TableOptions) -> None:
 
 
 def check_batch_options(name: str, given: Iterable[str]) -> None:
-    """Raises `InvalidOptionError` if the options `given` to a batch query apply to streams only."""
+    """Raise `InvalidOptionError` if the options `given` to a batch query are for streams only."""
     asked = [k for k in given if k.lower() in _OF_STREAMS]
     if asked:
         raise InvalidOptionError(

@@ -20,7 +20,10 @@ from paimon_core.store.table_store import TableStore
 
 
 def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool = False) -> Iterator[DataSplit]:
-    """Pack the splits of one batch, all of one kind. `by_snapshot`: do not combine splits of different snapshots."""
+    """Pack the splits of one batch, which have one kind.
+
+    `by_snapshot`: do not combine splits of different snapshots.
+    """
     target, open_cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
     buckets: dict[tuple[bytes, int, int], list[DataSplit]] = {}
     for split in splits:
@@ -37,8 +40,8 @@ def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool 
 
 
 def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
-    """Return whether rows stay in order although an engine reads files, and parts of them, in any order: no key has two
-    rows."""
+    """Return whether rows stay in order, although an engine reads files and parts of files in any order, because no key
+    has two rows."""
     if not store.has_primary_key:
         return True
     types = store.schema.types(store.schema.trimmed_primary_keys)

@@ -22,7 +22,7 @@ START = -1  # the index before the first split of a snapshot
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position, see the module. Equal positions have equal JSON."""
+    """A position in a table's history, as the module describes. Equal positions have equal JSON."""
 
     snapshot_id: int
     index: int = START
@@ -33,22 +33,22 @@ class Position:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all of its snapshot was read."""
+        """Return whether all of the position's snapshot was read."""
         return self.total is not None and self.index == self.total - 1
 
     @property
     def is_start(self) -> bool:
-        """Return whether nothing of its snapshot was read."""
+        """Return whether nothing of the position's snapshot was read."""
         return self.index == START
 
     @property
     def is_of_java(self) -> bool:
-        """Return whether Java's connector made it."""
+        """Return whether Java's connector made the position."""
         return self.table is None
 
     @property
     def next_snapshot(self) -> int:
-        """The first snapshot that is not read completely."""
+        """The number of the first snapshot that is not read completely."""
         return self.snapshot_id + self.is_complete
 
     def whole(self) -> Position:
@@ -57,14 +57,14 @@ class Position:
         return replace(self, index=total - 1, total=total)
 
     def json(self) -> str:
-        """The text of a checkpoint."""
+        """Return the position as text of a checkpoint."""
         node: dict[str, Any] = {"snapshotId": self.snapshot_id, "index": self.index, "scanSnapshot": self.scan}
         more = {"totalSplits": self.total, "table": self.table, "uuid": self.uuid}
         return json.dumps(node | {k: v for k, v in more.items() if v is not None}, separators=(",", ":"))
 
 
 def parse_position(text: str) -> Position:
-    """Parse the JSON of a position, Java's or ours. Raises `InvalidDataError`."""
+    """Parse the JSON of a position of Java's connector or of ours. Raises `InvalidDataError`."""
     try:
         node = json.loads(text)
         total, table, uuid = (node.get(k) for k in ("totalSplits", "table", "uuid"))

@@ -1,4 +1,4 @@
-"""Rows of the postponed bucket for a stream: changes that are newer than rows with a bucket."""
+"""Rows of the postponed bucket in a stream: they are newer than rows with a bucket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from paimon_core.store.table_store import TableStore
 
 
 def postponed_splits(store: TableStore, snapshot: Snapshot) -> list[DataSplit]:
-    """A split per file of a version without a bucket, by partition; none if scans read such rows anyway."""
+    """Return a split per file without a bucket in a version, by partition.
+
+    Return no splits if scans read such rows anyway.
+    """
     if store.options[POSTPONE_MERGE_ON_READ]:
         return []
     found: dict[bytes, list[DataFileMeta]] = defaultdict(list)

@@ -14,7 +14,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def check_followed(store: TableStore, snapshot: Snapshot) -> None:
-    """Raises `InvalidSchemaError` naming the change if the stream's columns cannot hold the rows of a snapshot."""
+    """Raise `InvalidSchemaError` naming the change, if the stream's columns cannot represent the rows of a snapshot."""
     if snapshot.schema_id <= store.schema.id:
         return
     change = unfollowed(store.schema, read_schema(store, snapshot.schema_id))
@@ -26,8 +26,7 @@ def check_followed(store: TableStore, snapshot: Snapshot) -> None:
 
 
 def unfollowed(read: TableSchema, now: TableSchema) -> str | None:
-    """The change between two schemas that requires a restart of the stream, in words; None if no restart is
-    required."""
+    """Return the change between two schemas that requires a restart of the stream, in words, or None."""
     by_id = {f.id: f for f in now.fields}
     for field in read.fields:
         other = by_id.get(field.id)

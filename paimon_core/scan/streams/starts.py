@@ -45,15 +45,16 @@ _TAG = "scan.tag-name"
 
 
 def consumer_of(store: TableStore) -> str | None:
-    """The consumer that stores the progress of a stream, or None. Raises `InvalidNameError`."""
+    """Return the name of the consumer that stores a stream's progress, or None. Raises `InvalidNameError`."""
     name = store.options[CONSUMER_ID]
     return check_name("consumer", name) if CONSUMER_ID in store.options else None
 
 
 def starting_position(history: History, zone: tzinfo | None = None) -> Position:
-    """Return the start, see the module; `zone` is the zone of wall clock times.
+    """Return the position at which a stream starts, as the module describes.
 
-    Raises `InvalidOptionError`, `InvalidNameError`, `SnapshotNotFoundError`.
+    `zone` is the time zone of wall clock times. Raises `InvalidOptionError`, `InvalidNameError`,
+    `SnapshotNotFoundError`.
     """
     store = history.store
     check_scan_mode(store.options)
@@ -101,8 +102,8 @@ def _at_consumer(history: History, consumer: str, next_snapshot: int) -> Positio
         return Position(next_snapshot)
     raise SnapshotNotFoundError(
         f"Consumer {consumer!r} of table {history.store.name} cannot go on at snapshot {next_snapshot}, which expired: "
-        f"the first snapshot kept is {first}. Set another one by CALL sys.reset_consumer, or start as 'scan.mode' says "
-        "by 'consumer.ignore-progress' = 'true'."
+        f"the first snapshot kept is {first}. Set another snapshot by CALL sys.reset_consumer, or set "
+        "'consumer.ignore-progress' = 'true' to start by 'scan.mode'."
     )
 
 
@@ -113,8 +114,9 @@ def _clamped(history: History, snapshot_id: int) -> Snapshot | None:
 
 
 def _compacted(store: TableStore) -> Snapshot | None:
-    """The latest snapshot that a compaction made. If tables are compacted fully only now and then, the latest full
-    compaction."""
+    """Return the latest snapshot that a compaction made.
+
+    If the options make some commits compact fully, return the latest snapshot of a full compaction."""
     every = store.options[DELTA_COMMITS] or 1
     fully = store.options[CHANGELOG_PRODUCER] == "full-compaction" or DELTA_COMMITS in store.options
     for snapshot in reversed(list_snapshots(store)):

@@ -33,9 +33,10 @@ _IDLE = 5  # after so many snapshots without changes, the position moves on, bec
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The report of a stream: rows, files and bytes of its last batch by metadata; the distance to the table's latest
-    snapshot, in snapshots and in milliseconds between their commits; the number of skipped snapshots that replaced
-    rows."""
+    """The report of a stream.
+
+    It has the rows, files and bytes of the last batch by metadata; the distance to the table's latest snapshot, in
+    snapshots and in milliseconds between their commits; and the number of skipped snapshots that replaced rows."""
 
     rows: int = 0
     files: int = 0
@@ -87,7 +88,7 @@ class TableStream:
         self._until = 0 if latest is None else latest.id
 
     def latest(self, start: Position, limits: ReadLimits) -> Position:
-        """The end of the next batch; `start` if nothing, or not enough, can be read yet.
+        """Return the end of the next batch, or `start` if there are not enough rows to read yet.
 
         Raises `SnapshotNotFoundError`, `InvalidDataError` and `InvalidSchemaError` if the stream cannot go on.
         """
@@ -117,7 +118,7 @@ class TableStream:
         return end
 
     def plan(self, start: Position, end: Position) -> Plan:
-        """The splits between two positions. Raises as `latest`."""
+        """Return the plan of the splits between two positions. Raises the same errors as `latest`."""
         start, _ = self._checked(start)
         end = self._taken_over(end)
         if self._batch is not None and self._batch[:2] == (start, end):
@@ -128,12 +129,12 @@ class TableStream:
         return Plan(table=self.store.name, snapshot=None, splits=whole, files_total=sum(len(s.files) for s in whole))
 
     def committed(self, end: Position) -> None:
-        """Record that a batch is finished: the consumer moves."""
+        """Record that a batch is finished: the consumer moves forward."""
         if self.consumer is not None:
             self.consumer.move(self._taken_over(end))
 
     def progress(self, consumed: Position | None) -> Progress:
-        """Report the progress; `consumed` is the end of the last batch, None before the first one."""
+        """Report the progress. `consumed` is the end of the last batch, None before the first batch."""
         latest = latest_snapshot(self.store)
         is_last = self._batch is not None and consumed == self._batch[1]
         done = self._admitted if is_last else Admitted()
@@ -149,7 +150,7 @@ class TableStream:
 
     @property
     def admitted(self) -> tuple[int, int]:
-        """The rows and bytes of the last batch that `latest` ended, by metadata."""
+        """The numbers of rows and bytes, by metadata, of the last batch that `latest` ended."""
         return self._admitted.rows, self._admitted.size
 
     # -- positions ----------------------------------------------------------------------------------------------------
@@ -164,7 +165,10 @@ class TableStream:
         return self._ours(taken_over(self.history, position)) if position.is_of_java else position
 
     def _checked(self, start: Position) -> tuple[Position, Snapshot | None]:
-        """Check that the position is part of this table's history. Return it, and the table's latest snapshot."""
+        """Check that the position is part of this table's history.
+
+        Return the position, and the table's latest snapshot.
+        """
         latest = latest_snapshot(self.store)
         if self._seen is None or latest != self._seen:
             known = self._ours(start) if start.is_of_java else start
@@ -176,7 +180,7 @@ class TableStream:
         return self._taken_over(start), latest
 
     def _moved(self, start: Position, passed: Step) -> Position:
-        """The position after snapshots without changes, the last of them `passed`."""
+        """Return the position after snapshots without changes. The last of them is in `passed`."""
         self._idle = start, passed.snapshot
         if passed.snapshot.id - start.next_snapshot < _IDLE and not passed.scan:
             return start
@@ -204,7 +208,10 @@ class TableStream:
             yield step
 
     def _first(self, start: Position, step: Step) -> int:
-        """The first split of a step to read. Raises `InvalidDataError` if the step has other splits now."""
+        """Return the index of the first split to read of a step.
+
+        Raises `InvalidDataError` if the step has other splits now.
+        """
         if start.is_start or start.is_complete or (step.snapshot.id, step.scan) != (start.snapshot_id, start.scan):
             return 0
         if start.total != len(step.splits):

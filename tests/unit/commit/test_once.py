@@ -337,7 +337,7 @@ def test_the_user_says_what_nobody_knows(tmp_path: Path, policy: str, expected: 
     store = new_store(tmp_path)
     said = store.with_options({"write.stream.unknown-epoch": policy})
     if policy == "skip":
-        with pytest.raises(AlreadyCommittedError, match="'skip' takes it for made"):
+        with pytest.raises(AlreadyCommittedError, match="'skip' treats it as made"):
             run(said, epoch(5))
     else:
         run(said, epoch(5))

@@ -37,7 +37,7 @@ def test_what_does_not_exist_is_named_with_what_does() -> None:
         resolve_snapshot(store, "1")
     with pytest.raises(SnapshotNotFoundError, match=r"no tag 'nope' \(its tags: 3, first, kept, last-one\)"):
         resolve_snapshot(store, "nope")
-    with pytest.raises(SnapshotNotFoundError, match="first snapshot is of"):
+    with pytest.raises(SnapshotNotFoundError, match="first snapshot is from"):
         resolve_snapshot(store, None, 5)
 
 
