@@ -15,8 +15,8 @@ from paimon_core.secrets import is_secret
 from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.java import find_java
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.dataframes.new_sessions import install_new_sessions
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
+from paimon_sql.spark.dataframes.session_methods import install_session_methods
 from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
 from paimon_sql.spark.dataframes.writers import install_writers
@@ -99,7 +99,7 @@ def install(spark: SparkSession) -> SparkSession:
     install_parser(jvm, java_session(spark))
     install_writers()
     install_path_tables()
-    install_new_sessions()
+    install_session_methods()
     install_stream_reads()
     install_stream_writers()
     install_raised_errors()

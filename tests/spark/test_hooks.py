@@ -916,7 +916,7 @@ def test_calls(spark: Any, call: str) -> None:
         ("CREATE TABLE t (k INT)", AnalysisException, r"\[TABLE_OR_VIEW_ALREADY_EXISTS\].*t"),
         ("CREATE TABLE u (k INT) TBLPROPERTIES ('bucket' = 'x')", AnalysisException, r"Option 'bucket' cannot be 'x'"),
         ("DROP DATABASE nope", AnalysisException, r"\[SCHEMA_NOT_FOUND\].*nope"),
-        ("CALL sys.nope()", PySparkException, r"There is no procedure sys\.nope; there are .*sys\.compact"),
+        ("CALL sys.nope()", PySparkException, r"There is no procedure sys\.nope\. .*(SHOW PROCEDURES|sys\.compact)"),
         ("CALL sys.compact(table => 'nope')", PySparkException, r"There is no table default\.nope"),
         ("SELECT * FROM t VERSION AS OF 9", PySparkException, r"Table default\.t has no snapshot 9"),
     ],

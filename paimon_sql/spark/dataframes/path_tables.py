@@ -10,6 +10,10 @@ from typing import Any
 
 from pyspark.sql import DataFrameReader, DataFrameWriter
 
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.io.load import normalize
+from paimon_sql.preprocess.counterparts import OTHER_FORMATS
+from paimon_sql.preprocess.quoting import IS_PATH, PATHS, quoted_name, quoted_text
 from paimon_sql.spark.dataframes.changelog_option import (
     is_in_catalog_of_ours,
     located_table,
@@ -29,6 +33,7 @@ from paimon_sql.spark.jvm.frame_io import (
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
+from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS
 from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.path_names import table_name
@@ -49,7 +54,9 @@ def install_path_tables() -> None:
 
 
 def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any = None, **options: Any) -> Any:
-    if not _is_ours(format or reader_source(reader)):
+    source = format or reader_source(reader)
+    if not _is_ours(source):
+        _refuse_other_format(reader, source, path)
         return NotImplemented
     reader.options(**options)
     if schema is not None:
@@ -87,6 +94,24 @@ def _save(
     given = writer_options(writer)
     with without_options(writer, [k for k in given if k.lower() in LOCATORS]):
         return writer.saveAsTable(table_name(given, path))
+
+
+def _refuse_other_format(reader: Any, source: str, path: Any) -> None:
+    """Raise `UnsupportedFeatureError` if a reader of Delta Lake or Iceberg gets the path or name of a Paimon table."""
+    registry = registry_of(reader._spark)
+    if source.lower() not in OTHER_FORMATS or registry is None or not isinstance(path, str):
+        return
+    is_path = IS_PATH.match(path) is not None
+    if is_path:
+        registry.register(PATHS)
+    found = registry.find_name(f"{PATHS}.{quoted_name(normalize(path))}" if is_path else path)
+    if registry.table_of(found) is None:
+        return
+    read = "spark.read.format('paimon').load" if is_path else "spark.table"
+    raise UnsupportedFeatureError(
+        f"{path} is a Paimon table, and cannot be read as {OTHER_FORMATS[source.lower()]}: write "
+        f"{read}({quoted_text(path)})."
+    )
 
 
 def _is_ours(source: str) -> bool:

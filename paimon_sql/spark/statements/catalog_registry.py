@@ -178,6 +178,10 @@ class CatalogRegistry:
         except PaimonError:
             return None
 
+    def exists(self, name: str) -> bool:
+        """Return whether a name of one part is a temporary view, or a table in the current database of ours."""
+        return is_temporary_view(self.session, name) or self.table_of(self._find([name])) is not None
+
     def find_name(self, name: str) -> Located | None:
         """The Paimon catalog that a name, as SQL spells it, leads to, and the table's name there."""
         return self._find(self.bridge.name_parts(name))

@@ -28,6 +28,7 @@ from paimon_sql.preprocess import (
     Script,
     preprocess,
 )
+from paimon_sql.preprocess.counterparts import Counterpart, counterpart
 from paimon_sql.preprocess.quoting import PATHS, with_path_catalog, with_quoted_system_tables
 from paimon_sql.preprocess.statements import Name
 from paimon_sql.spark.errors.java import contradiction, of_parser
@@ -42,6 +43,7 @@ from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
+    current_catalog,
     inject_parser,
     install_described_columns,
     java_session,
@@ -157,15 +159,33 @@ class PaimonParser(Proxy):
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:
-            self._refuse_gap(statement.text, is_parsed=False)
+            self._refuse(statement, is_parsed=False)
             raise of_parser(self.jvm, e, statement) from e
-        self._refuse_gap(statement.text, is_parsed=True)
+        self._refuse(statement, is_parsed=True)
         return with_written_origins(self.jvm, plan, statement)
 
-    def _refuse_gap(self, text: str, *, is_parsed: bool) -> None:
-        """Raise for a statement that needs a feature that this Spark lacks; the error names the feature."""
-        if reason := refused(text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed):
-            raise Py4JJavaError(reason, contradiction(self.jvm, PreprocessError(reason, 1, 1), text))
+    def _refuse(self, statement: Rewriting, *, is_parsed: bool) -> None:
+        """Raise for a statement that needs a feature that this Spark lacks, and for a statement of another format on a
+        Paimon table. The error names the feature, or the statement to write instead."""
+        reason = refused(statement.text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed)
+        reason = reason or self._advice(counterpart(statement.written, is_parsed=is_parsed))
+        if reason:
+            error = PreprocessError(reason, 1, 1)
+            raise Py4JJavaError(reason, contradiction(self.jvm, error, statement.written))
+
+    def _advice(self, found: Counterpart | None) -> str | None:
+        """Return the advice for a statement of another format; None if its table is in no Paimon catalog."""
+        if found is None:
+            return None
+        try:
+            located = self.registry.find_table(found.table)
+        except InvalidNameError:
+            return None
+        if located is None or (found.parsed_as and self.registry.exists(found.parsed_as)):
+            return None
+        catalog, identifier = located
+        is_current = current_catalog(self.registry.session) == catalog.catalog_name
+        return found.advice(None if is_current else catalog.catalog_name, identifier.database, identifier.table)
 
     def _is_elsewhere(self, name: Name) -> bool:
         """Whether a name leads to a catalog that is not a Paimon catalog."""

@@ -32,6 +32,7 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
+from paimon_sql.preprocess.counterparts import METADATA_TABLES
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
@@ -324,14 +325,24 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
-        """The system table that `table.files` or `database.table.files` means; None for any other name."""
-        if name.lower() not in SYSTEM_TABLES and name.lower() not in NAMED_TABLES:
+        """Return the system table or branch that `table.files` or `database.table.branch_x` means; None for any other
+        name. Raises `UnsupportedFeatureError` for a metadata table that only Iceberg's tables have."""
+        kind = name.lower()
+        if not (kind in SYSTEM_TABLES or kind in NAMED_TABLES or kind in METADATA_TABLES or kind.startswith("branch_")):
             return None
         match namespace:
             case [database, table]:
-                return Identifier.of(database, f"{table}${name}")
+                found = Identifier.of(database, table)
             case [table] if not self._has_database(table):
-                return Identifier.of(self.session.current_database(), f"{table}${name}")
+                found = Identifier.of(self.session.current_database(), table)
+            case _:
+                return None
+        if (ours := METADATA_TABLES.get(kind)) is None:
+            return Identifier.of(found.database, f"{found.table}${name}")
+        if self.catalog.table_exists(found):
+            raise UnsupportedFeatureError(
+                f"{found}.{name} is a metadata table of Iceberg. For a Paimon table, read {found}${ours}."
+            )
         return None
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:

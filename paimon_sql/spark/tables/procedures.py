@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
 from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.syntax import LISTED_PROCEDURES
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -138,8 +140,13 @@ class UnknownProcedure(Proxy):
         return self.spelled
 
     def bind(self, input_type: Any) -> Any:
-        known = ", ".join(f"sys.{p}" for p in sorted(PROCEDURES))
-        raise InvalidOptionError(f"There is no procedure {self.spelled}; there are {known}.")
+        near = get_close_matches(self.spelled.rpartition(".")[2].lower(), PROCEDURES, n=3)
+        known = f"Did you mean {' or '.join(f'sys.{p}' for p in near)}? " if near else ""
+        if self.jvm.has(LISTED_PROCEDURES):
+            listed = "SHOW PROCEDURES IN sys lists all procedures."
+        else:
+            listed = f"There are {', '.join(f'sys.{p}' for p in sorted(PROCEDURES))}."
+        raise InvalidOptionError(f"There is no procedure {self.spelled}. {known}{listed}")
 
     class Java:
         implements = [classes.UNBOUND_PROCEDURE]

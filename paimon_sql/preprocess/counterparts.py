@@ -1,0 +1,393 @@
+"""Statements of Delta Lake and Iceberg that no Paimon table has, and the statements to write instead.
+
+Spark refuses most of them with a syntax error near their second word. The parser hook adds the advice found here, if
+the table is in a Paimon catalog; another format's extension of the parser gets its own statements first. The same
+table is in `docs/from-iceberg-and-delta.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from paimon_sql.preprocess.cursor import Cursor
+from paimon_sql.preprocess.lexing import tokenize
+from paimon_sql.preprocess.quoting import quoted_name, quoted_text
+from paimon_sql.preprocess.rules.rule import first_word
+from paimon_sql.preprocess.statements import Name
+
+DELTA, ICEBERG = "Delta Lake", "Iceberg"
+OTHER_FORMATS = {"delta": DELTA, "iceberg": ICEBERG}  # by the name of their data source
+# Iceberg's metadata tables that no Paimon table has, and the system tables with such rows
+METADATA_TABLES = {
+    "all_data_files": "files",
+    "all_entries": "files",
+    "all_files": "files",
+    "all_manifests": "manifests",
+    "data_files": "files",
+    "delete_files": "table_indexes",
+    "entries": "files",
+    "history": "snapshots",
+    "metadata_log_entries": "schemas",
+    "position_deletes": "table_indexes",
+    "refs": "tags",
+}
+_MISREAD = re.compile(r"\b(?:history|detail|system)\b")  # a word of every statement that Spark takes for another one
+_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\$\w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A statement of another format and the statements to write for a Paimon table instead of it.
+
+    `statement` names it, and `format` is the format that has it. `table` is the name in the statement. `write` is the
+    advice, with the fields of `values` and these: `{table}`, the table's name in SQL, `{snapshots}`, `{files}` and
+    `{audit_log}`, the names of its system tables, `{name}`, its name as a string for procedures, and `{call}`, CALL
+    with the namespace of procedures. `parsed_as` is set if Spark reports no syntax error: it is the table that Spark
+    takes the statement to be about, "" for none.
+    """
+
+    statement: str
+    format: str
+    table: Name
+    write: str
+    parsed_as: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def advice(self, catalog: str | None, database: str, table: str) -> str:
+        """Return the advice for a table; `catalog` is needed only if it differs from the current one."""
+        above = [database] if catalog is None else [catalog, database]
+        fields = {
+            "table": _sql_name(*above, table),
+            "name": quoted_text(_sql_name(database, table)),
+            "call": "CALL sys" if catalog is None else f"CALL {_sql_name(catalog, 'sys')}",
+        }
+        fields |= {kind: _sql_name(*above, f"{table}${kind}") for kind in ("snapshots", "files", "audit_log")}
+        advice = self.write.format(**fields, **self.values)
+        return f"{self.statement} is a statement of {self.format}. For a Paimon table, {advice}"
+
+
+def counterpart(text: str, *, is_parsed: bool = False) -> Counterpart | None:
+    """Return the statement of another format that a text is; None for every other text.
+
+    `is_parsed` says whether Spark could parse the text.
+    """
+    lower = text.lower()
+    readers = _READERS.get(first_word(lower), ())
+    if not readers or (is_parsed and not _MISREAD.search(lower)) or (tokens := tokenize(text)) is None:
+        return None
+    found = (read(Cursor(tokens)) for read in readers)
+    return next(
+        (each for each in found if each is not None and each.table and (each.parsed_as is not None) == is_parsed), None
+    )
+
+
+def _sql_name(*parts: str) -> str:
+    """Return a name as SQL spells it, with backquotes around parts that are not plain words."""
+    return ".".join(part if _PLAIN.fullmatch(part) else quoted_name(part) for part in parts)
+
+
+# -- Delta Lake ------------------------------------------------------------------------------------------------------
+def _vacuum(cursor: Cursor) -> Counterpart:
+    """`VACUUM t [FULL | LITE] [RETAIN n HOURS] [DRY RUN]`."""
+    cursor.next()
+    table = cursor.take_parts()
+    cursor.take_any("FULL", "LITE")
+    hours = cursor.take_number() if cursor.take("RETAIN") else None
+    if hours is not None:
+        cursor.take("HOURS")
+    age = f"older_than => current_timestamp() - INTERVAL {168 if hours is None else hours} HOURS"
+    dry_run = ", dry_run => true" if cursor.take("DRY", "RUN") else ""
+    orphans = f"{{call}}.remove_orphan_files(table => {{name}}, {age}{dry_run})"
+    expired = f"{{call}}.expire_snapshots(table => {{name}}, {age})"
+    write = f"write {orphans}" if dry_run else f"write {expired}, then {orphans}"
+    return Counterpart("VACUUM", DELTA, table, write)
+
+
+def _optimize(cursor: Cursor) -> Counterpart:
+    """`OPTIMIZE t [WHERE …] [ZORDER BY (a, b)]`."""
+    cursor.next()
+    table = cursor.take_parts()
+    arguments, values = "", {}
+    if cursor.take("WHERE"):
+        first = cursor.index
+        while not cursor.at_end() and cursor.symbol() != "ZORDER":
+            cursor.skip()
+        if cursor.index > first:
+            source = cursor.last.source
+            values["where"] = quoted_text(source[cursor.tokens.start(first) : cursor.tokens.end(cursor.index - 1)])
+            arguments += ", where => {where}"
+    if cursor.take("ZORDER", "BY"):
+        first = cursor.index
+        while not cursor.at_end():
+            cursor.next()
+        values["columns"] = quoted_text(",".join(cursor.names(first)))
+        arguments += ", order_strategy => 'zorder', order_by => {columns}"
+    return Counterpart("OPTIMIZE", DELTA, table, f"write {{call}}.compact(table => {{name}}{arguments})", values=values)
+
+
+def _reorg(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("REORG", "TABLE"):
+        return None
+    write = "write {call}.compact(table => {name}, compact_strategy => 'full')"
+    return Counterpart("REORG TABLE", DELTA, cursor.take_parts(), write)
+
+
+def _restore(cursor: Cursor) -> Counterpart | None:
+    """`RESTORE [TABLE] t TO VERSION AS OF n` or `TO TIMESTAMP AS OF text`."""
+    cursor.next()
+    cursor.take("TABLE")
+    table = cursor.take_parts()
+    if cursor.take("TO", "VERSION", "AS", "OF") and (version := cursor.take_number()) is not None:
+        return Counterpart(
+            "RESTORE", DELTA, table, f"write {{call}}.rollback(table => {{name}}, version => '{version}')"
+        )
+    moment = "unix_millis(TIMESTAMP {moment})"
+    values = {"moment": "'…'"}
+    if cursor.take("TIMESTAMP", "AS", "OF") or cursor.take("TO", "TIMESTAMP", "AS", "OF"):
+        given = cursor.take_text()
+        values = {"moment": "'…'" if given is None else quoted_text(given)}
+    write = f"write {{call}}.rollback_to_timestamp(table => {{name}}, timestamp => {moment})"
+    return Counterpart("RESTORE", DELTA, table, write, values=values)
+
+
+def _generate(cursor: Cursor) -> Counterpart | None:
+    cursor.next()
+    if not cursor.take("SYMLINK_FORMAT_MANIFEST") or not cursor.take("FOR", "TABLE"):
+        return None
+    write = (
+        "write ALTER TABLE {table} SET TBLPROPERTIES ('metadata.iceberg.storage' = 'table-location'): "
+        "readers of Iceberg then read it"
+    )
+    return Counterpart("GENERATE", DELTA, cursor.take_parts(), write)
+
+
+def _fsck(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("FSCK", "REPAIR", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    dry_run = ", dry_run => true" if cursor.take("DRY", "RUN") else ""
+    return Counterpart("FSCK REPAIR TABLE", DELTA, table, f"write {{call}}.remove_unexisting_files({{name}}{dry_run})")
+
+
+def _convert(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("CONVERT", "TO", "DELTA"):
+        return None
+    write = "write {call}.migrate_table(source_type => 'hive', table => {name}) for a table of a Hive metastore"
+    return Counterpart("CONVERT TO DELTA", DELTA, cursor.take_parts(), write)
+
+
+def _undrop(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("UNDROP", "TABLE"):
+        return None
+    write = "nothing brings it back: DROP TABLE deletes its files"
+    return Counterpart("UNDROP TABLE", DELTA, cursor.take_parts(), write)
+
+
+def _delta_statistics(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("ANALYZE", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if not cursor.take("COMPUTE", "DELTA", "STATISTICS"):
+        return None
+    write = "write ANALYZE TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS"
+    return Counterpart("COMPUTE DELTA STATISTICS", DELTA, table, write)
+
+
+def _clone(cursor: Cursor) -> Counterpart | None:
+    """`CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t [SHALLOW | DEEP] CLONE source`."""
+    if not (cursor.take("CREATE", "TABLE") or cursor.take("CREATE", "OR", "REPLACE", "TABLE")):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    target = cursor.take_parts()
+    kind = "SHALLOW " if cursor.take("SHALLOW") else "DEEP " if cursor.take("DEEP") else ""
+    if not cursor.take("CLONE") or not (source := cursor.take_parts()):
+        return None
+    write = "write {call}.copy(source_table => {source}, target_table => {name})"
+    if kind == "SHALLOW ":
+        write = (
+            "write {call}.create_branch(table => {source}, branch => 'name'), which shares its files, or " + write[6:]
+        )
+    values = {"source": quoted_text(_sql_name(*source))}
+    return Counterpart(f"{kind}CLONE", DELTA, target, write, values=values)
+
+
+def _describe(cursor: Cursor) -> Counterpart | None:
+    """`DESCRIBE HISTORY t` and `DESCRIBE DETAIL t`, which Spark reads as a column of a table of that name."""
+    cursor.next()
+    if cursor.take("HISTORY"):
+        write = "write SELECT * FROM {snapshots} ORDER BY snapshot_id DESC"
+        return Counterpart("DESCRIBE HISTORY", DELTA, cursor.take_parts(), write, "history")
+    if cursor.take("DETAIL"):
+        write = "write DESCRIBE EXTENDED {table}, and for its files SELECT * FROM {files}"
+        return Counterpart("DESCRIBE DETAIL", DELTA, cursor.take_parts(), write, "detail")
+    return None
+
+
+def _drop_feature(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if not cursor.take("DROP", "FEATURE"):
+        return None
+    return Counterpart("DROP FEATURE", DELTA, table, "there is nothing to drop: its options are its features")
+
+
+# -- Iceberg ---------------------------------------------------------------------------------------------------------
+def _partition_field(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    verb = cursor.symbol()
+    if not cursor.take_any("ADD", "DROP", "REPLACE") or not cursor.take("PARTITION", "FIELD"):
+        return None
+    write = (
+        "write CREATE TABLE … PARTITIONED BY (…) AS SELECT * FROM {table}: its partition columns are fixed. "
+        "{call}.rescale(table => {name}, bucket_num => n) changes the number of its buckets"
+    )
+    return Counterpart(f"{verb} PARTITION FIELD", ICEBERG, table, write)
+
+
+def _write_order(cursor: Cursor) -> Counterpart | None:
+    """`ALTER TABLE t WRITE [LOCALLY] ORDERED BY a, b`, `WRITE UNORDERED`, `WRITE DISTRIBUTED BY PARTITION`."""
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if not cursor.take("WRITE"):
+        return None
+    if cursor.take("UNORDERED"):
+        return Counterpart(
+            "WRITE UNORDERED", ICEBERG, table, "write ALTER TABLE {table} UNSET TBLPROPERTIES ('clustering.columns')"
+        )
+    if cursor.take("DISTRIBUTED", "BY", "PARTITION") and cursor.at_end():
+        return Counterpart("WRITE DISTRIBUTED BY", ICEBERG, table, "there is nothing to write: writes are distributed")
+    cursor.take("LOCALLY")
+    first = cursor.index + 2
+    if not cursor.take("ORDERED", "BY"):
+        return None
+    while not cursor.at_end():
+        cursor.next()
+    ordered = [name for name in cursor.names(first) if name.upper() not in ("ASC", "DESC", "NULLS", "FIRST", "LAST")]
+    write = "write ALTER TABLE {table} SET TBLPROPERTIES ('clustering.columns' = {columns})"
+    return Counterpart("WRITE ORDERED BY", ICEBERG, table, write, values={"columns": quoted_text(",".join(ordered))})
+
+
+def _identifier_fields(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if not cursor.take_any("SET", "DROP") or not cursor.take("IDENTIFIER", "FIELDS"):
+        return None
+    write = "write CREATE TABLE … TBLPROPERTIES ('primary-key' = '…') AS SELECT * FROM {table}: its key is fixed"
+    return Counterpart("IDENTIFIER FIELDS", ICEBERG, table, write)
+
+
+def _branch(cursor: Cursor) -> Counterpart | None:
+    """`ALTER TABLE t CREATE [OR REPLACE] BRANCH [IF NOT EXISTS] b [AS OF VERSION n]`, `REPLACE BRANCH b`,
+    `DROP BRANCH [IF EXISTS] b`."""
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if cursor.take("DROP", "BRANCH"):
+        cursor.take("IF", "EXISTS")
+        write = "write {call}.delete_branch(table => {name}, branch => {branch})"
+        return Counterpart("DROP BRANCH", ICEBERG, table, write, values={"branch": _quoted(cursor)})
+    replaces = cursor.take("CREATE", "OR", "REPLACE", "BRANCH") or cursor.take("REPLACE", "BRANCH")
+    if not replaces and not cursor.take("CREATE", "BRANCH"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    branch = _quoted(cursor)
+    version = cursor.take_number() if cursor.take("AS", "OF", "VERSION") else None
+    snapshot = "" if version is None else f", snapshot => {version}"
+    made = (
+        f"{{call}}.create_tag(table => {{name}}, tag => {{branch}}{snapshot}), "
+        "then {call}.create_branch(table => {name}, branch => {branch}, tag => {branch})"
+    )
+    removed = "{call}.delete_branch(table => {name}, branch => {branch}), then " if replaces else ""
+    return Counterpart("CREATE BRANCH", ICEBERG, table, f"write {removed}{made}", values={"branch": branch})
+
+
+def _drop_tag(cursor: Cursor) -> Counterpart | None:
+    if not cursor.take("ALTER", "TABLE"):
+        return None
+    table = cursor.take_parts()
+    if not cursor.take("DROP", "TAG"):
+        return None
+    if_exists = "IF EXISTS " if cursor.take("IF", "EXISTS") else ""
+    name = {"tag": _sql_name(cursor.next_text()) if cursor.at_name() else "…"}
+    return Counterpart(
+        "DROP TAG", ICEBERG, table, f"write ALTER TABLE {{table}} DELETE TAG {if_exists}{{tag}}", values=name
+    )
+
+
+def _quoted(cursor: Cursor) -> str:
+    """Read a name, and return it as a string literal."""
+    return quoted_text(cursor.next_text()) if cursor.at_name() else "'…'"
+
+
+_PROCEDURES: Mapping[str, str] = {
+    "add_files": "write {call}.migrate_table(source_type => 'hive', table => {name})",
+    "ancestors_of": "write SELECT * FROM {snapshots}",
+    "cherrypick_snapshot": "write INSERT INTO {table} SELECT …, with the rows of the snapshot",
+    "compute_table_stats": "write ANALYZE TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS",
+    "compute_partition_stats": "write ANALYZE TABLE {table} COMPUTE STATISTICS",
+    "create_changelog_view": "read {audit_log}, or query paimon_incremental_query({name}, 1, 2)",
+    "expire_snapshots": "write {call}.expire_snapshots(table => {name}, older_than => …, retain_min => …)",
+    "fast_forward": "write {call}.fast_forward(table => {name}, branch => …)",
+    "migrate": "write {call}.migrate_table(source_type => 'hive', table => {name})",
+    "publish_changes": "write to a branch, then {call}.fast_forward(table => {name}, branch => …)",
+    "register_table": "write {call}.repair({name})",
+    "remove_orphan_files": "write {call}.remove_orphan_files(table => {name}, older_than => …)",
+    "rewrite_data_files": "write {call}.compact(table => {name})",
+    "rewrite_manifests": "write {call}.compact_manifest({name})",
+    "rewrite_position_delete_files": "write {call}.compact(table => {name}, compact_strategy => 'full')",
+    "rollback_to_snapshot": "write {call}.rollback(table => {name}, version => …)",
+    "rollback_to_timestamp": "write {call}.rollback_to_timestamp(table => {name}, timestamp => …)",
+    "set_current_snapshot": "write {call}.rollback(table => {name}, version => …)",
+    "snapshot": "write {call}.copy(source_table => {name}, target_table => …)",
+}
+
+
+def _procedure(cursor: Cursor) -> Counterpart | None:
+    """`CALL [catalog.]system.name('db.t', …)`, which no Paimon catalog has."""
+    cursor.next()
+    called = cursor.take_parts()
+    if len(called) < 2 or called[-2].lower() != "system" or (write := _PROCEDURES.get(called[-1].lower())) is None:
+        return None
+    table = _first_argument(cursor)
+    if len(table) < 3:
+        table = (*called[:-2], *table)
+    return Counterpart(f"CALL system.{called[-1].lower()}", ICEBERG, table, write, "")
+
+
+def _first_argument(cursor: Cursor) -> Name:
+    """The table among the arguments of a call: the first one, or the one named `table` or `source_table`."""
+    arguments = list(range(cursor.index + 1, cursor.tokens.closings.get(cursor.index, cursor.index)))
+    texts = [index for index in arguments if cursor.tokens.is_string(index)]
+    named = [
+        index
+        for index in texts
+        if cursor.tokens.symbols[index - 1] in ("=>", ">")
+        and any(symbol in ("TABLE", "SOURCE_TABLE") for symbol in cursor.tokens.symbols[index - 3 : index])
+    ]
+    chosen = (named or texts)[:1]
+    return tuple(part.strip("`") for part in cursor.tokens.text(chosen[0]).split(".")) if chosen else ()
+
+
+_READERS: Mapping[str, tuple[Callable[[Cursor], Counterpart | None], ...]] = {
+    "vacuum": (_vacuum,),
+    "optimize": (_optimize,),
+    "reorg": (_reorg,),
+    "restore": (_restore,),
+    "generate": (_generate,),
+    "fsck": (_fsck,),
+    "convert": (_convert,),
+    "undrop": (_undrop,),
+    "analyze": (_delta_statistics,),
+    "create": (_clone,),
+    "describe": (_describe,),
+    "desc": (_describe,),
+    "alter": (_drop_feature, _partition_field, _write_order, _identifier_fields, _branch, _drop_tag),
+    "call": (_procedure,),
+}
