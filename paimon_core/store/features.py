@@ -7,25 +7,38 @@ accepts any, and uses only its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.shown import Shown
 from paimon_core.formats.iceberg_types import iceberg_schema
 from paimon_core.options import (
     BUCKET,
+    BUCKET_FUNCTION,
+    CHANGELOG_PRODUCER,
     DATA_EVOLUTION,
+    DATA_FILE_PREFIX,
     DELETION_VECTORS,
     DISABLED,
     FILE_FORMAT,
     FILE_FORMAT_PER_LEVEL,
     ICEBERG_STORAGE,
+    MERGE_ENGINE,
     QUERY_AUTH,
+    SEQUENCE_FIELD,
+    TARGET_FILE_SIZE,
+    WRITE_ONLY,
+    Option,
     TableOptions,
     is_in_iceberg_catalog,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.types import Kind, has_vector
 from paimon_core.store.table_store import TableStore
+
+_OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
+_OF_KEYS: tuple[Option[Any], ...] = (MERGE_ENGINE, CHANGELOG_PRODUCER)
+_OF_WRITERS: tuple[Option[Any], ...] = (WRITE_ONLY, TARGET_FILE_SIZE, DATA_FILE_PREFIX)
 
 
 def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
@@ -40,16 +53,29 @@ def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
 
 
 def check_readable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` if this library cannot read this version of the table, and raises as
-    `check_selectable`."""
+    """Raises `UnsupportedFeatureError` if this library cannot read this version of the table, `InvalidOptionError` for
+    an option that other engines set to a value that is not known here, and raises as `check_selectable`."""
     check_selectable(store)
+    _check_values(store, _OF_ALL, "read")
+    check_merging(store, "read")
+    _check_columns(store, SEQUENCE_FIELD.key, _sequence_columns(store), "read")
     _check(store, READ, "read")
 
 
+def check_merging(store: TableStore, verb: str) -> None:
+    """Raises `InvalidOptionError` if an option for the rows of a key has an unknown value. `verb` is for the error.
+
+    Only reads and writers of rows need these options: a commit of files, such as a copy of a table, does not.
+    """
+    if store.has_primary_key:
+        _check_values(store, _OF_KEYS, verb)
+
+
 def check_writable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` if a commit to the table would break what other engines rely on, and raises as
-    `check_insertable`."""
+    """Raises `UnsupportedFeatureError` if a commit to the table would break what other engines rely on,
+    `InvalidOptionError` as `check_readable`, and raises as `check_insertable`."""
     check_insertable(store)
+    _check_options_of_writers(store)
     _check(store, WRITE, "written")
     if store.schema.counts_new_rows:
         raise UnsupportedFeatureError(
@@ -158,3 +184,33 @@ def _check_iceberg(store: TableStore) -> None:
 def _check(store: TableStore, features: Iterable[Feature], verb: str) -> None:
     for key, value, instead in unsupported_values(features, store.options.values, keyed=store.has_primary_key):
         raise UnsupportedFeatureError(f"Table {store.name} cannot be {verb}: '{key}' = {value!r}: {instead}.")
+
+
+def _check_options_of_writers(store: TableStore) -> None:
+    """Check the options that writers use, so that they are refused before a file is written."""
+    _check_values(store, (*_OF_ALL, *_OF_WRITERS), "written")
+    _check_columns(store, SEQUENCE_FIELD.key, _sequence_columns(store), "written")
+    if store.options[BUCKET] > 0:
+        _check_values(store, (BUCKET_FUNCTION,), "written")
+        _check_columns(store, "bucket-key", store.schema.bucket_keys, "written")
+
+
+def _sequence_columns(store: TableStore) -> tuple[str, ...]:
+    return store.options[SEQUENCE_FIELD] if store.has_primary_key else ()
+
+
+def _check_values(store: TableStore, options: Iterable[Option[Any]], verb: str) -> None:
+    for option in options:
+        try:
+            store.options[option]
+        except InvalidOptionError as e:
+            raise InvalidOptionError(f"Table {store.name} cannot be {verb}. {e}") from e
+
+
+def _check_columns(store: TableStore, option: str, columns: Iterable[str], verb: str) -> None:
+    known = store.schema.field_by_name
+    for name in (n for n in columns if n not in known):
+        raise InvalidOptionError(
+            f"Table {store.name} cannot be {verb}: '{option}' names {name!r}, which is not a column of the table. "
+            f"Set the option to some of {', '.join(known)}."
+        )

@@ -13,6 +13,7 @@ from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.data.time_units import as_stored_times
+from paimon_core.store.features import check_merging
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.append import AppendWriter
 from paimon_core.write.buckets.dynamic import AssignmentBase
@@ -66,9 +67,11 @@ def open_writer(
     before, and come with the columns of row tracking. Primary-key tables number rows from `sequence_start`.
 
     If rows come partition by partition, files are filled; any other order makes more files. Raises
-    `UnsupportedFeatureError` for formats and merge engines that this version does not write.
+    `UnsupportedFeatureError` for formats and merge engines that this version does not write, and
+    `InvalidOptionError` for values of options that are unknown here.
     """
     check_buckets(store)
+    check_merging(store, "written")
     store = as_stored_times(store)
     if store.has_primary_key and store.options[BUCKET] == POSTPONED:
         return PostponedWriter(store, sequence_start)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.rights import GrantedRights
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -15,8 +16,10 @@ from paimon_core.store.features import check_readable, check_writable
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_core.write.writer import open_writer
 from tests.support.golden import golden_table
-from tests.support.tables import fields, new_store
+from tests.support.tables import data_file, fields, info, message, new_store
 
 BOTH = {
     "data-evolution.enabled": "true",
@@ -44,6 +47,8 @@ HARMLESS = {  # of Java's and others', none of which changes what files hold
     "fields.v.some-later-option": "x",
     "some.later-option": "x",
 }
+
+OF_MERGES = ("merge-engine", "changelog-producer")
 
 
 def keyed(tmp_path: Path, **options: str) -> TableStore:
@@ -120,3 +125,34 @@ def test_a_store_travels_without_its_cache() -> None:
     there = pickle.loads(pickle.dumps(store))  # noqa: S301
     assert there == store and len(there.cache) == 0
     assert there != replace(store, root="elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "is_read"),
+    [
+        *(("bucket", "some", False), ("merge-engine", "later", False), ("changelog-producer", "later", False)),
+        *(("sequence.field", "gone", False), ("bucket-key", "gone", True), ("bucket-function.type", "later", True)),
+        *(("write-only", "maybe", True), ("target-file-size", "1 parsec", True), ("data-file.prefix", "a/b", True)),
+    ],
+)
+def test_values_of_other_engines_are_refused_before_a_file_is_written(
+    tmp_path: Path, option: str, value: str, *, is_read: bool
+) -> None:
+    """The refusal names the table, the option, its value and the valid ones."""
+    plain = keyed(tmp_path)
+    store = replace(plain, schema=replace(plain.schema, options={**plain.schema.options, option: value}))
+    store = store.with_options({option: value})
+    files = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InvalidOptionError, match=rf"Table db\.t cannot be written.*{option}.*{value}") as refused:
+        Table(store).check_writable()
+        open_writer(store, sequence_start=0)
+    assert re.search("must be|Set the option to", str(refused.value))
+    if option not in OF_MERGES:  # a commit of files that are there, such as a copy, merges nothing
+        with pytest.raises(InvalidOptionError, match=rf"Table db\.t cannot be written.*{option}"):
+            Table(store).commit([message(plain, data_file(plain, 1, 1))], info())
+    if is_read:
+        check_readable(store)
+    else:
+        with pytest.raises(InvalidOptionError, match=rf"Table db\.t cannot be read.*{option}.*{value}"):
+            check_readable(store)
+    assert sorted(tmp_path.rglob("*")) == files
