@@ -10,7 +10,8 @@ Statistics in manifests are measured by the writer, or taken from the footer of 
 
 So an upper bound that leaves NaN out is useless, and so is a lower bound that is NaN. Times in manifests of
 ORC files end at milliseconds if Paimon 0.4 wrote them: an upper bound without nanoseconds is the end of its
-millisecond.
+millisecond. CHAR values are filled with spaces in the statistics of ORC files, and shorter in the rows. So a lower
+bound ends before its first control character, and before the spaces at its end.
 `Trust` judges bounds of one file, `trusted` the bounds of many at once, which are whole milliseconds.
 Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
 """
@@ -42,6 +43,7 @@ class Trust:
 
     hides_nan: bool = False
     blurs_old_times: bool = False
+    fills_chars: bool = False
 
     def bounds(self, data_type: DataType, stats: ColumnStats) -> ColumnStats:
         """Return the statistics without bounds that some value may exceed."""
@@ -53,13 +55,20 @@ class Trust:
             if high is not None and isinstance(data_type, TimeType) and data_type.precision > _MILLIS and not high[1]:
                 high = high[0], _LAST_NANOSECOND
             return ColumnStats(low, high, stats.null_count)
+        if self.fills_chars and data_type.kind is Kind.CHAR and isinstance(low, str):
+            return ColumnStats(_before_control(low).rstrip(" "), high, stats.null_count)
         return stats
 
 
 MEASURED = Trust()
 PARQUET_FOOTER = Trust(hides_nan=True)
-_ORC = Trust(hides_nan=True, blurs_old_times=True)
+_ORC = Trust(hides_nan=True, blurs_old_times=True, fills_chars=True)
 BY_FORMAT: Mapping[str, Trust] = MappingProxyType({"orc": _ORC})  # in manifests, by format of the file; else MEASURED
+
+
+def _before_control(text: str) -> str:
+    """Return the text before its first character that is smaller than a space."""
+    return next((text[:i] for i, c in enumerate(text) if c < " "), text)
 
 
 def trusted(data_type: DataType, low: NDArray[Any], high: NDArray[Any], of_orc: Mask) -> tuple[Mask, Mask]:

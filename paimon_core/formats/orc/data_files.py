@@ -18,6 +18,7 @@ from paimon_core.errors import InvalidDataError, InvalidOptionError, Unsupported
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.orc.layout import check_tail, read_tail
+from paimon_core.formats.orc.nested import without_char_spaces
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.orc.timestamps import has_old_clocks, is_found_by_rules, stripe_times, times_as_numbers
 from paimon_core.formats.output import OutputFile
@@ -83,6 +84,7 @@ class OrcFormat:
                 stripe = None if is_found_by_rules(zone) else _natively(file, i, names, zone)
                 stripe = _by_rules(file, source, i, names, request.path) if stripe is None else stripe
                 stripe.validate(full=True)  # ORC files have no checksums, so texts may be invalid UTF-8
+                stripe = without_char_spaces(stripe, file.schema, tail)
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
                     stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))

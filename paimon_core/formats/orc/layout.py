@@ -29,7 +29,7 @@ _LARGEST_BLOCK = 2**23  # the largest size that fits the header of a chunk
 _DEEPEST = 100
 _LZ4_FRAME = bytes.fromhex("04224d18607073")  # blocks of 4 MB, without checksums
 _CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
-LONG, TIMESTAMP, LIST, MAP, STRUCT, DECIMAL, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 14, 18
+LONG, TIMESTAMP, LIST, MAP, STRUCT, DECIMAL, CHAR, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 14, 17, 18
 _BELOW = {LIST: 1, MAP: 2}
 _MOST_DIGITS = 38
 

@@ -34,6 +34,7 @@ from paimon_core.formats.orc.layout import (
     read_stripe_footer,
     stored,
 )
+from paimon_core.formats.orc.nested import changed_columns
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.spec.encodings.varints import encode_varint
 from paimon_core.time_zones import SHORT_NAMES, time_zone
@@ -88,32 +89,11 @@ class StripeTimes:
 
     def restored(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         """Return a batch of numbers with the types of `schema`, the file's schema, and times in microseconds."""
-        root = dict(zip(schema.names, self.tail.types[0].below, strict=True))
-        fields = [schema.field(name) for name in batch.schema.names]
-        arrays = [self._column(c, f.type, root[f.name]) for c, f in zip(batch.columns, fields, strict=True)]
-        return pa.RecordBatch.from_arrays(
-            arrays, schema=pa.schema([f.with_type(a.type) for f, a in zip(fields, arrays, strict=True)])
-        )
+        return changed_columns(batch, schema, self.tail, self._part)
 
-    def _column(self, column: pa.Array, wanted: pa.DataType, index: int) -> pa.Array:
-        kind, below = self.tail.types[index].kind, self.tail.types[index].below
-        if kind in _TIMES:
-            return self._times(column, index, instant=kind == TIMESTAMP_INSTANT)
-        if not below:
-            return column
-        nulls = column.is_null() if column.null_count else None
-        if pa.types.is_struct(wanted):
-            children = [self._column(column.field(i), f.type, below[i]) for i, f in enumerate(wanted)]
-            fields = [f.with_type(c.type) for f, c in zip(wanted, children, strict=True)]
-            return pa.StructArray.from_arrays(children, fields=fields, mask=nulls)
-        if pa.types.is_map(wanted):
-            keys = self._column(column.keys, wanted.key_type, below[0])
-            items = self._column(column.items, wanted.item_type, below[1])
-            target = pa.map_(wanted.key_field.with_type(keys.type), wanted.item_field.with_type(items.type))
-            return pa.MapArray.from_arrays(column.offsets, keys, items, type=target, mask=nulls)
-        values = self._column(column.values, wanted.value_type, below[0])
-        target = pa.list_(wanted.value_field.with_type(values.type))
-        return pa.ListArray.from_arrays(column.offsets, values, type=target, mask=nulls)
+    def _part(self, part: pa.Array, index: int) -> pa.Array:
+        kind = self.tail.types[index].kind
+        return self._times(part, index, instant=kind == TIMESTAMP_INSTANT) if kind in _TIMES else part
 
     def _times(self, column: pa.Array, index: int, *, instant: bool) -> pa.Array:
         valid, zone = validity(column), UTC if instant else self._clock()

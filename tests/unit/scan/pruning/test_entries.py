@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from paimon_core.spec.types import (
     DecimalType,
     Kind,
     TimeType,
+    parse_type,
 )
 from paimon_core.store.table_store import TableStore
 from tests.support.data import make_store
@@ -141,6 +143,23 @@ def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) 
     if ranges(predicate, store.schema):
         files = FileFilter(store, predicate)
         assert kept == [i for i, entry in enumerate(made) if files.may_match(entry)]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.text("\t a", max_size=4).map(lambda text: text.rstrip(" ")), min_size=1, max_size=4))
+def test_statistics_with_filled_chars_keep_files_with_the_values(values: list[str]) -> None:
+    """Java's ORC statistics of CHAR are of values that are filled with spaces; rows have none at the end."""
+    char = parse_type("CHAR(5)")
+    store = make_store(Path(tempfile.gettempdir()), {"k": char})
+    filled = [value.ljust(5) for value in values]
+    stats = encode_stats([char], [ColumnStats(min(filled), max(filled), 0)])
+    file = data_file(store, 0, 0, value_stats_cols=("k",), rows=2, value_stats=stats, file_name="1.orc")
+    entry = ManifestEntry(kind=FileKind.ADD, partition=EMPTY_ROW, bucket=0, total_buckets=-1, file=file)
+    columns = decode_entries("f", encode_manifest([entry]))
+    for value, operator in product(values, ("=", "<=", ">=")):
+        predicate = Compare("k", operator, value)  # type: ignore[arg-type]
+        assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(1)).tolist() == [0]
+        assert FileFilter(store, predicate).may_match(entry)
 
 
 @pytest.mark.parametrize(
