@@ -29,6 +29,12 @@ def test_a_part_of_the_kinds() -> None:
     assert len(gate_of(CASES, {"tests/a": Choice(3, of=2)})) == 3
 
 
+def test_every_file_of_a_folder_has_tests_in_the_gate() -> None:
+    files = [f"tests/a/test_{n}.py::test_{m}" for n in range(20) for m in range(3)]
+    gate = gate_of(files, {"tests/a": Choice(of=3)})
+    assert {test.partition("::")[0] for test in gate} == {test.partition("::")[0] for test in files}
+
+
 def test_the_order_of_tests_changes_nothing() -> None:
     shuffled = random.Random(1).sample(CASES, len(CASES))
     assert gate_of(shuffled, {"tests/a": Choice(3)}) == gate_of(CASES, {"tests/a": Choice(3)})
