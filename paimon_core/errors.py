@@ -21,6 +21,7 @@ PaimonError
 ├── DatabaseNotEmptyError
 ├── UnreadableFileError                    a file with content that cannot be used
 │   ├── CorruptFileError                   its bytes are damaged
+│   ├── MetadataMissingError               metadata names a file of metadata that does not exist
 │   ├── UnsupportedVersionError            a later version of the format wrote it
 │   └── UnfamiliarFormError                its bytes are healthy, in a form that this version does not understand
 ├── StorageError (OSError)                 the storage failed: the operation may have happened or not
@@ -198,6 +199,15 @@ class CorruptFileError(UnreadableFileError):
         return (
             self if self.cause.endswith(shown) else type(self)(self.path, self.cause + shown, self.advice, self.writer)
         )
+
+
+class MetadataMissingError(UnreadableFileError):
+    """A file of metadata, such as a manifest, that other metadata names and that does not exist."""
+
+    default_advice = "run the statement again, or restore the file from a backup"
+
+    def __str__(self) -> str:
+        return without_secrets(f"File {self.path} is missing: {self.cause}{self._written()}; {self.advice}.")
 
 
 class UnsupportedVersionError(UnreadableFileError):

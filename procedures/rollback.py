@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError, SnapshotNotFoundError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, MetadataMissingError, SnapshotNotFoundError
 from paimon_core.maintenance.rollback import snapshot_at_watermark
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
@@ -99,7 +99,7 @@ def _is_whole(store: TableStore, snapshot_id: int) -> bool:
     """Whether a snapshot can be read, with the lists of its manifests."""
     try:
         data_manifests(store, read_snapshot(store, snapshot_id))
-    except (CorruptFileError, SnapshotNotFoundError):
+    except (CorruptFileError, MetadataMissingError, SnapshotNotFoundError):
         return False
     return True
 

@@ -13,7 +13,7 @@ from paimon_core.commit.commit import abort, check_table, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.commit.retries import RetryLimits, Tries
-from paimon_core.errors import BucketConflictError, CorruptFileError, FolderMissingError
+from paimon_core.errors import BucketConflictError, FolderMissingError, MetadataMissingError
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Snapshot
@@ -70,7 +70,7 @@ def _commit_once(
     with on_certain_failure(lambda: delete_hash_indexes(store, indexes.merged)):
         try:
             made = commit(store, indexes.messages, info, publisher, overwrite)
-        except (CorruptFileError, FolderMissingError):
+        except (MetadataMissingError, FolderMissingError):
             check_table(store)  # if the table was dropped meanwhile, that explains missing files
             raise
     delete_hash_indexes(store, indexes.parts)

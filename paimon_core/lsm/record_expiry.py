@@ -7,6 +7,7 @@ Source: Paimon's page "Compaction", "Record-Level expire".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.errors import InvalidOptionError
 from paimon_core.options import RECORD_EXPIRE_TIME, RECORD_TIME_FIELD, TableOptions
+from paimon_core.spec.types import DataField, Kind
 
+_TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _LEAST_MILLIS = 1_000_000_000_000  # a BIGINT from here on is milliseconds
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -35,6 +39,20 @@ class RecordExpiry:
         column = rows.column(index)
         kept = ~validity(column) | (epoch_seconds(column) >= self.oldest)
         return rows if kept.all() else rows.take(int64_array(np.flatnonzero(kept)))
+
+
+def check_time_column(options: TableOptions, columns: Mapping[str, DataField]) -> None:
+    """Raise `InvalidOptionError` if rows expire by a column that does not exist, or that cannot have their times."""
+    name = options[RECORD_TIME_FIELD]
+    if options[RECORD_EXPIRE_TIME] is not None and not name:
+        raise InvalidOptionError(
+            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column with the time of each row."
+        )
+    if name and (name not in columns or columns[name].type.kind not in _TIMES):
+        raise InvalidOptionError(
+            f"Option '{RECORD_TIME_FIELD.key}' cannot name {name!r}: it must name a column of type INT, BIGINT or "
+            "TIMESTAMP."
+        )
 
 
 def record_expiry(options: TableOptions, now: int) -> RecordExpiry | None:

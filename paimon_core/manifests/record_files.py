@@ -116,7 +116,8 @@ def decode_columns(record: Record[Any], version: int, path: str, data: bytes) ->
     """The values that a Parquet or ORC file holds. Raises `UnreadableFileError`."""
     with _errors(record, path, data):
         found = _bounded_columns(data)
-        _check_version(record, version, path, max(_versions(found), default=version))
+        for number in set(_versions(found)):
+            _check_version(record, version, path, number)
         _check_unread(record, found)
         fields = _fields(record)
         target, rows = arrow_schema(fields), found.drop_columns([_VERSION.name]).combine_chunks()
@@ -202,8 +203,11 @@ def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> I
 
 def _check_version(record: Record[Any], known: int, path: str, found: int) -> None:
     if found > known:
-        cause = f"it has {record.name} version {found}, this library knows versions up to {known}"
+        cause = f"it has {record.plural} of version {found}, this library knows versions up to {known}"
         raise UnsupportedVersionError(path, cause)
+    if found < known:  # Java refuses these versions, too
+        cause = f"it has {record.plural} of version {found}, and only version {known} is known"
+        raise UnfamiliarFormError(path, cause, "Java does not read such tables, either: create the table anew")
 
 
 def _bounded_columns(data: bytes) -> pa.Table:
@@ -246,7 +250,7 @@ def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
         except UnknownCodecError as e:
             raise UnfamiliarFormError(path, f"as an Avro file, {e}") from e
         except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
-            raise CorruptFileError(path, f"it is not a file of {record.name} ({reason(e)})").sized(len(data)) from e
+            raise CorruptFileError(path, f"it is not a file of {record.plural} ({reason(e)})").sized(len(data)) from e
     except UnreadableFileError as error:
         writer = writer_of(pa.BufferReader(data)) if data.startswith((b"ORC", b"PAR1")) else ""
         if not writer or error.writer:

@@ -82,7 +82,7 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
     except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
         raise UnusualError from e
     unread = (p for p in offsets.fields if p[:1] == ("_FILE",) and p[1] in DATA_FILE_META.unread)
-    if any(source.known(p).any() for p in unread) or (source.numbers(_VERSION) > ENTRY_VERSION).any():
+    if any(source.known(p).any() for p in unread) or (source.numbers(_VERSION) != ENTRY_VERSION).any():
         raise UnusualError
     if not np.isin(source.numbers(_KIND), _KINDS).all():
         raise UnusualError

@@ -154,4 +154,5 @@ INDEX_MANIFEST_ENTRY = _Entry(
         Column("_BUCKET", "bucket", "int"),
         *INDEX_FILE_META.columns,
     ),
+    plural="index manifest entries",
 )

@@ -202,6 +202,7 @@ MANIFEST_ENTRY = Record(
         Column("_TOTAL_BUCKETS", "total_buckets", "int"),
         Column("_FILE", "file", record=DATA_FILE_META),
     ),
+    plural="manifest entries",
 )
 MANIFEST_FILE_META = Record(
     _NAME,
@@ -220,6 +221,7 @@ MANIFEST_FILE_META = Record(
         Column("_MIN_ROW_ID", "min_row_id", nullable("long")),
         Column("_MAX_ROW_ID", "max_row_id", nullable("long")),
     ),
+    plural="names of manifests",
 )
 
 

@@ -69,12 +69,14 @@ class Record(Generic[T]):
     """A record type: `build` makes the value from attributes given by name.
 
     `unread` are columns of later versions that change the meaning of others: a record with a value there is refused.
+    `name` is the record's name in Avro, and `plural` a noun for several records in errors.
     """
 
     name: str
     build: Callable[..., T]
     columns: tuple[Column, ...]
     unread: tuple[str, ...] = ()
+    plural: str = "records"
 
     def avro(self) -> dict[str, Any]:
         return {"type": "record", "name": self.name, "fields": [_avro_field(self.name, c) for c in self.columns]}

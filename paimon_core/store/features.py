@@ -6,12 +6,14 @@ accepts any, and uses only its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.shown import Shown
 from paimon_core.formats.iceberg_types import iceberg_schema
+from paimon_core.lsm.record_expiry import check_time_column
 from paimon_core.options import (
     BUCKET,
     BUCKET_FUNCTION,
@@ -190,6 +192,9 @@ def _check_options_of_writers(store: TableStore) -> None:
     """Check the options that writers use, so that they are refused before a file is written."""
     _check_values(store, (*_OF_ALL, *_OF_WRITERS), "written")
     _check_columns(store, SEQUENCE_FIELD.key, _sequence_columns(store), "written")
+    if store.has_primary_key:
+        with _naming(store, "written"):
+            check_time_column(store.options, store.schema.field_by_name)
     if store.options[BUCKET] > 0:
         _check_values(store, (BUCKET_FUNCTION,), "written")
         _check_columns(store, "bucket-key", store.schema.bucket_keys, "written")
@@ -200,11 +205,18 @@ def _sequence_columns(store: TableStore) -> tuple[str, ...]:
 
 
 def _check_values(store: TableStore, options: Iterable[Option[Any]], verb: str) -> None:
-    for option in options:
-        try:
+    with _naming(store, verb):
+        for option in options:
             store.options[option]
-        except InvalidOptionError as e:
-            raise InvalidOptionError(f"Table {store.name} cannot be {verb}. {e}") from e
+
+
+@contextmanager
+def _naming(store: TableStore, verb: str) -> Iterator[None]:
+    """Name the table in errors about options."""
+    try:
+        yield
+    except InvalidOptionError as e:
+        raise InvalidOptionError(f"Table {store.name} cannot be {verb}. {e}") from e
 
 
 def _check_columns(store: TableStore, option: str, columns: Iterable[str], verb: str) -> None:

@@ -58,14 +58,16 @@ def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileM
 
 
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
-    """The manifests in a list. Raises `CorruptFileError`, also if the file does not exist."""
+    """The manifests in a list. Raises `CorruptFileError`, `MetadataMissingError`."""
     path = store.paths.manifest(name)
     return store.cache.get(path, lambda: read_records(store, MANIFEST_FILE_META, LIST_VERSION, path))
 
 
 def read_columns(store: TableStore, name: str) -> EntryColumns:
-    """The entries of a manifest by columns. Raises `NotAllowedError`, and `CorruptFileError`, also if the file does not
-    exist."""
+    """Return the entries of a manifest by columns.
+
+    Raises `CorruptFileError`, `MetadataMissingError`, `NotAllowedError`.
+    """
     path = store.paths.manifest(name)
 
     def load() -> EntryColumns:
@@ -77,7 +79,7 @@ def read_columns(store: TableStore, name: str) -> EntryColumns:
 
 
 def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in order. Raises `CorruptFileError`, also if the file does not exist."""
+    """The entries of a manifest, in order. Raises `CorruptFileError`, `MetadataMissingError`."""
     columns = read_columns(store, name)
     return columns.entries(np.arange(len(columns)))
 

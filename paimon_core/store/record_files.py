@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import MetadataMissingError
 from paimon_core.io.file_io import MOST_METADATA
 from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.spec.records import Record
@@ -30,17 +30,17 @@ def write_metadata(store: TableStore, file: MetadataFile) -> None:
 
 
 def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:
-    """The records of a file. Raises `CorruptFileError`, also if the file does not exist."""
+    """The records of a file. Raises `CorruptFileError`, `MetadataMissingError`."""
     return tuple(decode_file(record, version, path, read_named(store, path)))
 
 
 def read_named(store: TableStore, path: str) -> bytes:
-    """The bytes of a metadata file that a snapshot names. Raises `CorruptFileError` if it does not exist."""
+    """The bytes of a metadata file that a snapshot names. Raises `MetadataMissingError`."""
     try:
         return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError:
-        cause = "it is missing, though a snapshot names it; it may have expired since the table was opened"
-        raise CorruptFileError(path, cause, "run the statement again, or restore the file from a backup") from None
+        cause = "a snapshot names it; it may have expired since the table was opened"
+        raise MetadataMissingError(path, cause) from None
 
 
 def record_bytes(store: TableStore, record: Record[Any], version: int, values: Iterable[Any]) -> bytes:

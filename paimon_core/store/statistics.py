@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import uuid
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import MetadataMissingError
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.statistics import TableStatistics, decode_statistics, encode_statistics
 from paimon_core.store.table_store import TableStore
 
 
 def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatistics | None:
-    """The statistics of a version, or None if it was not analyzed. Raises `CorruptFileError`."""
+    """Return the statistics of a version, None if it was not analyzed.
+
+    Raises `CorruptFileError`, `MetadataMissingError`.
+    """
     if snapshot is None or snapshot.statistics is None:
         return None
     path = store.paths.statistics(snapshot.statistics)
     try:
         return store.cache.get(path, lambda: (decode_statistics(path, store.io.read_bytes(path)),))[0]
     except FileNotFoundError:
-        raise CorruptFileError(path, "it is missing, though a snapshot names it", "run ANALYZE TABLE again") from None
+        raise MetadataMissingError(path, "a snapshot names it", "run ANALYZE TABLE again") from None
 
 
 def delete_statistics(store: TableStore, name: str) -> None:

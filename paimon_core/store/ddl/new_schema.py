@@ -13,6 +13,7 @@ from paimon_core.formats.registry import check_formats
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.functions.field_options import DEFAULT_FUNCTION, FIELDS_PREFIX, FUNCTION_SUFFIX, FieldOptions
+from paimon_core.lsm.record_expiry import check_time_column
 from paimon_core.manifests.record_files import record_format
 from paimon_core.options import (
     BUCKET,
@@ -27,7 +28,6 @@ from paimon_core.options import (
     DELTA_COMMITS,
     MERGE_ENGINE,
     PARTITION_LEGACY_NAME,
-    RECORD_EXPIRE_TIME,
     RECORD_TIME_FIELD,
     ROW_KIND_FIELD,
     ROW_TRACKING,
@@ -51,7 +51,6 @@ from paimon_core.time_zones import parsed_moment
 
 _RESERVED = frozenset(("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"))
 _RESERVED_PREFIX = "_KEY_"
-_TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 
 
 def new_table_schema(
@@ -342,15 +341,9 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
 
 def _check_expiry(schema: TableSchema, options: TableOptions) -> None:
     column = options[RECORD_TIME_FIELD]
-    if options[RECORD_EXPIRE_TIME] is not None and not column:
-        raise InvalidOptionError(
-            f"Option '{RECORD_EXPIRE_TIME.key}' needs '{RECORD_TIME_FIELD.key}', the column with the time of each row."
-        )
-    if column and _named(schema, RECORD_TIME_FIELD.key, (column,))[0].type.kind not in _TIMES:
-        raise InvalidOptionError(
-            f"Option '{RECORD_TIME_FIELD.key}' cannot name {column!r}: the column must be of type INT, BIGINT or "
-            "TIMESTAMP."
-        )
+    if column:
+        _named(schema, RECORD_TIME_FIELD.key, (column,))
+    check_time_column(options, schema.field_by_name)
 
 
 def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:

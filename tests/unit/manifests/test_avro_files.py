@@ -104,7 +104,7 @@ def test_what_is_written_is_read(codec: str) -> None:
 
 def test_many_blocks() -> None:
     many = [Outer(text=str(i) * 50, number=i, inner=Inner(n=i)) for i in range(5000)]
-    assert decode(encode_avro(OUTER, 1, many, "null")) == many
+    assert decode(encode_avro(OUTER, 2, many, "null")) == many
 
 
 def test_nullable_columns_that_an_old_writer_lacks_take_their_defaults() -> None:
@@ -233,7 +233,7 @@ def test_a_missing_column_is_named() -> None:
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(UnsupportedVersionError, match=f"{PATH}.*outer version 3.*up to 2.*; upgrade paimon-sql"):
+    with pytest.raises(UnsupportedVersionError, match=f"{PATH}.*records of version 3.*up to 2.*; upgrade paimon-sql"):
         decode(encode_avro(OUTER, 3, VALUES, "null"))
 
 
@@ -249,7 +249,7 @@ def test_every_truncation_is_noticed(codec: str) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"Obj\x01", b"PAR1", b"Obj\x01" + b"\xff" * 100, b'{"a": 1}', bytes(1000)])
 def test_foreign_bytes(data: bytes) -> None:
-    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is not a file of outer"):
+    with pytest.raises(CorruptFileError, match=f"{PATH} is corrupt: it is not a file of records"):
         decode(data)
 
 

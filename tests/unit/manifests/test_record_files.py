@@ -54,6 +54,33 @@ def index_entries() -> list[IndexManifestEntry]:
     return [e for f in files for e in decode_index_manifest(str(f), f.read_bytes())]
 
 
+@pytest.mark.parametrize("file_format", ["avro", *FORMATS])
+@pytest.mark.parametrize(
+    ("record", "version", "values", "noun"),
+    [
+        (MANIFEST_ENTRY, ENTRY_VERSION, entries, "manifest entries"),
+        (MANIFEST_FILE_META, LIST_VERSION, lists, "names of manifests"),
+        (INDEX_MANIFEST_ENTRY, INDEX_VERSION, index_entries, "index manifest entries"),
+    ],
+)
+@pytest.mark.parametrize("older", [1, 2, 100])
+def test_records_of_versions_that_java_refuses_are_refused(
+    file_format: str, record: Record[Any], version: int, values: Any, noun: str, older: int
+) -> None:
+    """Java reads one version: 2 of manifests and lists, 1 of index manifests."""
+    given, number = values()[:3], version - older
+    data = (
+        encode_avro(record, number, given, "null")
+        if file_format == "avro"
+        else encode_columns(record, number, given, file_format, "none")
+    )
+    with pytest.raises(UnfamiliarFormError, match=f"File f has.*it has {noun} of version {number}, and only version"):
+        list(decode_file(record, version, "f", data))
+    if record is MANIFEST_ENTRY:
+        with pytest.raises(UnfamiliarFormError, match=f"of version {number}, and only version {version}.*create the"):
+            decode_entries("f", data)
+
+
 @pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize(
     ("record", "version", "values"),

@@ -156,3 +156,16 @@ def test_values_of_other_engines_are_refused_before_a_file_is_written(
         with pytest.raises(InvalidOptionError, match=rf"Table db\.t cannot be read.*{option}.*{value}"):
             check_readable(store)
     assert sorted(tmp_path.rglob("*")) == files
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [("", "needs 'record-level.time-field'"), ("gone", "'gone'"), ("v", "'v'.*of type INT, BIGINT")],
+)
+def test_rows_that_expire_need_a_column_with_their_times(tmp_path: Path, column: str, reason: str) -> None:
+    """Java refuses such a table when it opens a writer; its reads do not need the column."""
+    store = keyed(tmp_path, **{"record-level.expire-time": "1 d", "record-level.time-field": column})
+    check_readable(store)
+    with pytest.raises(InvalidOptionError, match=rf"Table db\.t cannot be written\. .*{reason}"):
+        check_writable(store)
+    check_writable(store.with_options({"record-level.time-field": "k"}))

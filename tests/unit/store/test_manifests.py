@@ -7,7 +7,7 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, MetadataMissingError
 from paimon_core.expressions.predicate import Compare, IsNull
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.binary_row import decode_row, encode_row
@@ -150,7 +150,7 @@ def test_a_full_merge_sorts_by_a_partition_column_where_that_is_asked_for(tmp_pa
 
 def test_missing_and_broken_manifests_are_named(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with pytest.raises(CorruptFileError, match="manifest-missing.*it is missing"):
+    with pytest.raises(MetadataMissingError, match="manifest-missing is missing: a snapshot names it"):
         read_manifest(store, "manifest-missing")
     Path(store.paths.manifest_dir).mkdir(parents=True, exist_ok=True)
     Path(store.paths.manifest("manifest-x")).write_bytes(b"Obj\x01nonsense")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CommitConflictError, CorruptFileError
+from paimon_core.errors import CommitConflictError, MetadataMissingError
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.statistics import TableStatistics
@@ -51,5 +51,5 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     made = Table(store).commit_statistics(KNOWN, info())
     Path(store.paths.statistics(str(made.statistics))).unlink()
-    with pytest.raises(CorruptFileError, match="run ANALYZE TABLE again"):
+    with pytest.raises(MetadataMissingError, match="run ANALYZE TABLE again"):
         Table(new_store(tmp_path / "other")).statistics(made)

@@ -200,7 +200,7 @@ def test_a_changelog_without_its_manifest_is_named(history: str) -> None:
     node = json.loads(path.read_text(encoding="utf-8"))
     node["changelogManifestList"] = "missing"
     path.write_text(json.dumps(node), encoding="utf-8")
-    with pytest.raises(PaimonError, match="missing is corrupt: it is missing"):
+    with pytest.raises(PaimonError, match="missing is missing: a snapshot names it"):
         log(history, incremental_between="0,2")
 
 
