@@ -1,6 +1,6 @@
-"""Stored procedures: `CALL sys.name(…)`. Each is a typed function under `@procedure`, in a module of its own subject.
+"""Stored procedures: `CALL sys.name(…)`. Each is a typed function under `@procedure`, in the module of its subject.
 
-A new one needs no more than that; a new module is imported and listed below.
+To add one, write such a function. A new module must also be imported and listed below.
 """
 
 from __future__ import annotations

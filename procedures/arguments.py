@@ -1,4 +1,4 @@
-"""Arguments that are small languages of their own."""
+"""Parsers of arguments with a syntax of their own, such as lists of partitions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _T = TypeVar("_T")
 def partition_specs(
     text: str, fields: Sequence[DataField], default_name: str, zone: tzinfo | None, *, case_sensitive: bool = False
 ) -> Predicate:
-    """Parse `dt=2024-01-01,hh=10;dt=2024-01-02` to a predicate on the partition columns; `default_name` is NULL.
+    """Parse `dt=2024-01-01,hh=10;dt=2024-01-02` to a predicate on the partition columns. The value `default_name` means
+    NULL.
 
-    Moments are in `zone`, as in SQL (None: this process's). Raises `InvalidOptionError`.
+    `zone` is the time zone of TIMESTAMP values, None for this process's zone. Raises `InvalidOptionError`.
     """
     find = partial(column_named, columns={f.name: f for f in fields}, case_sensitive=case_sensitive)
     condition = partial(_condition, find=find, fields=fields, default_name=default_name, zone=zone)
@@ -34,7 +35,7 @@ def partition_specs(
 
 
 def table_options(text: str) -> dict[str, str]:
-    """`k=v,k2=v2` as options. Raises `InvalidOptionError`."""
+    """Return `k=v,k2=v2` as options. Raises `InvalidOptionError`."""
     pairs = [piece.partition("=") for piece in text.split(",") if piece.strip()]
     if not all(equals and key.strip() for key, equals, _ in pairs):
         raise InvalidOptionError(f"options cannot be {text!r}: write them as 'key=value,key2=value2'.")
@@ -42,18 +43,18 @@ def table_options(text: str) -> dict[str, str]:
 
 
 def given(text: str | None) -> str | None:
-    """Return a text argument, None if it is blank, as for an optional argument that is not given."""
+    """Return a text argument; None if it is blank, as if it were not given."""
     return text if text is not None and text.strip() else None
 
 
 def check_parallelism(parallelism: int | None) -> None:
-    """Raises `InvalidOptionError`."""
+    """Raise `InvalidOptionError` if the number of tasks is less than 1."""
     if parallelism is not None and parallelism < 1:
         raise InvalidOptionError(f"parallelism cannot be {parallelism}: use a number of tasks, 1 or more.")
 
 
 def idle_millis(text: str) -> int:
-    """`1 d` as milliseconds. Raises `InvalidOptionError`."""
+    """Return a duration such as `1 d` in milliseconds. Raises `InvalidOptionError`."""
     try:
         return duration(text)
     except ValueError as e:
@@ -74,7 +75,7 @@ def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
 
 
 def time_to_live(argument: str, text: str | None) -> timedelta | None:
-    """`1 d` or `12 hours`; None for None. Raises `InvalidOptionError`."""
+    """Return a duration such as `1 d` or `12 hours`; None if it is not given. Raises `InvalidOptionError`."""
     if text is None:
         return None
     try:
@@ -84,7 +85,9 @@ def time_to_live(argument: str, text: str | None) -> timedelta | None:
 
 
 def column_named(name: str, columns: Mapping[str, _T], *, case_sensitive: bool) -> _T | None:
-    """The column that SQL means by a name: the one called so, or the only one with that name in another case."""
+    """Return the column that SQL means by a name: the column of exactly this name, or the only one with the name in
+    another case. Return None if there is none.
+    """
     if name in columns or case_sensitive:
         return columns.get(name)
     alike = [key for key in columns if key.lower() == name.lower()]
@@ -116,6 +119,8 @@ def _condition(
 
 
 def partition_value(field: DataField, text: str, zone: tzinfo | None) -> Any:
-    """The value of a partition column that a text means; SHOW PARTITIONS escapes colons. Raises `ValueError`."""
+    """Return the value of a partition column from its text, which may have escapes of paths, as SHOW PARTITIONS prints.
+    Raises `ValueError`.
+    """
     is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
     return value_of_text(field.type, text if is_text else unescape_path_name(text), zone)

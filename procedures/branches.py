@@ -21,8 +21,9 @@ from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 def create_branch(
     context: ProcedureContext, table: str, branch: str, tag: str | None = None, ignoreIfExists: str | None = None
 ) -> Rows:
-    """Branch off from a tag with its rows, or with only the schema; `table` may be a branch itself. The branch is read
-    and written as `table$branch_NAME`. The result is true."""
+    """Create a branch from a tag with its rows, or with only the schema. `table` may be a branch itself. Statements
+    name the branch `table$branch_NAME`. The result is true.
+    """
     versions = context.load_table(table).versions
     if _boolean("ignoreIfExists", ignoreIfExists) and versions.branch_exists(branch):
         return [(True,)]
@@ -38,7 +39,7 @@ def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
     """
     target = _table(context, table)
     names, known = [n.strip() for n in branch.split(",")], target.versions.branch_names()
-    for name in names:  # all or none
+    for name in names:  # delete all branches, or none
         core.check_branch_name(name)
         if name not in known:
             open_branch(target.store, name)
@@ -85,7 +86,7 @@ def merge_branch(context: ProcedureContext, table: str, source_branch: str, targ
 
 
 def _table(context: ProcedureContext, name: str) -> Table:
-    """The table itself: branches have no branches."""
+    """Return the table itself: a branch cannot have branches."""
     table = context.load_table(name)
     if table.store.branch:
         raise InvalidNameError(f"{name!r} is a branch: name the table itself.")

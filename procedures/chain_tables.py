@@ -1,4 +1,4 @@
-"""`CALL sys.compact_chain_table`: full partitions of a chain table, made of older ones and the changes since."""
+"""`CALL sys.compact_chain_table`: full partitions of a chain table, made from older ones and the changes since."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compact_chain_table(context: ProcedureContext, table: str, partition: str, o
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if not splits:
         return [(False,)]
-    full = replace(target, store=full_branch(target.store)).for_write()  # before its rows are numbered
+    full = replace(target, store=full_branch(target.store)).for_write()  # check before the rows get numbers
     messages = full.run(context.executor, fill_job(target.store, splits))
     operation = Operation.OVERWRITE if exists else Operation.WRITE
     info = CommitInfo(user=full.new_commit_user(), operation=operation)

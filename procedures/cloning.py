@@ -1,4 +1,6 @@
-"""`CALL sys.clone` and `sys.copy`: tables, databases and whole catalogs as tables of another one, file by file."""
+"""`CALL sys.clone` and `sys.copy`: tables, databases and whole catalogs, copied file by file to other names or
+catalogs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, has_table, load_table, procedure
 
 _FORMATS = ("parquet", "orc", "avro")
-_FIXED = (BUCKET.key, "path")  # of the source: files lie in its buckets
+_FIXED = (BUCKET.key, "path")  # always as in the source: its files are in its buckets
 
 
 @procedure(result="string")
@@ -52,11 +54,11 @@ def clone(
     `target_database`), or all tables of a catalog: each as `copy` does, so that the call can be repeated.
 
     Both catalogs are this catalog, unless `catalog_conf` or `target_catalog_conf` (`warehouse=/elsewhere`) have the
-    options of another one. Of several tables, the tables in `included_tables` (`db.a,db.b`; default: all) and not in
-    `excluded_tables` are cloned, with the rows of the partitions that satisfy `where`; with `meta_only` without rows.
-    `clone_if_exists => false` skips tables that exist. New tables get the options `target_table_conf` (`key=value`),
-    and write new files in `prefer_file_format`. The result has the numbers of cloned and skipped tables. Tables of
-    several that cannot be cloned are counted, and logged with the reason.
+    options of another one. For a database or catalog, `included_tables` (`db.a,db.b`; default: all) selects tables, and
+    `excluded_tables` leaves some out. Tables are cloned with the rows of the partitions that satisfy `where`; with
+    `meta_only` without rows. `clone_if_exists => false` skips tables that exist. New tables get the options
+    `target_table_conf` (`key=value`), and write new files in `prefer_file_format`. The result has the numbers of cloned
+    and skipped tables. If a table of several cannot be cloned, it is counted, and logged with the reason.
     """
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
@@ -164,7 +166,7 @@ def copy_table(
     where: str | None,
     options: Mapping[str, str] | None = None,
 ) -> None:
-    """See `copy`; a new table has the source's options and `options`."""
+    """Copy a table as `copy` does. A new table has the source's options and `options`."""
     check_selectable(source.store)
     which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
     if has_table(catalog, identifier):
@@ -179,7 +181,9 @@ def copy_table(
 def create_alike(
     source: Table, catalog: SupportsDatabases, identifier: Identifier, options: Mapping[str, str]
 ) -> Table:
-    """A new table with all schema versions of another, and more options; its database is made, too."""
+    """Create a table with all schema versions of another, and with more options. Create its database, too, if it is
+    missing.
+    """
     first, *later = (
         replace(s, options={k: v for k, v in s.options.items() if k not in LENDING} | dict(options))
         for s in list_schemas(source.store)

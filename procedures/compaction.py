@@ -1,4 +1,6 @@
-"""`CALL sys.compact`, `sys.compact_database` and `sys.rescale`: rewrite the rows of a table, as one task per bucket."""
+"""`CALL sys.compact`, `sys.compact_database`, `sys.rescale` and `sys.compact_manifest`: rewrite rows with one task per
+bucket, or manifests.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ STRATEGIES = ("full", "minor")
 
 @dataclass(frozen=True, slots=True)
 class _Compaction:
-    """The work of one call: partitions of a version, only some `buckets` (None: all), and the `order` to sort by."""
+    """The work of one call: partitions of a version, the numbers of their `buckets` (None: all), and the `order` to
+    sort by.
+    """
 
     executor: ProcedureExecutor
     table: Table
@@ -88,14 +92,16 @@ def _compact_buckets(work: _Compaction) -> list[CommitMessage]:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Tables that are compacted alike: `applies` decides by the table and by whether the call sorts its rows."""
+    """A kind of tables that are compacted alike. `applies` decides by the table and by whether the call
+    sorts its rows.
+    """
 
     applies: Callable[[TableStore, bool], bool]
     default: Strategy
     compact: Callable[[_Compaction], list[CommitMessage]]
 
 
-_KINDS = (  # the first that applies
+_KINDS = (  # the first kind that applies is used
     _Kind(lambda store, sorts: is_clustered(store), Strategy.MINOR, _cluster),
     _Kind(lambda store, sorts: sorts, Strategy.FULL, _sort),
     _Kind(lambda store, sorts: store.options[BUCKET] == POSTPONED, Strategy.MINOR, _assign_buckets),
@@ -142,7 +148,7 @@ def compact(
         )
     target.check_writable()
     if target.store.options[BUCKET] == POSTPONED:
-        target = target.for_write()  # rows get numbers
+        target = target.for_write()  # rows get sequence numbers
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
     chosen = lasting_partitions(target, snapshot, chosen)
@@ -187,7 +193,7 @@ def compact_database(
 
 
 def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:
-    """Return the order to sort by, None without an order."""
+    """Return the order to sort by, None if the call does not sort."""
     strategy = given(strategy)
     if strategy is None and given(order_by) is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
@@ -208,7 +214,7 @@ def _strategy(kind: _Kind, given: str | None) -> Strategy:
 
 
 def _bucket_numbers(table: Table, text: str) -> frozenset[int]:
-    """The numbers of `0-9,12`."""
+    """Return the bucket numbers of a text such as `0-9,12`."""
     count = table.store.options[BUCKET]
     if count < 1:
         raise InvalidOptionError(
@@ -273,17 +279,17 @@ def rescale(
 def _commit_rescaled(
     context: ProcedureContext, name: str, table: Table, messages: Sequence[CommitMessage], buckets: int | None
 ) -> None:
-    """Commit rows in other buckets, under a schema with that number of buckets; None keeps the schema.
+    """Commit rows in new buckets, under a schema with that number of buckets; None keeps the schema.
 
-    A schema and a snapshot are two files, and no storage creates both at once. The schema comes first: with a new
-    option alone, rows are read as before, writes are refused, and a second call moves the rows.
+    A schema and a snapshot are two files, and no storage creates both at once. The schema comes first. If only the
+    schema is published, rows are read as before, writes are refused, and a second call moves the rows.
     """
     info = CommitInfo(user=table.new_commit_user(), operation=Operation.OVERWRITE)
     if buckets is None:
         table.commit_or_abort(messages, info)
         return
     identifier, before = context.identifier(name), str(table.store.options[BUCKET])
-    with on_failure(lambda: table.abort(messages)):  # no commit names their files yet
+    with on_failure(lambda: table.abort(messages)):  # no commit refers to their files yet
         context.catalog.alter_table(identifier, [SetOption(BUCKET.key, str(buckets))])
     again = f"Table {table.name} has 'bucket' = '{buckets}': run CALL sys.rescale again"
     try:

@@ -49,9 +49,11 @@ def expire_changelogs(
     max_deletes: Int | None = None,
     delete_all: bool = False,
 ) -> Rows:
-    """Remove changelogs that outlived their snapshots, and their files, as `expire_snapshots` does with snapshots.
+    """Remove changelogs that are kept longer than their snapshots, and their files, as `expire_snapshots` does with
+    snapshots.
 
-    `delete_all` removes all of them. The result is the number of removed changelogs."""
+    `delete_all` removes all of them. The result is the number of removed changelogs.
+    """
     store, now = context.load_table(table).store, now_millis()
     if delete_all:
         every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)

@@ -1,4 +1,6 @@
-"""Copying and deleting files, and searching for orphans: in this process, or as tasks if there are many."""
+"""Copies and deletions of files, and the search for orphans: in this process, or as Spark tasks if there are many
+files.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from paimon_core.store.table_store import TableStore
 from paimon_sql.procedures.registry import ProcedureContext
 
 MODES = ("local", "distributed")
-MANY_DELETIONS = 100_000  # files: the names of more are too much for one process
-_DELETIONS = 1000  # of a task
+MANY_DELETIONS = 100_000  # more paths would take too much memory of one process
+_DELETIONS = 1000  # files of a task
 MANY_COPIES = 100
-_COPIES = 10  # of a task
+_COPIES = 10  # files of a task
 
 
 def copying(context: ProcedureContext) -> Copy:
-    """Return a function that copies files, as tasks if there are many."""
+    """Return a function that copies files, as tasks if there are many files."""
 
     def copy(source: FileIO, target: FileIO, pairs: Pairs) -> None:
         if len(pairs) < MANY_COPIES:
@@ -34,7 +36,7 @@ def copying(context: ProcedureContext) -> Copy:
 
 
 def deleting(context: ProcedureContext) -> Delete:
-    """Return a function that deletes files that no version needs, as tasks if there are many."""
+    """Return a function that deletes files that no version needs, as tasks if there are many files."""
 
     def delete(store: TableStore, paths: Collection[str]) -> None:
         if len(paths) < MANY_DELETIONS:
@@ -54,7 +56,9 @@ def remove_orphans(
     *,
     dry: bool,
 ) -> tuple[int, int]:
-    """Delete the orphans of a table, or only find them; how many, and their bytes. Raises as `find_orphans`."""
+    """Delete the orphans of a table, or with `dry` only find them. Return their number and their bytes. Raises as
+    `find_orphans`.
+    """
     if mode is not None and mode.strip().lower() not in MODES:
         raise InvalidOptionError(f"mode cannot be {mode!r}: use one of {', '.join(MODES)}.")
     distributed = known_files(store) >= MANY_DELETIONS if mode is None else mode.strip().lower() == "distributed"

@@ -35,9 +35,9 @@ def remove_orphan_files(
     """Delete files that no snapshot, tag, branch or changelog needs, of one table or of all tables (`db.*`).
 
     Files younger than `older_than` (`2024-01-31 12:00:00`; default: a day ago) stay: a writer may still commit them.
-    Age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (in this process, with some
-    threads) or `distributed` (in Spark's tasks, `parallelism` at a time); the default depends on the table's size. The
-    result is the number of files, and their bytes. If one of several tables cannot be read, its files stay, and the
+    Their age is by the storage's clock. With `dry_run` nothing is deleted. `mode` is `local` (in this process, with
+    some threads) or `distributed` (in Spark's tasks, `parallelism` at a time); the default depends on the table's size.
+    The result is the number of files, and their bytes. If one of several tables cannot be read, its files stay, and the
     reason is logged.
     """
     check_parallelism(parallelism)
@@ -72,9 +72,9 @@ def refresh_object_table(context: ProcedureContext, table: str) -> Rows:
 def remove_unexisting_files(
     context: ProcedureContext, table: str, dry_run: bool = False, parallelism: Int | None = None
 ) -> Rows:
-    """Drop the entries of data files that do not exist from the table, so that the rest can be read.
+    """Drop the entries of missing data files from the table, so that the other files can be read.
 
-    Their rows are lost. With `dry_run` nothing changes. The result is the files' paths.
+    The rows of the missing files are lost. With `dry_run` nothing changes. The result is the files' paths.
     """
     check_parallelism(parallelism)
     target = context.load_table(table)
@@ -89,12 +89,12 @@ def remove_unexisting_files(
 def purge_files(context: ProcedureContext, table: str) -> Rows:
     """Empty a table, and delete all of its files at once, also branches, tags, consumers and all but one snapshot.
 
-    No writer may be at work meanwhile. The result is `Success`.
+    No writer may run meanwhile. The result is `Success`.
     """
     target = context.load_table(table)
     target.check_writable()
     target.truncate(CommitInfo(user=target.new_commit_user()))
-    purge(target.store, storage_now(target.store) + 1)  # also files of this millisecond
+    purge(target.store, storage_now(target.store) + 1)  # so that files of this millisecond are deleted, too
     return [("Success",)]
 
 
@@ -131,7 +131,9 @@ def _location(context: ProcedureContext, target: str) -> str:
 
 
 def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry: bool) -> int:
-    """Before when files are old: the `moment` that `text` spells, else a day ago by the storage's clock."""
+    """Return the time (epoch milliseconds) before which files are old: `moment`, which `text` spells, or a day ago by
+    the storage's clock.
+    """
     now = _now(store, dry=dry)
     if moment is None:
         return now - orphans.DEFAULT_AGE
@@ -149,7 +151,7 @@ def _now(store: TableStore, *, dry: bool) -> int:
     except StorageError:
         if not dry:
             raise
-        return now_millis()  # a reader without rights to write may still look
+        return now_millis()  # a reader that must not write can still count files
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Identifier]:

@@ -54,9 +54,9 @@ def create_global_index(
     partitions: str | None = None,
     options: str | None = None,
 ) -> Rows:
-    """Create a global index of a column for all rows, or for some partitions (`dt=2024-01-01;dt=2024-01-02`), that have
-    no index of this type yet: `btree`, or `bitmap` for columns with few different values. The table must have data
-    evolution. `options` are settings of the index (`btree-index.compression=zstd`).
+    """Create a global index of a column for all rows without an index of this type, or only for some partitions
+    (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values. The table
+    must have data evolution. `options` are settings of the index (`btree-index.compression=zstd`).
 
     The result is true.
     """
@@ -121,7 +121,7 @@ def _commit(target: Table, messages: Sequence[CommitMessage], user: str) -> None
 
 
 def _columns(target: Table, names: str) -> list[DataField]:
-    """The columns of `a,b`. Raises `InvalidOptionError`, `InvalidSchemaError`."""
+    """Return the columns of `a,b`. Raises `InvalidOptionError`, `InvalidSchemaError`."""
     wanted = [n.strip() for n in names.split(",") if n.strip()]
     if not wanted:
         raise InvalidOptionError(f"index_column cannot be {names!r}: at least one column required.")

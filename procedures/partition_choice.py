@@ -31,7 +31,7 @@ def chosen_partitions(
 ) -> PartitionFilter:
     """Return the partitions of `dt=2024-01-01;…`, or the partitions of a version that satisfy `where`.
 
-    All partitions if both are blank. Raises `InvalidOptionError`.
+    Return all partitions if both are blank. Raises `InvalidOptionError`.
     """
     fields = table.schema.partition_fields
     partitions, where = given(partitions), given(where)
@@ -65,7 +65,7 @@ def lasting_partitions(table: Table, snapshot: Snapshot | None, chosen: Partitio
 
 
 def idle_partitions(table: Table, snapshot: Snapshot | None, chosen: PartitionFilter, millis: int) -> PartitionFilter:
-    """Return the chosen partitions with a last file older than `millis`."""
+    """Return those chosen partitions that got no new file for `millis`."""
     last: dict[bytes, datetime] = defaultdict(lambda: datetime.min.replace(tzinfo=metadata_now().tzinfo))
     for entry in live_files(table.store, snapshot, chosen).values():
         if entry.file.creation_time is not None:

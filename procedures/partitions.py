@@ -53,7 +53,9 @@ def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Ro
 
 
 def _folders(table: Table, spec: dict[str, str], zone: tzinfo | None) -> dict[str, str]:
-    """Values as folders spell them. A text that is not a value of its column is taken for such a spelling."""
+    """Return values as the names of folders spell them. A text that is not a value of its column already has that
+    spelling.
+    """
     fields, spelled = table.schema.field_by_name, dict[str, str]()
     for name, text in spec.items():
         try:

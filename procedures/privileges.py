@@ -1,6 +1,6 @@
 """`CALL sys.*` for the users of a warehouse and their privileges.
 
-Source: the procedures of Paimon's Flink connector, whose names, arguments and answers these have.
+Source: the procedures of Paimon's Flink connector, with the same names, arguments and results.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def grant_privilege_to_user(
 def revoke_privilege_from_user(
     context: ProcedureContext, user: str, privilege: str, database: str | None = None, table: str | None = None
 ) -> Rows:
-    """Take a privilege on the catalog, a database or a table, and on all that is in it. Needs ADMIN.
+    """Revoke a privilege on the catalog, a database or a table, and on everything in it. Needs ADMIN.
 
-    The second line of the result says how many grants were taken.
+    The second line of the result has the number of revoked grants.
     """
     catalog, revoked = _administered(context), Privilege.named(privilege)
     name, _, where = _object(database, table)

@@ -1,4 +1,4 @@
-"""Procedures: typed functions; `CALL` and the docs need only their signature and docstring."""
+"""The registry of procedures: typed functions. `CALL` and the docs need only their signature and docstring."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from paimon_sql.catalog.base import Catalog, SupportsDatabases
 from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
-Rows = Sequence[tuple[Any, ...]]  # of a result
-Int = NewType("Int", int)  # an argument of Spark's type INT; int stands for BIGINT
+Rows = Sequence[tuple[Any, ...]]  # rows of a result
+Int = NewType("Int", int)  # an argument of Spark's type INT; a plain int stands for BIGINT
 _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}
 
 
@@ -53,7 +53,9 @@ class ProcedureExecutor(JobExecutor, Protocol):
         """Return the numbers of the rows that satisfy an SQL condition on their columns."""
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
-        """A table of the session's own catalog; None for none. Raises `UnsupportedFeatureError` for other formats."""
+        """Return a table of the session's own catalog; None if it does not exist. Raises `UnsupportedFeatureError` for
+        other formats.
+        """
 
     def foreign_tables(self, database: str) -> list[str] | None:
         """Return the tables of a database of the session's own catalog; None if there is no such database."""
@@ -62,18 +64,19 @@ class ProcedureExecutor(JobExecutor, Protocol):
         """Drop a table of the session's own catalog."""
 
     def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
-        """Files of one format as a table, with the columns that the files and folders have."""
+        """Return files of one format as a table, with the columns in the files and in the names of folders."""
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        """Sort the rows of a job and write them; nothing is committed."""
+        """Sort the rows of a job and write them; the caller commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcedureContext:
-    """The surroundings of a procedure; `zone` is the zone of wall clock times, None: this process's zone.
+    """The catalog and session in which a procedure runs.
 
-    `name` is the catalog's name in the session, `other_catalog` finds another Paimon catalog by its name.
-    `case_sensitive` says whether `id` and `ID` are two columns.
+    `zone` is the time zone of times without one, None for this process's zone. `name` is the catalog's name in the
+    session, `other_catalog` finds another Paimon catalog by its name. If `case_sensitive`, `id` and `ID` are two
+    columns.
     """
 
     catalog: SupportsDatabases
@@ -85,11 +88,13 @@ class ProcedureContext:
     case_sensitive: bool = False
 
     def load_table(self, name: str) -> Table:
-        """A table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`, `InvalidNameError`."""
+        """Load a table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`,
+        `InvalidNameError`.
+        """
         return load_table(self.catalog, self.identifier(name)).in_zone(self.zone)
 
     def tables(self, database: str) -> list[Identifier]:
-        """Return the tables of a database with snapshots, and tables that cannot be loaded, sorted.
+        """Return the tables of a database, sorted: tables with snapshots, and tables that cannot be loaded.
 
         Raises `DatabaseNotFoundError`.
         """
@@ -106,7 +111,9 @@ class ProcedureContext:
         return identifier
 
     def find(self, name: str) -> tuple[SupportsDatabases, Identifier]:
-        """The catalog and the table of a name, in any Paimon catalog of the session. Raises `InvalidNameError`."""
+        """Return the catalog and the table of a name, in any Paimon catalog of the session. Raises
+        `InvalidNameError`.
+        """
         name_of_catalog, identifier = self.named(name)
         if name_of_catalog in (None, self.name):
             return self.catalog, identifier
@@ -118,7 +125,7 @@ class ProcedureContext:
         return catalog, identifier
 
     def named(self, name: str) -> tuple[str | None, Identifier]:
-        """Return the catalog in a table name, None if it has none, and the table. Raises `InvalidNameError`."""
+        """Return the catalog in a table name (None if the name has none), and the table. Raises `InvalidNameError`."""
         parts = list(_NAME_PART.finditer(name))
         if ".".join(p[0] for p in parts) != name or not 1 <= len(parts) <= 3:
             raise InvalidNameError(f"{name!r} is not a valid table name: write it as table, or as database.table.")
@@ -128,17 +135,17 @@ class ProcedureContext:
 
 
 def quoted(identifier: Identifier) -> str:
-    """A table as the arguments of procedures name it."""
+    """Return a table's name as the arguments of procedures spell it."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in (identifier.database, identifier.name))
 
 
 def has_table(catalog: SupportsDatabases, identifier: Identifier) -> bool:
-    """Return whether there is such a table; False also without such a database."""
+    """Return whether a table exists; False also if its database does not exist."""
     return catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
 
 
 def load_table(catalog: Catalog, identifier: Identifier) -> Table:
-    """A table with snapshots. Raises `TableNotFoundError`, `InvalidNameError` for a system table."""
+    """Load a table with snapshots. Raises `TableNotFoundError`, or `InvalidNameError` for a system table."""
     if identifier.system_table is not None:
         raise InvalidNameError(f"{str(identifier)!r} is a system table: name the table itself.")
     table = catalog.load_table(identifier)
@@ -162,7 +169,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """One `sys.name`; `columns` are the result's names and SQL types."""
+    """One `sys.name`; `columns` are the names and SQL types of its result."""
 
     name: str
     summary: str
@@ -171,7 +178,7 @@ class Procedure:
     body: Callable[..., Rows]
 
     def call(self, context: ProcedureContext, arguments: Mapping[str, Any]) -> Rows:
-        """Run it; arguments that are not given take their defaults. Returns the result's rows.
+        """Run the procedure and return the rows of its result. Arguments that are not given have their defaults.
 
         Raises `InvalidOptionError` if an argument without a default is missing or NULL.
         """
@@ -184,7 +191,8 @@ class Procedure:
 def procedure(**columns: str) -> Callable[[Callable[..., Rows]], Procedure]:
     """Turn a function `(context, argument, …) -> rows` into a procedure.
 
-    `columns` are the columns of the result: none, and no rows, for a statement without a result."""
+    `columns` are the columns of the result. A statement without a result has no columns and no rows.
+    """
 
     def make(function: Callable[..., Rows]) -> Procedure:
         hints = get_type_hints(function)

@@ -1,4 +1,4 @@
-"""`CALL sys.*` for going back: rollback, and repairs of the catalog and of a table's list of versions."""
+"""`CALL sys.*` for rollbacks, and for repairs of the catalog and of a table's list of versions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def rollback(
     snapshot: int | None = None,
     tag: str | None = None,
 ) -> Rows:
-    """Go back to a snapshot or tag: later snapshots and tags are removed. Give one of `version` (a snapshot's number
-    or a tag), `snapshot` and `tag`. The result is the number of the latest snapshot before and now."""
+    """Go back to a snapshot or tag: later snapshots and tags are removed. Give one of `version` (a snapshot's number or
+    a tag), `snapshot` and `tag`. The result has the numbers of the latest snapshot before and after the call.
+    """
     target = context.load_table(table)
     if sum(a is not None for a in (version, snapshot, tag)) != 1 or version == "":
         raise InvalidOptionError("rollback takes one of the arguments version, snapshot and tag: give exactly one.")
@@ -37,8 +38,7 @@ def rollback(
 def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int) -> Rows:
     """Go back to the latest snapshot committed at or before a moment (epoch milliseconds).
 
-    The result is the number of the latest snapshot
-    before and now.
+    The result has the numbers of the latest snapshot before and after the call.
     """
     target = context.load_table(table)
     found = target.snapshot(timestamp_millis=timestamp)
@@ -49,8 +49,7 @@ def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int)
 def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int) -> Rows:
     """Go back to the latest snapshot with a watermark at or before `watermark` (milliseconds).
 
-    The result is the number of the latest snapshot
-    before and now.
+    The result has the numbers of the latest snapshot before and after the call.
     """
     target = context.load_table(table)
     return [target.versions.roll_back(snapshot_id=snapshot_at_watermark(target.store, watermark).id)]
@@ -60,9 +59,9 @@ def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int)
 def repair(context: ProcedureContext, database_or_table: str) -> Rows:
     """Bring the catalog in line with the storage, for a table or every table of a database.
 
-    A filesystem catalog reads the storage each time. Another catalog registers the folders of tables that it has lost,
-    and corrects its entries of others. Hints to snapshots that do not exist are written anew. If one of several tables
-    cannot be read, the reason is logged. The result is true.
+    A filesystem catalog always reads the storage. Another catalog registers the folders of tables that it has lost, and
+    corrects its entries of other tables. If a table's hint names a snapshot that does not exist, the hint is written
+    again. If one of several tables cannot be read, the reason is logged. The result is true.
     """
     _register(context, database_or_table)
     of_some(_tables(context, database_or_table), partial(_repair, context.catalog), "repaired")
@@ -71,8 +70,9 @@ def repair(context: ProcedureContext, database_or_table: str) -> Rows:
 
 @procedure(previous_earliest_snapshot_id="bigint", current_earliest_snapshot_id="bigint")
 def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id: int) -> Rows:
-    """Forget the snapshots before one that follows a gap, or damaged ones: for a table that lost some of them. Their
-    files stay until `remove_orphan_files`. The result is the number of the earliest snapshot before and now."""
+    """Drop the snapshots before a gap or before damaged snapshots, for a table that has lost some. Their files stay
+    until `remove_orphan_files`. The result has the numbers of the earliest snapshot before and after the call.
+    """
     store = context.load_table(table).store
     ids = snapshot_ids(store)
     if snapshot_id not in ids:
@@ -96,7 +96,7 @@ def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id:
 
 
 def _is_whole(store: TableStore, snapshot_id: int) -> bool:
-    """Whether a snapshot can be read, with the lists of its manifests."""
+    """Return whether a snapshot and the lists of its manifests can be read."""
     try:
         data_manifests(store, read_snapshot(store, snapshot_id))
     except (CorruptFileError, MetadataMissingError, SnapshotNotFoundError):
@@ -105,7 +105,7 @@ def _is_whole(store: TableStore, snapshot_id: int) -> bool:
 
 
 def _register(context: ProcedureContext, name: str) -> None:
-    """Have a catalog that knows its tables by other means look at the folders of a table or a database."""
+    """Make a catalog that keeps a list of its tables register the folders of a table or a database."""
     catalog = context.catalog
     if not isinstance(catalog, SupportsRegistration):
         return

@@ -17,7 +17,7 @@ from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 def create_tag(
     context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
 ) -> Rows:
-    """Name a snapshot (default: the latest), so that its rows can be read after it has expired.
+    """Name a snapshot (default: the latest), so that its rows can be read even after the snapshot has expired.
 
     `time_retained` (`1 d`) limits how long the tag is kept. The result is true.
     """
@@ -33,7 +33,7 @@ def create_tag_from_timestamp(
 ) -> Rows:
     """Name the first snapshot committed at or after a moment (epoch milliseconds; default: the first of all).
 
-    The result is the tag, its snapshot, when that was committed, and its watermark.
+    The result is the tag, its snapshot, the time of the snapshot's commit, and its watermark.
     """
     target = context.load_table(table)
     found = _first_since(target, timestamp)
@@ -45,7 +45,7 @@ def create_tag_from_timestamp(
 def replace_tag(
     context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
 ) -> Rows:
-    """Make a tag name another snapshot (default: the latest), from now on for `time_retained`.
+    """Move a tag to another snapshot (default: the latest), and keep it for `time_retained` from now on.
 
     The result is true.
     """
@@ -67,7 +67,7 @@ def rename_tag(context: ProcedureContext, table: str, tag: str, target_tag: str)
 
 @procedure(result="boolean")
 def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
-    """Remove tags (`one` or `one,two`), with the files that nothing else needs; unknown ones are ignored.
+    """Remove tags (`one` or `one,two`), with the files that nothing else needs. Tags that do not exist are ignored.
 
     The result is true.
     """
@@ -81,7 +81,8 @@ def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
 
 @procedure(result="boolean")
 def trigger_tag_automatic_creation(context: ProcedureContext, table: str) -> Rows:
-    """Create the tags that are due by `tag.automatic-creation`, as a commit does; none if the option is `none`.
+    """Create the tags that are due by `tag.automatic-creation`, as a commit does. If the option is `none`, create no
+    tag.
 
     The result is true.
     """

@@ -1,6 +1,7 @@
-"""The diagnosis of a Spark: every hook, its variant in use, and what does not work without one.
+"""A check of a Spark: every hook, its variant in use, and the features that do not work without it.
 
-`install` refuses a Spark that lacks a hook, whatever its version is called. It accepts an untested version with all.
+`install` refuses a Spark that lacks a hook, whatever its version number. It accepts an untested version that has all
+hooks.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _PACKAGE = f"{spark.__name__}."
 
 @dataclass(frozen=True, slots=True)
 class FoundHook:
-    """A hook in a Spark: the name of the variant in use, empty for a hook with one variant. If the internal has moved,
-    the variant is absent (None), and `missing` lists what this Spark lacks."""
+    """A hook in a Spark. `variant` is the name of the variant in use, empty for a hook with one variant, and None if no
+    variant fits. Then `missing` lists the members that this Spark lacks.
+    """
 
     name: str
     hook: Hook
@@ -40,7 +42,7 @@ class FoundHook:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The findings; their text is the output of `paimon-sql doctor`."""
+    """The findings of the check; their text is the output of `paimon-sql doctor`."""
 
     spark: str
     java: str
@@ -50,12 +52,12 @@ class Diagnosis:
 
     @property
     def is_known(self) -> bool:
-        """Whether hooks have been tried with this version."""
+        """Return whether this Spark version has been tested with the hooks."""
         return minor(self.spark) in VERSIONS
 
     @property
     def moved(self) -> tuple[FoundHook, ...]:
-        """The hooks that this Spark lacks."""
+        """Return the hooks that this Spark lacks."""
         return tuple(found for found in self.hooks if found.variant is None)
 
     def __str__(self) -> str:
@@ -76,7 +78,7 @@ def _state(found: FoundHook) -> str:
 
 
 def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
-    """The hooks that a module defines, by name."""
+    """Yield the hooks that a module defines, with their names."""
     owners: list[Any] = [module]
     owners += [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
     for owner in owners:
@@ -88,7 +90,7 @@ def hooks_of(module: ModuleType) -> Iterator[tuple[str, Hook]]:
 
 @lru_cache(1)
 def all_hooks() -> tuple[tuple[str, Hook], ...]:
-    """Every hook of the bridge, named by its module and function, in the order of modules."""
+    """Return every hook of the bridge, named by its module and function, in the order of modules."""
     modules = (importlib.import_module(info.name) for info in pkgutil.walk_packages(spark.__path__, _PACKAGE))
     return tuple(
         (f"{module.__name__.removeprefix(_PACKAGE).replace('.', '/')}.{name}", found)
@@ -117,12 +119,12 @@ def check_spark(jvm: Jvm) -> None:
     if found.moved:
         names = "; ".join(f"{m.name} needs {', '.join(m.missing)}" for m in found.moved)
         raise UnsupportedFeatureError(
-            f"Spark {found.spark} has moved what paimon-sql uses of it: {names}. paimon-sql works with Spark "
-            f"{VERSIONS[0]} to {VERSIONS[-1]}; paimon-sql doctor says what depends on what is missing."
+            f"Spark {found.spark} lacks internals that paimon-sql uses: {names}. paimon-sql works with Spark "
+            f"{VERSIONS[0]} to {VERSIONS[-1]}; run paimon-sql doctor for the features that depend on them."
         )
     if not found.is_known:
         warnings.warn(
-            f"paimon-sql has not been tried with Spark {found.spark}, only with {', '.join(VERSIONS)}. All that it "
-            "uses of Spark is there; run paimon-sql doctor, and your own tests.",
+            f"paimon-sql has not been tried with Spark {found.spark}, only with {', '.join(VERSIONS)}. This Spark "
+            "has all internals that it uses; run paimon-sql doctor, and your own tests.",
             stacklevel=3,
         )

@@ -1,6 +1,6 @@
 """The gaps of older versions of Spark: one table, which docs/spark-versions.md shows.
 
-A statement that asks for what its Spark lacks is refused in the words of this table.
+A statement that needs a feature missing in its Spark is refused with the text from this table.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minor versions that the hooks are
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A feature that Spark has from `since` on, if it has the member `needs`. `statement` matches the statements that
-    use it; it is absent (None) if no statement must be refused. With `is_misread`, an older Spark may parse these
-    statements as something else."""
+    """A feature that older versions lack. A Spark has it if it has the member `needs`; Apache Spark does from `since`
+    on. `statement` matches the statements that use it; it is absent (None) if no statement must be refused. With
+    `is_misread`, an older Spark may parse these statements as something else.
+    """
 
     what: str
     since: str
@@ -46,7 +47,7 @@ GAPS = (
         "UPDATE … WITH (options)",
         "4.3",
         UPDATE_OPTIONS,
-        "leave them out, or write a hint, /*+ OPTIONS(…) */: an UPDATE does not look at options",
+        "leave them out, or write a hint, /*+ OPTIONS(…) */: an UPDATE ignores options",
         re.compile(r"\s*update\s+[^\s(]+\s+with\s*\(", re.IGNORECASE),
     ),
     Gap(
@@ -93,18 +94,19 @@ GAPS = (
 
 
 def gaps_of(has: Callable[[Member], bool]) -> tuple[Gap, ...]:
-    """Return the gaps of a Spark."""
+    """Return the features that a Spark lacks."""
     return tuple(gap for gap in GAPS if not has(gap.needs))
 
 
 def refused(text: str, version: str, has: Callable[[Member], bool], *, is_parsed: bool = False) -> str | None:
-    """Return the message for a statement that Spark cannot parse, or with `is_parsed` parses as another; None if no gap
-    explains it."""
+    """Return the error message for a statement that Spark cannot parse. With `is_parsed`, Spark parses the statement,
+    but as something else. Return None if no gap explains it.
+    """
     gaps = (gap for gap in GAPS if gap.is_misread) if is_parsed else GAPS
     asked = (gap for gap in gaps if gap.statement is not None and gap.statement.match(text))
     return next((gap.refusal(version) for gap in asked if not has(gap.needs)), None)
 
 
 def minor(version: str) -> str:
-    """The part of a version that `VERSIONS` has."""
+    """Return the part of a version number that `VERSIONS` lists, such as `4.2` for `4.2.1`."""
     return ".".join(version.split(".")[:2])

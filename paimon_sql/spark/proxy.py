@@ -1,6 +1,6 @@
-"""Proxy: the base of every Python object that stands for a Java interface.
+"""`Proxy`: the base of every Python object that implements a Java interface.
 
-A dynamic proxy receives every method of its interfaces, default ones included: a subclass defines them all.
+Java passes every method of the interfaces to the object, also methods with a default: a subclass defines them all.
 Errors cross as Java exceptions: an error of this package becomes the exception that Spark's users expect, and an
 exception from the JVM goes back unchanged. If the called method does not declare a checked exception, an unchecked one
 with the same text crosses: Java would throw an UndeclaredThrowableException without that text.
@@ -41,7 +41,7 @@ class Proxy:
         wanted = getattr(getattr(type(self), "Java", None), "implements", [])
         present = jvm.interfaces(wanted)
         if len(present) < len(wanted):
-            self.Java = SimpleNamespace(implements=present)  # py4j makes no proxy of an interface that is missing
+            self.Java = SimpleNamespace(implements=present)  # py4j cannot make a proxy of a missing interface
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -52,15 +52,16 @@ class Proxy:
                 setattr(cls, name, _crossing(member, analyzes=name in cls.ANALYZING))
 
     def _as_declared(self, method: str, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
-        """Return an exception from the JVM as one that a method may raise."""
+        """Return an exception from the JVM in a form that a method may raise."""
         origin = java_exception_of(error)
         if method in self.RAISING or may_raise(self.jvm, self.Java.implements, method, origin):
             return Py4JJavaError(str(error), origin)
         return unchecked(self.jvm, error)
 
     def toString(self) -> str:
-        """Return a text that identifies the proxy. Proxies with equal texts are equal, so an override must name all in
-        which they may differ."""
+        """Return a text that identifies the proxy. Proxies with equal texts are equal, so an override must contain
+        everything in which they may differ.
+        """
         return f"{type(self).__name__}@{id(self):x}"
 
     def hashCode(self) -> int:
@@ -90,7 +91,7 @@ def _crossing(method: Callable[..., Any], *, analyzes: bool) -> Callable[..., An
 
 
 class WithoutMetrics(Proxy):
-    """A table, a scan or a write that counts nothing for Spark's UI."""
+    """A table, a scan or a write that reports no metrics for Spark's UI."""
 
     def supportedCustomMetrics(self) -> Any:
         return connector.no_metrics(self.jvm)
@@ -100,7 +101,7 @@ class WithoutMetrics(Proxy):
 
 
 class TableProxy(WithoutMetrics):
-    """The answers that all tables share: only their name identifies them."""
+    """Methods that all tables share: two tables are equal if their names are."""
 
     def id(self) -> None:
         return None

@@ -16,8 +16,8 @@ from paimon_sql.spark.jvm.sessions import context_settings, settings_of
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX
 
 PATTERN = "spark.redaction.regex"
-DEFAULT = "(?i)secret|password|token|access[.]?key"  # Spark's own
-# values of table properties are looked at too: what is added must not match a column's name
+DEFAULT = "(?i)secret|password|token|access[.]?key"  # Spark's own setting
+# Spark also matches values of table properties, so the added pattern must not match a column's name
 _OURS = (
     rf"(?i:(?:spark\.sql\.catalog|blob-descriptor|fsspec|s3a?|oss|fs|header|jdbc|dlf)\.\S*(?:{SECRET_NAMES})"
     rf"|://[^/?#@\s]*:[^/?#@\s]*@|[?&](?:sig|sas|key|auth|code|[^=&\s]*(?:{SECRET_NAMES})[^=&\s]*)=)"
@@ -25,13 +25,15 @@ _OURS = (
 
 
 def extended(pattern: str) -> str:
-    """A pattern that also finds the secrets of our catalogs."""
+    """Return a pattern that also finds the secrets of Paimon catalogs."""
     return pattern if pattern.endswith(_OURS) else f"(?:{pattern})|{_OURS}"
 
 
 def redact(jvm: Jvm, session: JavaObject, settings: Iterable[str]) -> None:
-    """Extend the pattern in a session and its context, and add secrets among `settings` to the context. Each setting is
-    `spark.sql.catalog.NAME.OPTION=VALUE`. The context gets only their names: new sessions inherit its settings."""
+    """Extend the pattern in a session and its context, and add the names of secrets among `settings` to the context.
+    Each setting is `spark.sql.catalog.NAME.OPTION=VALUE`. The context does not get the values, because new sessions
+    inherit its settings.
+    """
     context, own = context_settings(jvm), settings_of(session)
     context.set(PATTERN, extended(str(context.get(PATTERN, DEFAULT))))
     own.setConfString(PATTERN, extended(str(own.getConfString(PATTERN, DEFAULT))))

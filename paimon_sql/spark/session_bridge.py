@@ -1,4 +1,4 @@
-"""SessionBridge: what proxies need to know of the Spark session they serve."""
+"""`SessionBridge`: access to a Spark session for the proxies that serve it."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ OPTION_PREFIX = "spark.paimon."
 _HADOOP_PREFIX = "spark.hadoop."
 CATALOG_PREFIX = "spark.sql.catalog."
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
-CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set the former to
+CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set DEFAULT_CATALOG to
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_UNBOUNDED = 2**31 - 1  # the one bound of bytes for which Spark measures nothing
+_UNBOUNDED = 2**31 - 1  # with this bound Spark does not measure the bytes of a batch
 _ROWS = 4096
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*")  # which Spark need not parse: 4 ms
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*")  # saves Spark's parser: 4 ms
 _LOG = logging.getLogger(__name__)
 
 
 class SessionBridge:
-    """One JVM session: its settings, and all that depends on them.
+    """One JVM session: its settings, and values that depend on them.
 
     The session refers to its parser and its catalogs, and these refer to this object. A strong reference back to the
-    session would keep both alive forever: no collector sees a cycle across two processes. So the reference is weak;
-    during a call, the caller holds the session.
+    session would keep both alive forever, because no garbage collector sees a cycle across two processes. So the
+    reference is weak. During a call, the caller keeps the session alive.
     """
 
     def __init__(self, jvm: Jvm, session: JavaObject) -> None:
         self.jvm, self._reference = jvm, jvm.weak_reference(session)
-        self._entries: dict[str, JavaObject] = {}  # how Spark defines the settings that were looked up
+        self._entries: dict[str, JavaObject] = {}  # Spark's definitions of the settings that were looked up
 
     @property
     def session(self) -> JavaObject:
@@ -68,12 +68,12 @@ class SessionBridge:
 
     @property
     def python_session(self) -> SparkSession:
-        """The session as PySpark's."""
+        """Return the session as a PySpark session."""
         return python_session(self.jvm, self.session)
 
     @cached_property
     def _conf(self) -> Any:
-        """The session's settings, which change in place."""
+        """The session's settings, an object that later changes of the session update."""
         return settings_of(self.session)
 
     @cached_property
@@ -81,17 +81,21 @@ class SessionBridge:
         return self._conf.settings()
 
     def setting(self, key: str) -> bool | int | float | str:
-        """A setting of Spark's, as Spark itself reads it. No module compares texts of settings."""
+        """Return a setting of Spark with the type and value that Spark reads. No module compares texts of settings."""
         if key not in self._entries:
             self._entries[key] = setting_entry(self.jvm, key)
         return setting_value(self._conf, self._entries[key])
 
     def own_setting(self, key: str) -> str | None:
-        """A setting below `spark.paimon.` or `spark.sql.catalog.`, which Spark does not define; None if not set."""
+        """Return a setting below `spark.paimon.` or `spark.sql.catalog.`, which Spark does not define; None
+        if not set.
+        """
         return setting_text(self._conf, key)
 
     def settings_text(self) -> str:
-        """All that is set, as one text: one crossing shows whether there is anything of a kind, mostly not."""
+        """Return all settings of the session as one text. One crossing shows whether any setting of a kind is set, and
+        mostly none is.
+        """
         return str(self._all_settings.toString())
 
     def settings(self, prefix: str) -> dict[str, str]:
@@ -102,9 +106,10 @@ class SessionBridge:
         return {k[len(prefix) :]: v for k, v in found if k.startswith(prefix) and v != REDACTED}
 
     def catalog_options(self, name: str) -> dict[str, str] | None:
-        """Return the options of a Paimon catalog that this session configures, None for another name.
+        """Return the options of a Paimon catalog that this session configures; None if the name is not such a catalog.
 
-        With Spark's settings of Hadoop's storages, by their whole names: the catalog's own options come first.
+        The options include Spark's settings of Hadoop's storages, under their full names. The catalog's own options
+        override them.
         """
         if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
             return None
@@ -113,9 +118,10 @@ class SessionBridge:
         return {**hadoop, **self.settings(f"{CATALOG_PREFIX}{name}.")}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
-        """Options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for one.
+        """Return the options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for
+        one.
 
-        Of the latter those win that name the table most exactly.
+        In the second form, `*` may replace each name; the setting with the fewest `*` wins.
         """
         settings = self.settings(OPTION_PREFIX)
         if not settings:
@@ -126,16 +132,16 @@ class SessionBridge:
         return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | exact
 
     def overwrites_partitions(self) -> bool:
-        """Whether an overwrite replaces only the partitions of its rows."""
+        """Return whether an overwrite replaces only the partitions of its rows."""
         return self.setting("spark.sql.sources.partitionOverwriteMode") == "DYNAMIC"
 
     def is_case_sensitive(self) -> bool:
-        """Whether `id` and `ID` are two columns."""
+        """Return whether `id` and `ID` are two columns."""
         return bool(self.setting("spark.sql.caseSensitive"))
 
     @property
     def known_as(self) -> Callable[[str], str]:
-        """Return a function that turns a column's name into the form that comparisons use."""
+        """Return a function that converts a column's name to the form that comparisons use."""
         return str if self.is_case_sensitive() else str.lower
 
     def time_zone(self) -> tzinfo:
@@ -143,37 +149,40 @@ class SessionBridge:
         return time_zone(str(self._conf.sessionLocalTimeZone()))
 
     def in_zone(self, table: Table) -> Table:
-        """Return a table with this session's time zone, which tasks take along."""
+        """Return a table with this session's time zone, which tasks use, too."""
         return table.in_zone(self.time_zone())
 
     def current_database(self) -> str:
         return current_namespace(self.session)
 
     def has_cached(self) -> bool:
-        """Whether anything is cached, in any session of the application."""
+        """Return whether any session of the application has cached anything."""
         return has_cached(self.session)
 
     def refresh_cached(self, *parts: str) -> None:
-        """Have what is cached of a changed table read again; the change is made and does not fail where this does."""
+        """Make Spark read the cached rows of a changed table again. If that fails, log a warning: the change itself has
+        succeeded.
+        """
         if not self.has_cached():
             return
         try:
             refresh_cached(self.session, *parts)
         except (CapturedException, Py4JJavaError) as error:
-            _LOG.warning("What is cached of %s could not be refreshed: %s", ".".join(parts), error)
+            _LOG.warning("Could not refresh the cached rows of %s: %s", ".".join(parts), error)
 
     def name_parts(self, text: str) -> list[str]:
-        """The parts of a name as SQL spells it."""
+        """Return the parts of a name that is spelled as in SQL."""
         return text.split(".") if _PLAIN_NAME.fullmatch(text) else name_parts(self.session, text)
 
     def default_source(self) -> str:
         return str(self.setting("spark.sql.sources.default")).lower()
 
     def bound_batches_by_rows(self) -> None:
-        """Until `bound_batches_by_bytes`, jobs of this thread hand rows to Python in batches of so many rows.
+        """Make jobs of this thread send rows to Python in batches of a fixed number of rows, until
+        `bound_batches_by_bytes`.
 
-        Spark otherwise adds up the bytes of a batch behind each row, which takes longer than the rest of its work on
-        the row. What the session sets itself stays.
+        By default Spark adds up the bytes of a batch after each row, which takes longer than its other work on the row.
+        A limit that the session sets itself is kept.
         """
         if not self._conf.contains(_BATCH_BYTES):
             self.jvm.context.setLocalProperty(_BATCH_BYTES, str(_UNBOUNDED))
@@ -181,7 +190,7 @@ class SessionBridge:
                 self.jvm.context.setLocalProperty(_BATCH_ROWS, str(_ROWS))
 
     def bound_batches_by_bytes(self) -> None:
-        """Restore Spark's default; see `bound_batches_by_rows`."""
+        """Restore Spark's default, see `bound_batches_by_rows`."""
         for key in (_BATCH_BYTES, _BATCH_ROWS):
             self.jvm.context.setLocalProperty(key, None)
 

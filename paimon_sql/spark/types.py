@@ -73,7 +73,7 @@ _FROM_SPARK: dict[type[spark.DataType], paimon.DataType] = {
 
 
 def to_spark(data_type: paimon.DataType) -> spark.DataType:
-    """Spark's type for a Paimon type."""
+    """Return Spark's type for a Paimon type."""
     match data_type:
         case paimon.DecimalType(precision=precision, scale=scale):
             return spark.DecimalType(precision, scale)
@@ -94,22 +94,24 @@ def to_spark(data_type: paimon.DataType) -> spark.DataType:
 
 
 def to_struct(fields: Sequence[paimon.DataField]) -> spark.StructType:
-    """Spark's schema of a table's columns, comments and defaults in the metadata where Spark looks for them."""
+    """Return Spark's schema of a table's columns. Comments and defaults are in the metadata, where Spark looks for
+    them.
+    """
     return spark.StructType([_struct_field(f) for f in fields])
 
 
 def read_struct(text: str) -> spark.StructType:
-    """A Spark schema from its JSON."""
+    """Return a Spark schema from its JSON."""
     return spark.StructType.fromJson(json.loads(text))
 
 
 def string_types(schema: spark.StructType) -> spark.StructType:
-    """The schema with STRING for CHAR and VARCHAR, which are types of columns and not of rows."""
+    """Return the schema with STRING for CHAR and VARCHAR, which are types of columns but not of rows."""
     return read_struct(_CHARACTERS.sub('"string"', schema.json()))
 
 
 def from_arrow(schema: pa.Schema) -> spark.StructType:
-    """Spark's schema of rows made in the driver; timestamps without zone stay so."""
+    """Return Spark's schema of rows made in the driver; timestamps without a zone stay without one."""
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
@@ -117,18 +119,18 @@ def _struct_field(field: paimon.DataField) -> spark.StructField:
     metadata: dict[str, Any] = {}
     if field.description is not None:
         metadata["comment"] = field.description
-    if field.default:  # an empty one is what Java leaves of a default that was dropped
+    if field.default:  # Java leaves an empty text when a default is dropped
         default = default_sql(field)
         metadata |= {"CURRENT_DEFAULT": default, "EXISTS_DEFAULT": default}
     return spark.StructField(field.name, to_spark(field.type), field.type.nullable, metadata)
 
 
 def default_sql(field: paimon.DataField) -> str:
-    """The default of a column as an SQL literal of the column's type; NULL if the column has none.
+    """Return the default of a column as an SQL literal of the column's type; NULL if the column has none.
 
-    A schema keeps the text of a value, which Paimon's engines cast to the type. The text never becomes an expression:
-    with that, the writer of a schema could run functions in the sessions of its readers. A text that is not a value of
-    the type becomes a cast, which fails when the default is used.
+    A schema stores the text of a value, which Paimon's engines cast to the type. The text must never become an
+    expression: then the writer of a schema could run functions in the sessions of its readers. A text that is not a
+    value of the type becomes a cast, which fails when the default is used.
     """
     return _literal(field.default or "null", field.type)
 
@@ -153,7 +155,9 @@ def _literal(text: str, data_type: paimon.DataType) -> str:
 
 
 def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
-    """Paimon's columns for a Spark schema, ids numbered from 0, nested fields after the columns around them."""
+    """Return Paimon's columns for a Spark schema. Ids are numbered from 0; nested fields follow the columns that
+    contain them.
+    """
     ids = count(len(schema.fields))
     try:
         return tuple(_data_field(i, f, ids) for i, f in enumerate(schema.fields))
@@ -162,7 +166,8 @@ def from_struct(schema: spark.StructType) -> tuple[paimon.DataField, ...]:
 
 
 def from_spark(text: str, *column: str) -> paimon.DataType:
-    """Paimon's type for the JSON of a Spark type, fields numbered from 0. `column` is the column that gets it.
+    """Return Paimon's type for the JSON of a Spark type, with fields numbered from 0. `column` is the name of the
+    column that gets it.
 
     Raises `UnsupportedFeatureError`.
     """
@@ -173,7 +178,7 @@ def from_spark(text: str, *column: str) -> paimon.DataType:
 
 
 class _NoCounterpartError(Exception):
-    """A type of Spark that no column of Paimon can have, and the names of the fields that lead to it."""
+    """Raised for a type of Spark that no column of Paimon can have, with the names of the fields that lead to it."""
 
     def __init__(self, data_type: spark.DataType, path: tuple[str, ...] = ()) -> None:
         super().__init__(data_type, path)

@@ -19,9 +19,11 @@ from paimon_sql.procedures.registry import ProcedureContext
 def commit_adopted(
     context: ProcedureContext, source: FileIO, target: Table, adoption: Adoption, runs: Runs | None
 ) -> None:
-    """Give files a path in a table and commit them, without files that one of the `runs` of this migration committed.
+    """Give files a path in a table and commit them, without files that one of the `runs` of this migration has
+    committed.
 
-    `runs` None copies all files. After a certain failure, new files are deleted."""
+    Without `runs`, all files are copied. After a failure that surely committed nothing, new files are deleted.
+    """
     copy = copying(context)
     if runs is not None:
         adoption = without(adoption, taken_files(target.store))
@@ -30,7 +32,7 @@ def commit_adopted(
     taken = [path for _, path in adoption.paths]
     info = CommitInfo(user=target.new_commit_user()) if runs is None else runs.info()
     with (
-        suppress(AlreadyCommittedError),  # by another run, meanwhile
+        suppress(AlreadyCommittedError),  # another run committed them meanwhile
         on_certain_failure(lambda: delete_quietly(target.store.io, taken), FileNotFoundError),
     ):
         if runs is None:

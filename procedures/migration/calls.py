@@ -39,12 +39,12 @@ def migrate_table(
     """Turn the files of another table into an append table, or add them to an existing one.
 
     `source_type` is `hive` or `spark` for a table of Spark's session catalog or a format table of this catalog, a
-    format (`parquet`, `orc`, `csv`, `json`) for the folder `table`, or `iceberg` for the folder or a metadata file of
-    an Iceberg table, of which the current rows are taken. The new table has the name of the old table, or
-    `target_table`, and the options in `options` (`key=value,key=value`) and `options_map`. Parquet and ORC files are
-    moved, or copied with `delete_origin => false`; other files are rewritten, in at most `parallelism` tasks at a
-    time. The old table is dropped unless `delete_origin` is false. Rewritten files of a folder stay, and so do files
-    of an Iceberg table that only older snapshots have. The result is true.
+    format (`parquet`, `orc`, `csv`, `json`) for the folder `table`, or `iceberg` for the current rows of an Iceberg
+    table, given as its folder or a metadata file. The new table has the name of the old table, or `target_table`, and
+    the options in `options` (`key=value,key=value`) and `options_map`. Parquet and ORC files are moved, or copied with
+    `delete_origin => false`; other files are rewritten, in at most `parallelism` tasks at a time. The old table is
+    dropped unless `delete_origin` is false. Rewritten files of a folder stay, and so do files of an Iceberg table that
+    only older snapshots have. The result is true.
     """
     check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})

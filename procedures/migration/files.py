@@ -1,4 +1,4 @@
-"""Rows of the files of a folder, as they are read through a format table: taken over as they are, or rewritten."""
+"""The files of a folder as a source. They are read through a format table, and moved, copied or rewritten."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from paimon_sql.procedures.migration.request import Migration
 from paimon_sql.procedures.migration.runs import Runs, delete_source_files, drop_unused, is_swapping, new_name, swap
 from paimon_sql.procedures.registry import ForeignTable, ProcedureContext, has_table
 
-_MANY = 100  # splits
+_MANY = 100  # splits, each a task
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
 class MigratedFiles:
-    """The migrated table as a format table; `drop` removes it, `identifier` is its name if it is in this catalog."""
+    """A table to migrate, as a format table. `drop` removes it. `identifier` is its name if it is in this catalog."""
 
     files: FormatTable
     drop: Callable[[], None]
@@ -40,7 +40,9 @@ class MigratedFiles:
 
 
 def migrate_files(migration: Migration, find: Callable[[], MigratedFiles]) -> None:
-    """Migrate the source that `find` returns, or finish a run that stopped when it gave the new table its name."""
+    """Migrate the source that `find` returns. If an earlier run stopped while it renamed the tables, finish
+    that run.
+    """
     catalog, own = migration.context.catalog, migration.source_name
     if own is not None and migration.delete_origin and is_swapping(catalog, own):
         swap(catalog, own)
@@ -53,7 +55,7 @@ def migrate_files(migration: Migration, find: Callable[[], MigratedFiles]) -> No
 
 
 def migrate_folder(migration: Migration) -> None:
-    """Migrate the files of a folder, which stays."""
+    """Migrate the files of a folder; the folder itself stays."""
     context = migration.context
 
     def find() -> MigratedFiles:
@@ -101,7 +103,7 @@ def _migrate(migration: Migration, source: MigratedFiles, name: Identifier) -> N
 
 
 def _is_outdated(catalog: SupportsDatabases, name: Identifier, runs: Runs) -> bool:
-    """Whether a run left the table with rows of other files than the format table has now."""
+    """Return whether an earlier run left the new table with rows of files that the format table no longer has."""
     if not has_table(catalog, name):
         return False
     left = catalog.load_table(name)
@@ -129,9 +131,10 @@ def _check_fits(source: FormatTable, target: Table) -> None:
 def _import_rows(
     context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, runs: Runs | None
 ) -> list[str]:
-    """Commit the rows, unless one of the `runs` of this migration did (None: always).
+    """Commit the rows, unless one of the `runs` of this migration has done so (None: commit them always).
 
-    Returns the files that were taken over, which the caller must then delete."""
+    Return the files that were taken over; the caller must then delete these.
+    """
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
     if adoption is not None:
         commit_adopted(context, source.store.io, target, adoption, runs)
@@ -141,14 +144,14 @@ def _import_rows(
         target.commit_or_abort(target.run(context.executor, import_job(source.store, splits, target.store)), info)
     elif not runs.is_done(target):
         written = target.run(context.executor, import_job(source.store, splits, target.store))
-        with suppress(AlreadyCommittedError):  # by another run, meanwhile
+        with suppress(AlreadyCommittedError):  # another run committed them meanwhile
             target.commit_or_abort(written, runs.info())
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class _FewHere:
-    """Runs jobs in the driver, unless they have many tasks."""
+    """An executor that runs jobs in the driver, unless they have many tasks."""
 
     executor: Executor
 

@@ -22,8 +22,9 @@ from paimon_sql.procedures.registry import has_table
 
 
 def migrate_iceberg(migration: Migration) -> None:
-    """Make a table of the current snapshot of the Iceberg table at a path, with all its schemas. With `delete_origin`
-    its files and its metadata are deleted then."""
+    """Make a table from the current snapshot of the Iceberg table at a path, with all its schemas. With
+    `delete_origin`, then delete its files and its metadata.
+    """
     context, delete_origin = migration.context, migration.delete_origin
     if migration.target is None:
         raise InvalidOptionError(NAMELESS)
@@ -58,12 +59,14 @@ def migrate_iceberg(migration: Migration) -> None:
 def _what_is_left(storage: FileIO, path: str) -> IcebergTable | None:
     try:
         return read_iceberg_table(storage, path)
-    except PaimonError:  # its manifests are deleted, which is done after its files
+    except PaimonError:  # its manifests are deleted already, and these come after its files
         return None
 
 
 def _has_begun(target: Table, schemas: Sequence[TableSchema]) -> bool:
-    """Whether a run may have made this table and stopped: it has some of the schemas, and no rows yet."""
+    """Return whether an earlier run may have created this table and stopped: it has some of the schemas, and no rows
+    yet.
+    """
     found = [read_schema(target.store, number) for number in schema_ids(target.store.io, target.store.root)]
     same = all(
         (f.fields, f.partition_keys, f.primary_keys) == (s.fields, s.partition_keys, ())

@@ -1,4 +1,4 @@
-"""A call of `migrate_table`, as the kinds of sources take it."""
+"""A call of `migrate_table` in the form that every kind of source takes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class Migration:
 
     @property
     def source_name(self) -> Identifier | None:
-        """The name that the new table takes over; None if the call names the new table, or the source is a folder."""
+        """Return the name that the new table takes over from the old one. Return None if the call names the new table,
+        or the source is a folder.
+        """
         return self.context.named(self.source)[1] if self.target is None and "/" not in self.source else None
 
     def target_name(self) -> Identifier:

@@ -83,7 +83,7 @@ class Runs:
         return CommitInfo(user=f"{MIGRATION}{self.source}_{self.files}", identifier=0, once=Once.FREE)
 
     def is_done(self, target: Table) -> bool:
-        """Whether a run has committed the rows."""
+        """Return whether a run has committed the rows."""
         try:
             target.check_not_made(self.info())
         except AlreadyCommittedError:
@@ -91,11 +91,11 @@ class Runs:
         return False
 
     def shows(self, store: TableStore) -> bool:
-        """Whether a table shows rows of this source, be it with other files."""
+        """Return whether a table has rows of this source, perhaps from other files."""
         return any(s.commit_user.startswith(f"{MIGRATION}{self.source}_") for s in list_snapshots(store))
 
     def has_begun(self, store: TableStore) -> bool:
-        """Whether a table has nothing but rows of this source, or no rows yet."""
+        """Return whether a table has only rows of this source, or no rows yet."""
         return all(s.commit_user.startswith(f"{MIGRATION}{self.source}_") for s in list_snapshots(store))
 
 
@@ -110,7 +110,9 @@ def drop_unused(catalog: SupportsDatabases, identifier: Identifier) -> None:
 
 
 def swap(catalog: SupportsDatabases, identifier: Identifier) -> None:
-    """Give the new table the name of the old one, and drop the old one; finish these steps if a run stopped between."""
+    """Give the new table the name of the old one, and drop the old one. If a run stopped between these steps, finish
+    them.
+    """
     if has_table(catalog, new_name(identifier)):
         if has_table(catalog, identifier):
             catalog.rename_table(identifier, old_name(identifier))
@@ -119,7 +121,7 @@ def swap(catalog: SupportsDatabases, identifier: Identifier) -> None:
 
 
 def is_swapping(catalog: SupportsDatabases, identifier: Identifier) -> bool:
-    """Whether a run stopped after it had renamed a format table: its rows are then in the new one."""
+    """Return whether a run stopped after it had renamed a format table: its rows are then in the new table."""
     old = old_name(identifier)
     if not has_table(catalog, old):
         return False
@@ -137,7 +139,7 @@ def is_swapping(catalog: SupportsDatabases, identifier: Identifier) -> bool:
 
 
 def base_of(identifier: Identifier) -> Identifier:
-    """The table that one with the name of an old table was; others are their own."""
+    """Return the name of the original table for the temporary name of a replaced one; any other name unchanged."""
     return replace(identifier, table=identifier.table.removesuffix(_OLD))
 
 
@@ -147,16 +149,17 @@ def delete_source_files(storage: FileIO, paths: Iterable[str]) -> None:
 
 
 def delete_quietly(storage: FileIO, paths: Iterable[str]) -> None:
-    """Delete files that nothing names, as far as that is possible: the rest are orphans."""
+    """Delete files that nothing refers to. Files that cannot be deleted become orphans."""
     for path in paths:
         with suppress(PaimonError, OSError):
             storage.delete(path)
 
 
 def delete_iceberg(storage: FileIO, source: str, table: IcebergTable | None) -> None:
-    """Delete the migrated files of an Iceberg table, and its metadata: last the metadata file `source`.
+    """Delete the migrated files of an Iceberg table, and its metadata. The metadata file `source` is deleted last.
 
-    `table` is `None` if an earlier run deleted its files. Raises `StorageError`."""
+    `table` is `None` if an earlier run deleted its files. Raises `StorageError`.
+    """
     folder, _, _ = source.rpartition("/")
     if table is not None:
         delete_source_files(storage, (f.path for f in table.files))

@@ -17,7 +17,7 @@ _SESSION_CATALOG = "spark_catalog"
 
 
 def migrate_named(migration: Migration) -> None:
-    """Migrate the table of a name, and drop the old table if the call asks for it."""
+    """Migrate a table by its name, and drop the old table if the call requires it."""
     migrate_files(migration, lambda: _find(migration.context, migration.source))
 
 
@@ -39,7 +39,7 @@ def _find(context: ProcedureContext, name: str) -> MigratedFiles:
 
 
 def is_stopped(context: ProcedureContext, identifier: Identifier) -> bool:
-    """Return whether a stopped migration of the session catalog's table of the same name has begun this table."""
+    """Return whether a stopped migration has begun this table from the session catalog's table of the same name."""
     foreign = context.executor.foreign_table(identifier.database, identifier.table)
     if foreign is None:
         return False

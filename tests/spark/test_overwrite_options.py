@@ -104,7 +104,7 @@ def test_options_of_other_formats_are_not_passed_over(table: Any) -> None:
             with pytest.raises(PySparkException, match=f"'{key}'"):
                 write(new.write.format(source).option(key, value))
             assert rows(table) == OLD
-    refused = "keeps no versions" if of_files else "'replaceWhere'"
+    refused = "has no versions" if of_files else "'replaceWhere'"
     with pytest.raises(PySparkException, match=refused):
         new.writeTo("t").using(source).option("replaceWhere", "p = 1").createOrReplace()
     assert rows(table) == OLD

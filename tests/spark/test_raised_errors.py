@@ -163,7 +163,7 @@ def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
         lambda: rows_of_one.writeTo("spark_catalog.default.x").using("paimon").create(),
     ):
         with pytest.raises(
-            UnsupportedOperationException, match=r"spark_catalog keeps none: set spark\.sql\.catalog"
+            UnsupportedOperationException, match=r"spark_catalog cannot have Paimon tables: set spark\.sql\.catalog"
         ) as caught:
             act()
         assert raw(caught.value) is None
@@ -216,7 +216,7 @@ def test_a_generic_catalog_as_that_of_the_session(
     session.sql("CREATE TABLE of_spark USING parquet AS SELECT 2 AS k")
     try:
         assert rows(session, "SELECT * FROM of_spark UNION SELECT * FROM paimon.default.t ORDER BY k") == [(1,), (2,)]
-        with pytest.raises(UnsupportedOperationException, match="spark_catalog keeps none"):
+        with pytest.raises(UnsupportedOperationException, match="spark_catalog cannot have Paimon tables"):
             session.sql("CREATE TABLE of_paimon (k INT) USING paimon")
     finally:
         session.sql("DROP TABLE of_spark")

@@ -422,9 +422,9 @@ def test_what_no_stream_can_write_to(spark: Any, stream: Stream) -> None:
 )
 def test_options_of_reads_are_refused(spark: Any, stream: Stream, key: str) -> None:
     create(spark, "append")
-    with pytest.raises(PySparkException, match=rf"{key}: an option of reads"):
+    with pytest.raises(PySparkException, match=rf"{key} cannot be set on a stream"):
         stream.writer().option(key, "1").toTable("t")
-    with pytest.raises(PySparkException, match="epochs of a stream into t have their own"):
+    with pytest.raises(PySparkException, match="each epoch of a stream into t has its own"):
         stream.writer().option("commit.identifier", "1").toTable("t")
 
 

@@ -566,7 +566,7 @@ def test_tables_without_streams(spark: Any, follow: Any, tmp_path: Path) -> None
     for name in ("t$ro", "t$files", "t$row_tracking"):
         with pytest.raises(PySparkException):
             follow(f"`{name}`", name).run()
-    with pytest.raises(PySparkException, match="is for tables themselves"):
+    with pytest.raises(PySparkException, match="cannot read system table"):
         follow("`t$audit_log`", read__changelog="true").run()
     with pytest.raises(PySparkException, match="true or false"):
         spark.readStream.option("read.changelog", "maybe").table("t")

@@ -1,1 +1,3 @@
-"""Methods of PySpark's readers, writers and sessions that ask here first."""
+"""Extensions of PySpark's readers, writers and sessions: functions of this package that run before
+PySpark's methods.
+"""

@@ -1,4 +1,6 @@
-"""The option `branch` of readers and writers as a name, for a Spark that hands such options to no table."""
+"""Branches by name instead of by the option `branch`, for readers and writers of a Spark that does not pass such
+options to tables.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 
 
 def named_branch(registry: CatalogRegistry, name: str, options: Mapping[str, str]) -> str | None:
-    """The full name of the branch of a table that the options select. None for the main branch, for a table in a
-    catalog that is not a Paimon catalog, and for a Spark that hands over the option itself."""
+    """Return the full name of the branch of a table that the options select. Return None for the main branch, for a
+    table outside of Paimon catalogs, and for a Spark that passes the option itself.
+    """
     branch = options.get(BRANCH_OPTION, MAIN_BRANCH)
     found = registry.find_name(name) if branch != MAIN_BRANCH and travels_in_name(registry.jvm) else None
     if found is None:

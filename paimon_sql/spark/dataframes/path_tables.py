@@ -1,7 +1,7 @@
 """`spark.read.format("paimon").load(path)` and `df.write.format("paimon").save(path)`.
 
-Spark would look for a class of that name. So these methods of PySpark ask here first. They mean a table of the catalog
-of paths, or, with the options `catalog`, `database` and `table`, a table of another catalog.
+Spark would look for a class of that name, so this module extends these methods of PySpark. A path means a table of the
+catalog of paths. With the options `catalog`, `database` and `table`, they mean a table of another catalog.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
     python("pyspark.sql", "DataFrameWriter.save"),
 )
 def install_path_tables() -> None:
-    """Let PySpark's `load` and `save` ask here first. Does nothing if they already do."""
+    """Extend PySpark's `load` and `save`. Do nothing if they are extended already."""
     ask_first(DataFrameReader, "load", _load)
     ask_first(DataFrameReader, "table", _table)
     ask_first(DataFrameWriter, "save", _save)
@@ -69,8 +69,9 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
 
 
 def _table(reader: Any, tableName: str) -> Any:
-    """Read a table's log of changes, or a table with options that decide its columns: an older Spark does not hand
-    these options to the catalog."""
+    """Read a table's log of changes, or a table with options that change its columns: an older Spark does not pass
+    these options to the catalog.
+    """
     given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
     if given and is_in_catalog_of_ours(reader._spark, tableName):
         rest, changelog = without_changelog(given)

@@ -1,4 +1,4 @@
-"""Methods of PySpark's own classes that ask here first: Spark has no hook for what they do."""
+"""Extensions of methods of PySpark's classes, for work that Spark has no hook for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _PATCHED = "_asks_paimon_sql_first"
 
 
 def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
-    """Put `ours` in front of a method, once. If `ours` returns `NotImplemented`, the method itself runs."""
+    """Run `ours` before a method of a class, which is replaced once. If `ours` returns `NotImplemented`, the method
+    itself runs.
+    """
     original = getattr(owner, name)
     if hasattr(original, _PATCHED):
         return

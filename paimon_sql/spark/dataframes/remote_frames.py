@@ -1,7 +1,7 @@
 """`format("paimon")` and `mergeInto` for clients of Spark Connect.
 
-Such a client's readers and writers are Spark's own, in the server's JVM, so PySpark's methods cannot ask us first. Here
-Spark finds a class with the name of our format instead, and the plan of a merge passes one of our rules.
+The readers and writers of such a client are Spark's own, in the server's JVM, so extending PySpark's methods has no
+effect. Instead, Spark finds a class with the name of our format, and one of our rules rewrites the plan of a merge.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from paimon_sql.spark.statements.rewrites import StatementRewriter
 
 
 def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
-    """Install both before a server starts: its clients' sessions are made from this one. `class_path` is a folder on
-    the class path of the driver."""
+    """Install both before a server starts: the sessions of its clients are created from this session. `class_path` is a
+    folder on the driver's class path.
+    """
     jvm, session = jvm_of(spark.sparkContext), java_session(spark)
 
     def located(options: Any) -> str:
@@ -36,6 +37,8 @@ def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
 
 
 def _merged(session: JavaObject, plan: JavaObject) -> JavaObject:
-    """The plan of a DataFrame's merge; if its target is a Paimon table, the plan of the command that runs it."""
+    """Return the plan of the command that runs a merge, if the merge's target is a Paimon table; otherwise the plan
+    itself.
+    """
     registry = registry_in(session)
     return plan if registry is None else StatementRewriter(registry).rewritten(plan)

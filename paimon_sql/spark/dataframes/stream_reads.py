@@ -1,6 +1,6 @@
 """`spark.readStream`: `format("paimon")` with `load`, and `read.changelog` of tables by name.
 
-Spark would look for a class of that name. So these methods of PySpark ask here first, and read a table instead.
+Spark would look for a class of that name. So this module extends these methods of PySpark to read a table instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
     python("pyspark.sql.streaming", "DataStreamReader.table"),
 )
 def install_stream_reads() -> None:
-    """Let PySpark's streaming readers ask here first. Does nothing if they already do."""
+    """Extend PySpark's streaming readers. Do nothing if they are extended already."""
     ask_first(DataStreamReader, "load", _load)
     ask_first(DataStreamReader, "table", _table)
 
@@ -58,7 +58,7 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
 def _table(reader: Any, name: Any, *more: Any, **named: Any) -> Any:
     if not isinstance(name, str):
         return NotImplemented
-    if "$" in name and "`" not in name:  # t$audit_log, which Spark's parser wants in backquotes
+    if "$" in name and "`" not in name:  # t$audit_log, which Spark's parser accepts only in backquotes
         name = ".".join(map(quoted_name, name.split(".")))
     registry = registry_of(reader._spark)
     if registry is None or registry.find_name(name) is None:

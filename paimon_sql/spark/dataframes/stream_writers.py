@@ -1,8 +1,8 @@
 """`df.writeStream.toTable("t")` and `df.writeStream.format("paimon").start(path)`.
 
-Spark would look for a class of that name, and would hand the columns of a stream to a table by position, unchanged. So
-these methods of PySpark ask here first. They find the table, refuse unsupported writes before the query starts, and
-bring the rows into the table's columns by name, as INSERT BY NAME does.
+Spark would look for a class of that name, and would pass the columns of a stream to a table by position, unchanged. So
+this module extends these methods of PySpark. They find the table, refuse unsupported writes before the query starts,
+and assign the rows to the table's columns by name, as INSERT BY NAME does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_null_fields
 
-_STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # beginnings of options of reads
+_STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # prefixes of options that only reads have
 
 
 @hook(
@@ -44,7 +44,7 @@ _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # 
     python("pyspark.sql.streaming", "DataStreamWriter.toTable"),
 )
 def install_stream_writers() -> None:
-    """Let PySpark's `start` and `toTable` ask here first. Does nothing if they already do."""
+    """Extend PySpark's `start` and `toTable`. Do nothing if they are extended already."""
     ask_first(DataStreamWriter, "start", _start)
     ask_first(DataStreamWriter, "toTable", _to_table)
 
@@ -64,7 +64,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     if registry is None or found is None:
         if source.lower() == PROVIDER:
             raise UnsupportedFeatureError(
-                f"{tableName} is in no Paimon catalog, and Spark's own keeps no Paimon tables: set "
+                f"{tableName} is in no Paimon catalog, and Spark's own cannot have Paimon tables: set "
                 "spark.sql.catalog.NAME to paimon_sql.SparkCatalog, and name the table NAME.database.table."
             )
         return NotImplemented
@@ -75,7 +75,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
         raise UnsupportedFeatureError(
             f"Table {tableName} is, or would be, a Paimon table: leave format({source!r}) out."
         )
-    writer.format(PROVIDER)  # of a table that Spark creates
+    writer.format(PROVIDER)  # Spark creates this table
     options = sinks.stream_options(writer)
     _check_options(tableName, options)
     table = _table(registry, found, tableName, options)
@@ -88,7 +88,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
 def _take(
     writer: Any, outputMode: str | None = None, partitionBy: Any = None, queryName: str | None = None, **options: Any
 ) -> None:
-    """Set the arguments of the starting call on a writer."""
+    """Set the arguments of `start` or `toTable` on a writer."""
     writer.options(**options)
     if outputMode is not None:
         writer.outputMode(outputMode)
@@ -99,13 +99,13 @@ def _take(
 
 
 def _check_options(name: str, options: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` for options that are not of writes, or not of streams."""
+    """Raise `InvalidOptionError` for options that only reads have, or that streams cannot have."""
     reads = sorted(k for k in options if k in SCAN_OPTIONS or k.startswith(_STREAMING_ONLY) or is_incremental({k: "1"}))
     if reads:
-        raise InvalidOptionError(f"{', '.join(reads)}: an option of reads, which a stream into {name} cannot have.")
+        raise InvalidOptionError(f"{', '.join(reads)} cannot be set on a stream into {name}: it is for reads.")
     if COMMIT_IDENTIFIER.key in options:
         raise InvalidOptionError(
-            f"'{COMMIT_IDENTIFIER.key}' is for writes in foreachBatch: epochs of a stream into {name} have their own."
+            f"'{COMMIT_IDENTIFIER.key}' is for foreachBatch: each epoch of a stream into {name} has its own."
         )
     if options.get(BRANCH_OPTION, MAIN_BRANCH) != MAIN_BRANCH:
         raise UnsupportedFeatureError(
@@ -114,7 +114,7 @@ def _check_options(name: str, options: Mapping[str, str]) -> None:
 
 
 def _table(registry: CatalogRegistry, found: Located, name: str, options: Mapping[str, str]) -> Table | None:
-    """The table to write to, with the options of the session and the stream; None if Spark must create it."""
+    """Return the table to write to, with the options of the session and the stream; None if Spark must create it."""
     catalog, identifier = found
     if identifier.system_table is not None:
         raise UnsupportedFeatureError(f"{name} is a system table: a stream cannot write to it.")
@@ -126,7 +126,7 @@ def _table(registry: CatalogRegistry, found: Located, name: str, options: Mappin
 
 
 def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
-    """Raises `UnsupportedFeatureError` for a table that the stream cannot be written to."""
+    """Raise `UnsupportedFeatureError` for a table that a stream cannot write to."""
     if is_format_table(table.schema.options):
         raise UnsupportedFeatureError(
             f"Table {table.name} is a format table, a folder of files without snapshots: a repeated epoch would look "
@@ -148,7 +148,9 @@ def _check_table(table: Table, options: Mapping[str, str], mode: str) -> None:
 def _rows(
     registry: CatalogRegistry, found: Located, table: Table, rows: DataFrame, options: Mapping[str, str]
 ) -> DataFrame:
-    """The rows of a stream in the columns of a table. With `write.merge-schema`, the table gets new columns first."""
+    """Return the rows of a stream in the columns of a table. With `write.merge-schema`, the table gets new columns
+    first.
+    """
     catalog, identifier = found
     bridge = registry.bridge
     if table.store.options[MERGE_SCHEMA]:

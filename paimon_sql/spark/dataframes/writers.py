@@ -1,7 +1,7 @@
 """Writes of DataFrames: values cast as in INSERT, `mergeInto`, `write.merge-schema`.
 
-Spark builds the commands of its writers without a hook of the session. So these methods of PySpark's writers ask here
-first. Commands on other tables, and commands that need nothing from us, run as PySpark runs them.
+Spark has no hook of the session for the commands of its writers. So this module extends the methods of PySpark's
+writers. Commands on other tables, and commands that need no change, run as PySpark runs them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_op
     python("pyspark.sql.merge", "MergeIntoWriter.merge"),
 )
 def install_writers() -> None:
-    """Let PySpark's writers ask here first. Does nothing if they already do."""
+    """Extend PySpark's writers. Do nothing if they are extended already."""
     _ask_first(MergeIntoWriter, "merge", _merge)
     _ask_first(DataFrameWriterV2, "append", lambda r, w: _written(r, w, lambda: frame_io.append_command(r.jvm, w)))
     _ask_first(DataFrameWriterV2, "overwrite", _overwrite)
@@ -54,8 +54,9 @@ def install_writers() -> None:
 
 
 def _ask_first(owner: type, name: str, ours: Callable[..., bool]) -> None:
-    """Put `ours` in front of a method, with the catalogs of the writer's session: it does all of the work, or returns
-    False."""
+    """Run `ours` before a method, with the catalogs of the writer's session. `ours` does all of the work, or returns
+    False to let the method run.
+    """
 
     def first(writer: Any, *args: Any, **named: Any) -> Any:
         registry = registry_of(writer._spark)
@@ -112,9 +113,10 @@ def _save_as_table(
 
 
 def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, table: Table) -> bool:
-    """Whether an overwrite by `saveAsTable` replaces rows alone: rows of the same columns, or that may bring some. Of a
-    format table Spark replaces all of it. A writer that says which partitions it means replaces rows of either, and so
-    does `save(path)`, for which Spark never replaces a table."""
+    """Return whether an overwrite by `saveAsTable` replaces only the rows, and keeps the table's definition. It does if
+    a path names the table, if options select the partitions to replace, if rows may bring columns, or if the columns
+    are the same. Without such options, Spark replaces a format table as a whole.
+    """
     given, bridge = frame_io.writer_options(writer), registry.bridge
     if found[0].catalog_name == PATHS or overwrites_partitions(given) is not None:
         return True
@@ -123,13 +125,14 @@ def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, ta
     settings = merge_options(bridge.table_options(found[0].catalog_name, found[1]))
     if TableOptions(merge_options(table.schema.options) | settings | merge_options(given))[MERGE_SCHEMA]:
         return True
-    known_as = bridge.known_as  # asks the JVM
+    known_as = bridge.known_as  # this calls the JVM
     return set(map(known_as, writer._df.columns)) == {known_as(f.name) for f in table.schema.fields}
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
-    """Overwrite the rows, by name, and keep the table's definition. Spark's `saveAsTable` would replace the table;
-    Paimon's overwrites it if the columns are the same."""
+    """Overwrite the rows by name and keep the table's definition. Spark's `saveAsTable` would replace the table. Paimon
+    keeps the table if the columns are the same.
+    """
     rows = writer._df.writeTo(name)
     frame_io.copy_options(writer, rows)
     if dynamic:
@@ -151,12 +154,12 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
         return False
     dynamic = _overwrites_partitions(registry, table, writer)
     if frame_io.overwrites(writer) and dynamic != registry.bridge.overwrites_partitions():
-        writer.option(OF_FLINK, str(dynamic).lower())  # Spark uses only its own setting
+        writer.option(OF_FLINK, str(dynamic).lower())  # Spark reads only its own setting
     return _written(registry, writer, lambda: frame_io.insert_command(registry.jvm, writer, tableName, dynamic=dynamic))
 
 
 def _overwrites_partitions(registry: CatalogRegistry, table: Table, writer: Any) -> bool:
-    """Whether an overwrite leaves the partitions that none of its rows is in."""
+    """Return whether an overwrite keeps the partitions without new rows."""
     asked = overwrites_partitions(frame_io.writer_options(writer))
     if asked is None and (setting := registry.bridge.own_setting(OPTION_PREFIX + OF_FLINK)) is not None:
         asked = overwrites_partitions({OF_FLINK: setting})
@@ -190,7 +193,7 @@ def _written(
     if dynamic is not None and (others := contradicts(command.options, dynamic=dynamic)):
         method = "overwritePartitions()" if dynamic else "overwrite(condition)"
         raise InvalidOptionError(
-            f"{method} of table {table.name} says what is replaced, and the option {', '.join(others)} says otherwise: "
+            f"{method} of table {table.name} conflicts with the option {', '.join(others)}, which replaces other rows: "
             "leave the option out."
         )
     given = merge_options(command.options)

@@ -1,1 +1,1 @@
-"""Errors of the library as the exceptions that users of Spark expect, with conditions and SQL states."""
+"""This package's errors as the exceptions that users of Spark expect, with conditions and SQL states."""

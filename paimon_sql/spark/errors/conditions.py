@@ -1,7 +1,8 @@
-"""The error conditions of our errors: their names, SQL states, and what Spark needs for their messages.
+"""The error conditions of this package's errors: their names, SQL states, and the parameters that Spark needs for their
+messages.
 
-Spark makes the text of `getMessage()` anew, of a condition's template and of parameters. Conditions that Spark knows
-get the parameters that their templates ask for; ours are added to those that Spark's reader knows.
+Spark makes the text of `getMessage()` from a condition's template and parameters. Spark's own conditions get the
+parameters of their templates. This package adds its own conditions to those that Spark's reader has.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from paimon_core.errors import (
 from paimon_sql.spark.jvm.exceptions import add_conditions, template_parameters
 from paimon_sql.spark.jvm.gateway import Jvm
 
-# those that Spark's documentation has, which users look for
+# conditions of Spark's documentation, which users search for
 SPARKS: Mapping[type[PaimonError], str] = {
     TableNotFoundError: "TABLE_OR_VIEW_NOT_FOUND",
     DatabaseNotFoundError: "SCHEMA_NOT_FOUND",
@@ -61,7 +62,7 @@ SPARKS: Mapping[type[PaimonError], str] = {
     InternalError: "INTERNAL_ERROR",
     SeveralMatchesError: "MERGE_CARDINALITY_VIOLATION",
 }
-# ours, each with its SQL state; a kind of error stands before the one that it is a kind of
+# this package's conditions with their SQL states; a subclass comes before its base class
 OURS: Mapping[type[PaimonError], tuple[str, str]] = {
     InvalidNameError: ("PAIMON_INVALID_NAME", "42602"),
     InvalidSchemaError: ("PAIMON_INVALID_SCHEMA", "42611"),
@@ -88,7 +89,7 @@ _NAMED = re.compile(r"'([^']+)'|\b(?:[Tt]able|[Vv]iew|[Dd]atabase|[Ff]unction) (
 
 
 def condition_of(kind: type[PaimonError]) -> str:
-    """The error condition of a class of errors."""
+    """Return the error condition of a class of errors."""
     for known, condition in SPARKS.items():
         if issubclass(kind, known):
             return condition
@@ -96,7 +97,9 @@ def condition_of(kind: type[PaimonError]) -> str:
 
 
 def install_conditions(jvm: Jvm) -> None:
-    """Make our conditions known to Spark, once: with the first error, since Spark reads all of its own for that."""
+    """Add this package's conditions to Spark, once. Call it with the first error, not earlier: it makes Spark read all
+    of its own conditions.
+    """
     if template_parameters(jvm, condition_of(PaimonError)) is None:
         add_conditions(jvm, dict(OURS.values()))
 

@@ -1,9 +1,9 @@
-"""Errors of the library as the Java exceptions that Spark's users expect.
+"""This package's errors as the Java exceptions that Spark's users expect.
 
-Methods that Spark calls while it analyzes or runs a command raise an `AnalysisException`: of the class that says that
-something exists, or does not, only for just that, since Spark treats these as answers. Elsewhere only unchecked
-exceptions can cross: `IllegalArgumentException`, `UnsupportedOperationException` and `SparkRuntimeException`. The
-Python classes of all share the root `PySparkException`.
+Methods that Spark calls while it analyzes or runs a command raise an `AnalysisException`. Its subclasses for something
+that exists, or does not exist, are used only for exactly that, because Spark acts on them. Other methods may raise only
+unchecked exceptions: `IllegalArgumentException`, `UnsupportedOperationException` and `SparkRuntimeException`. In Python
+all of them have the base class `PySparkException`.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from paimon_sql.spark.jvm.origins import parse_exception_at, with_written_positi
 _SYNTAX = "PARSE_SYNTAX_ERROR"
 _WORD = re.compile(r"'[^']*'|[\w$]+|.")
 _WORKER_ERROR = re.compile(r"^paimon_core\.errors\.(\w+): (.+)$", re.MULTILINE)
-OF_WORKER = "_said_by_worker"  # the attribute of an exception: the error of a worker that it was made of
+OF_WORKER = "_said_by_worker"  # an attribute of the exception: the worker's error that it was made from
 
-# what Spark's analyzer calls a kind of error
+# classes of Spark's analyzer for kinds of errors
 _OWN: Mapping[type[PaimonError], str] = {
     TableNotFoundError: NO_SUCH_TABLE,
     DatabaseNotFoundError: NO_SUCH_NAMESPACE,
@@ -78,8 +78,9 @@ _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, Inval
 
 
 def java_exception(jvm: Jvm, error: PaimonError, trace: str = "", *, analyzes: bool = False) -> Any:
-    """A Java exception for `error`; one of Spark's analyzer if `analyzes`, an unchecked one otherwise. `trace` is what
-    its cause says, such as a stack trace of Python's."""
+    """Return a Java exception for `error`: an exception of Spark's analyzer if `analyzes`, otherwise an unchecked one.
+    `trace` becomes the message of its cause, such as a stack trace of Python.
+    """
     install_conditions(jvm)
     trace = trace or "\n".join(getattr(error, "__notes__", ()))
     kind, condition = type(error), condition_of(type(error))
@@ -114,7 +115,7 @@ def no_such_function(jvm: Jvm, identifier: Any) -> Py4JJavaError:
 def not_called_so(jvm: Jvm, name: str, *, is_table: bool) -> Py4JJavaError:
     """Return the error of a table function called as a scalar function, or the reverse; raise it from a proxy."""
     condition = "NOT_A_SCALAR_FUNCTION" if is_table else "NOT_A_TABLE_FUNCTION"
-    advice = "gives rows: call it in FROM" if is_table else "gives a value, no rows: call it in SELECT or WHERE"
+    advice = "returns rows: call it in FROM" if is_table else "returns a value, not rows: call it in SELECT or WHERE"
     message = f"[{condition}] Function {name} {advice}."
     text = ExceptionText(message, condition, parameters(jvm, condition, message))
     return Py4JJavaError(message, unsupported_exception(jvm, text))

@@ -1,8 +1,8 @@
-"""Restore errors of this package that Spark hides: PySpark raises them as if the driver had raised them.
+"""Restore errors of this package that Spark wraps: PySpark raises them as if the driver had raised them.
 
 Spark returns an error in a Python worker as a text with the stack trace, and PySpark raises a `PythonException` with
-it. If Spark wraps the error once more, PySpark raises py4j's own error. PySpark does so, too, if Spark finds no class
-for the data source `paimon`.
+this text. If Spark wraps the error once more, PySpark raises py4j's own error. PySpark does so, too, if Spark finds no
+class for the data source `paimon`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from paimon_sql.spark.jvm.hooks import hook
 _PATCHED = "_knows_errors_of_paimon_sql"
 _PROVIDER = "paimon"
 _ONLY_IN_CATALOGS = (
-    "Paimon tables are in Paimon catalogs, and Spark's own catalog spark_catalog keeps none: set "
+    "Spark's own catalog spark_catalog cannot have Paimon tables: set "
     "spark.sql.catalog.NAME to paimon_sql.SparkCatalog and spark.sql.catalog.NAME.warehouse to a folder, and name the "
     "table NAME.database.table. A table at a path is paimon_path.`/path`, or spark.read.format('paimon').load(path)."
 )
@@ -38,7 +38,7 @@ _ONLY_IN_CATALOGS = (
     *CONVERTERS,
 )
 def install_raised_errors() -> None:
-    """Make PySpark raise errors of this package with their own messages. Does nothing the second time."""
+    """Make PySpark raise errors of this package with their own messages. Do nothing the second time."""
     original = getattr(captured, CONVERTER)
     if hasattr(original, _PATCHED):
         return
@@ -73,10 +73,10 @@ def _of_worker(error: PythonException) -> CapturedException:
     return converted
 
 
-# Spark learns from an exception that a database or table is not there. py4j logs each exception of a Python object with
-# its stack, which programs that configure logging, as dbt does, show to their users
+# If a database or table does not exist, the catalog raises an exception that Spark expects. py4j logs each exception of
+# a Python object with its stack, and programs that configure logging, such as dbt, show it to their users.
 class _Unexpected(logging.Filter):
-    """Passes on all but exceptions that `Proxy` has made Java's."""
+    """A filter of py4j's log that drops exceptions which `Proxy` has already converted to Java's."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -87,6 +87,6 @@ _UNEXPECTED = _Unexpected()
 
 
 def quiet_crossings() -> None:
-    """Let py4j log no exception that crosses to the JVM as one of Java's; does nothing the second time."""
+    """Keep py4j from logging exceptions that cross to the JVM as Java exceptions. Do nothing the second time."""
     for module in (clientserver, java_gateway):
         module.logger.addFilter(_UNEXPECTED)

@@ -1,1 +1,1 @@
-"""Spark's scans: pushed filters and aggregates, plans, and the rows that the driver has."""
+"""Spark's scans: pushed filters and aggregates, plans, and rows that the driver returns itself."""

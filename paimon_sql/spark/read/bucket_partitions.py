@@ -1,6 +1,6 @@
-"""Buckets as Spark's partitions, so that tables of equal buckets are joined without a shuffle.
+"""Buckets as Spark's partitions, so that Spark joins tables of equal buckets without a shuffle.
 
-Spark asks input partitions for their key (`HasPartitionKey`). Our scans use Spark's own file partitions, which have no
+Spark reads the key of such a partition from `HasPartitionKey`. Our scans use Spark's own file partitions, which have no
 key: the classes of `jvm/java/BucketPartitions.java` add one.
 """
 
@@ -19,12 +19,13 @@ from paimon_sql.spark.jvm.workers import bucket_function, partitions_by_bucket
 from paimon_sql.spark.proxy import Proxy
 
 BUCKET = "bucket"
-_MOST_BUCKETS = 256  # each is a task, however small
+_MOST_BUCKETS = 256  # each is a task, even a small one
 
 
 def bucket_key(store: TableStore, plan: Plan, columns: Sequence[str]) -> tuple[str, int] | None:
-    """The column that decides the buckets of all files of a plan, and the number of buckets. None if Spark cannot use
-    them, such as buckets by several columns."""
+    """Return the column that decides the buckets of all files of a plan, and the number of buckets. Return None if
+    Spark cannot use the buckets, for instance if several columns decide them.
+    """
     keys = store.schema.bucket_keys
     totals = {s.total_buckets if s.kind is SplitKind.ROWS and not s.branch else 0 for s in plan.splits}
     (total,) = totals if len(totals) == 1 else (0,)
@@ -41,7 +42,7 @@ def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:
 
 
 class BucketedBatch(Proxy):
-    """Spark's own batch over files, its partitions divided by bucket."""
+    """Spark's own batch of file partitions, divided by bucket."""
 
     def __init__(self, jvm: Jvm, batch: Any, bucket_of_file: Mapping[str, int]) -> None:
         super().__init__(jvm)
@@ -58,7 +59,7 @@ class BucketedBatch(Proxy):
 
 
 class BucketTransform(Proxy):
-    """The function `bucket`: it lets Spark see that two tables have equal buckets, and computes nothing."""
+    """The function `bucket`. It lets Spark compare the buckets of two tables, and computes nothing."""
 
     def name(self) -> str:
         return BUCKET

@@ -37,9 +37,11 @@ _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 def translate_all(
     jvm: Jvm, filters: Any, fields: Mapping[str, DataField], values: Mapping[str, DataField]
 ) -> list[tuple[Any, Predicate | None]]:
-    """The Catalyst expressions of a Scala Seq with their core predicates: None for an expression without a translation.
+    """Return the Catalyst expressions of a Scala Seq with their core predicates; None for an expression without a
+    translation.
 
-    `values` are the values of keys in MAPs that predicates may name, see `indexed_values`.
+    `fields` are the table's columns by name. `values` are the columns for values of keys in MAPs that predicates may
+    name, see `indexed_values`.
     """
     pairs: list[tuple[Any, Predicate | None]] = []
     for expression in items(filters):
@@ -62,10 +64,10 @@ def _name_of_value(values: Mapping[str, DataField], column: str, key: str) -> st
 
 
 def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) -> bool:
-    """Whether Spark's Parquet scan may skip row groups by a filter.
+    """Return whether Spark's Parquet scan may skip row groups by a filter.
 
-    It may not if NaN matters: NaN is the largest number in SQL, but the statistics of footers leave it out. It may not
-    for days before the Gregorian calendar either: Spark passes them as `java.sql.Date`, which lacks some of them.
+    It must not if NaN matters: NaN is the largest number in SQL, but the statistics of footers leave it out. It must
+    not for days before the Gregorian calendar either: Spark passes them as `java.sql.Date`, which lacks some of them.
     """
     match predicate:
         case And(children) | Or(children):
@@ -87,7 +89,9 @@ def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) 
 
 
 def from_connector(term: Term, fields: Mapping[str, DataField]) -> Predicate | None:
-    """The core's predicate for a connector predicate; None without a translation. `fields` are the table's, by name."""
+    """Return the core's predicate for a connector predicate; None without a translation. `fields` are the table's
+    columns by name.
+    """
     if not isinstance(term, Call):
         return None
     name, terms = term.name, term.terms
@@ -140,18 +144,20 @@ def _column(term: Term, fields: Mapping[str, DataField]) -> DataField | None:
 
 
 def _value(term: Term, field: DataField) -> Any:
-    """The value of a literal, see `core_value`; None for any other term."""
+    """Return the value of a literal as `core_value` does; None for any other term."""
     return core_value(term.value, field) if isinstance(term, LiteralValue) else None
 
 
 def core_value(value: Any, field: DataField) -> Any:
-    """Spark's internal value of a column, as the core compares it; None for NULL and for values it cannot compare."""
+    """Return Spark's internal value of a column in the form that the core compares; None for NULL and for values that
+    it cannot compare.
+    """
     kind = field.type.kind
     if value is None or isinstance(value, (bool, int, float)):
         if kind in _TIMESTAMPS and isinstance(value, int):
             millis, micros = divmod(value, 1000)
             return millis, micros * 1000
-        # a float crosses as the shortest text that no other float has
+        # a FLOAT crosses as the shortest text that identifies it
         return float(np.float32(value)) if kind is Kind.FLOAT and value is not None else value
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)

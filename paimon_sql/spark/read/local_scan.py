@@ -1,4 +1,4 @@
-"""Rows that the driver has, as Spark's `LocalScan`: no task runs to read them."""
+"""Rows in the driver as Spark's `LocalScan`: no task runs to read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from paimon_sql.spark.types import from_arrow, read_struct
 
 
 class LocalScan(WithoutMetrics):
-    """System tables, results of procedures, counts. It is its own scan builder, and accepts no pushdown."""
+    """A scan of rows in the driver: of system tables, results of procedures, and counts. It is its own scan builder,
+    and accepts no pushdown.
+    """
 
     def __init__(self, jvm: Jvm, session: SessionBridge, content: pa.Table, schema: StructType, about: str) -> None:
         super().__init__(jvm)
@@ -51,7 +53,7 @@ class LocalScanBuilder(Proxy):
 
     def pruneColumns(self, required: Any) -> None:
         columns = read_struct(required.json())
-        if columns:  # rows without columns would lose their number
+        if columns:  # Arrow rows without columns would lose their count
             self.content, self.local_schema = self.content.select(columns.names), columns
 
     def supportCompletePushDown(self, aggregation: Any) -> bool:

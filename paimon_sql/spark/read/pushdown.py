@@ -11,7 +11,9 @@ from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, Reference, Term, 
 
 
 def aggregates_of(jvm: Jvm, aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:
-    """The columns that an aggregation groups by, and its functions; None if the core cannot compute one of them."""
+    """Return the columns that an aggregation groups by, and its functions; None if the core cannot compute
+    one of them.
+    """
     terms, calls = read_aggregates(jvm, aggregation)
     groups, functions = [_column(t) for t in terms], [_aggregate(c) for c in calls]
     names = tuple(g for g in groups if g is not None)
@@ -20,14 +22,14 @@ def aggregates_of(jvm: Jvm, aggregation: Any) -> tuple[tuple[str, ...], tuple[Ag
 
 
 def order_of(jvm: Jvm, orders: Any) -> Order | None:
-    """The first order of a top-N, None if it is not by a column."""
+    """Return the first order of a top-N; None if it is not by a column."""
     first = read_order(jvm, orders[0])
     column = _column(first.term)
     return None if column is None else Order(column, descending=first.descending, nulls_first=first.nulls_first)
 
 
 def _column(term: Term | None) -> str | None:
-    """The top-level column that a connector expression is, if it is one."""
+    """Return the top-level column of a connector expression; None if the expression is something else."""
     return term.path[0] if isinstance(term, Reference) and len(term.path) == 1 else None
 
 

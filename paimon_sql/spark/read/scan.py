@@ -1,4 +1,6 @@
-"""Scans, a class per execution: Spark's own Parquet scan, Python workers that merge or reduce, a lookup of keys."""
+"""Scans, a class per execution: Spark's own Parquet scan, Python workers that merge or aggregate, and a
+lookup of keys.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,9 @@ from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce
 
 _REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIONING]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
-# days of files count in one calendar, whatever a session says of files of old versions of Spark
+# always read days in one calendar; Spark's settings for files of its old versions do not apply
 _CALENDAR = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-_MOST_VALUES = 1000  # of a filter made while a query runs: to hand over more costs more than partitions save
+_MOST_VALUES = 1000  # values of a filter made while a query runs; more cost more time than they save
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,8 +52,8 @@ class PushedRequest:
     """A read of a table, as Spark has pushed it down.
 
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
-    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, each
-    bucket may be a partition that Spark joins by.
+    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, Spark
+    may join by bucket, with a partition for each bucket.
     """
 
     table: Table
@@ -64,8 +66,9 @@ class PushedRequest:
 
 
 class PaimonScan(WithoutMetrics):
-    """The common base of scans. Two scans are equal if they read the same rows: Spark then reads these rows once for a
-    query that needs them twice."""
+    """The common base of scans. Two scans are equal if they read the same rows. Spark then reads these rows once for a
+    query that needs them twice.
+    """
 
     CACHED = frozenset(("description", "columnarSupportMode", "readSchema", "supportedCustomMetrics", "toString"))
 
@@ -76,7 +79,7 @@ class PaimonScan(WithoutMetrics):
 
     @cached_property
     def bucket_key(self) -> tuple[str, int] | None:
-        """The key that Spark may join by, and its buckets; None if it may not."""
+        """Return the column that Spark may join by, and the number of buckets; None if Spark may not."""
         if not self.request.by_bucket:
             return None
         found = bucket_key(self.table.store, self.planned, self.required.names)
@@ -90,7 +93,7 @@ class PaimonScan(WithoutMetrics):
         return f"{type(self).__name__} {self.about} {self.required.json()} {store.root} schema {store.schema.id}"
 
     def _read(self, plan: Plan) -> None:
-        """Read that plan from now on."""
+        """Replace the plan that the scan reads."""
         self.plan = plan
 
     def readSchema(self) -> Any:
@@ -111,14 +114,14 @@ class PaimonScan(WithoutMetrics):
 
 
 class RawScan(PaimonScan):
-    """Nothing to merge: Spark's vectorized Parquet scan over the files of the plan."""
+    """A scan of files that need no merge: Spark's vectorized Parquet scan reads them."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         super().__init__(jvm, session, request, plan)
         self.inner = self._parquet_scan()
 
     def _parquet_scan(self) -> Any:
-        """Spark's scan of the files of the plan."""
+        """Return Spark's scan of the files of the plan."""
         store, splits = self.table.store, self.plan.splits
         inner = parquet_scan_builder(
             self.jvm,
@@ -131,7 +134,7 @@ class RawScan(PaimonScan):
             inner.pushFilters(self.jvm.seq(self.request.parquet_filters))
         inner.pruneColumns(self.jvm.struct_type(self.required))
         if inner.fileIndex().sizeInBytes() != sum(s.size for s in splits):
-            check_sizes(store, splits)  # Spark passes missing files over and reads an empty one as no rows
+            check_sizes(store, splits)  # Spark would skip a missing file, and would read an empty file as no rows
         return inner.build()
 
     def description(self) -> str:
@@ -183,7 +186,7 @@ class ReducingScan(MergeScan):
         self.reduction = reduction
         self.result = string_types(to_struct(reduction.fields(self.table.store)))
         self.about = f"{reduction.describe()} of {self.about}"
-        self.bucket_key = None  # its rows are parts of groups
+        self.bucket_key = None  # its rows are partial aggregates
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.result)
@@ -196,7 +199,7 @@ class ReducingScan(MergeScan):
 
 
 class _RuntimeFiltered(PaimonScan):
-    """Partitions are left out while the query runs, by the values that the other side of a join has."""
+    """A scan that leaves out partitions while the query runs, by the values on the other side of a join."""
 
     def filterAttributes(self) -> Any:
         keys = [k for k in self.table.schema.partition_keys if k in self.required.names]
@@ -238,7 +241,7 @@ class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
 
 
 class LookupScan(LocalScan):
-    """The merged rows of a few keys: the driver reads them itself, when Spark asks for the rows."""
+    """The merged rows of a few keys. The driver reads them itself, when Spark requests the rows."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         empty = arrow_schema(request.required).empty_table()

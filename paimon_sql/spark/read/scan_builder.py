@@ -1,5 +1,5 @@
-"""Reading: columns, filters, aggregates and limits arrive while Spark optimizes; then the plan is made from manifests,
-and the core chooses how it is executed: see `scan.py`, or rows that metadata already answers.
+"""The builder of a scan. Columns, filters, aggregates and limits arrive while Spark optimizes. Then the builder makes
+the plan from manifests. The core chooses the execution: a class of `scan.py`, or rows from metadata alone.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 
-IS_STREAM = "read.stream"  # set by our own stream readers, so that the table has the columns of its latest version
+IS_STREAM = "read.stream"  # our own stream readers set it, so that the table has the columns of its latest version
 
 
 class PaimonScanBuilder(Proxy):
@@ -75,17 +75,17 @@ class PaimonScanBuilder(Proxy):
         self.fields = derived_fields(table.store, derived)
         self.required = string_types(to_struct(self.fields))
         self.pruning: tuple[Predicate, ...] = ()
-        self.of_rows: list[tuple[Any, Predicate]] = []  # the predicates that Spark evaluates, too
-        self.filters_rows = False  # whether Spark takes rows away after the scan
+        self.of_rows: list[tuple[Any, Predicate]] = []  # predicates that Spark evaluates, too
+        self.filters_rows = False  # whether Spark filters rows after the scan
         self.reduction: Reduction | None = None
         self._asked: tuple[Any, Reduction | None] = None, None
         self.limit = 0
         self.order: Order | None = None
 
     def pruneColumns(self, required: Any) -> None:
-        # rows without columns would lose their number on the way: count(*) over a scan reads the first column
+        # Arrow rows without columns would lose their count: count(*) over a scan reads the first column
         self.required = read_struct(required.json()) or string_types(to_struct(self.fields[:1]))
-        if has_case_twins(self.table.schema):  # Spark gives such a column the parts of another
+        if has_case_twins(self.table.schema):  # Spark would mix up the fields of such columns
             whole = {f.name: f for f in string_types(to_struct(self.fields))}
             self.required = StructType([whole.get(f.name, f) for f in self.required])
 
@@ -103,20 +103,22 @@ class PaimonScanBuilder(Proxy):
 
     @cached_property
     def version(self) -> Snapshot | Increment | None:
-        """The snapshot or increment to read. It is looked up on first use, as a stream needs none."""
+        """Return the snapshot or increment to read. It is looked up on first use, because a stream does not need it."""
         return self._find_version()
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:
-        """The columns with equal values in the files and in the derived table, so that filters can use the files."""
+        """Return the columns that have the same values in the files and in the derived table: filters of these can skip
+        files.
+        """
         held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
         if self._is_version and self.table.store.options[DATA_EVOLUTION]:
-            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
+            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # it is in metadata only
         return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
 
     @property
     def _filtered_values(self) -> Mapping[str, DataField]:
-        """The values of keys in MAPs that have a file index."""
+        """Return the values of MAP keys that have a file index, as columns by name."""
         values = indexed_values(self.table.store.options, self.table.schema) if self._filtered else {}
         return {name: replace(v.field, name=name, type=v.type) for name, v in values.items()}
 
@@ -189,7 +191,7 @@ class PaimonScanBuilder(Proxy):
 
     @cached_property
     def _plan(self) -> Plan:
-        """Asked for once all filters are known."""
+        """The plan, made on first use: all filters must be known by then."""
         return self.table.plan(self.version, conjunction(self.pruning), self.derived)
 
     def _is_answered(self, predicate: Predicate) -> bool:
@@ -197,28 +199,30 @@ class PaimonScanBuilder(Proxy):
 
     @property
     def _is_version(self) -> bool:
-        """Whether rows of a version are read, not changes."""
+        """Return whether the scan reads the rows of a version, not changes."""
         return not self.derived.is_log and not isinstance(self.version, Increment)
 
     def _reduction_of(self, aggregation: Any) -> Reduction | None:
-        """The reduction that computes the whole aggregation here; None if a part of it cannot be computed."""
+        """Return the reduction that computes the whole aggregation here; None if a part of it cannot be computed."""
         if self.filters_rows or not self._is_version:
             return None
         asked, found = self._asked
-        if asked is None or not asked.equals(aggregation):  # it comes twice, and reading it takes 50 crossings
+        if asked is None or not asked.equals(aggregation):  # Spark pushes it twice, and reading it takes 50 crossings
             parts = aggregates_of(self.jvm, aggregation)
             found = None if parts is None else Reduction(*parts)
             self._asked = aggregation, found
         return found
 
     def _workers_reduce(self, reduction: Reduction) -> bool:
-        """Whether rows have to pass Python workers, which may as well aggregate them."""
+        """Return whether rows must pass through Python workers anyway, so that the workers can aggregate them."""
         plan = self._plan
         is_possible = reduction.is_possible(self.table.schema) and bool(plan.splits)
         return is_possible and self._execution(plan) is Execution.MERGE
 
     def _answer(self, reduction: Reduction) -> pa.Table | None:
-        """Return the result from metadata alone; None if the files are needed. Cached, as Spark asks repeatedly."""
+        """Return the result from metadata alone; None if the files are needed. It is cached, because Spark requests it
+        repeatedly.
+        """
         if reduction not in self._answers:
             self._answers[reduction] = aggregate(self.table.store, self._plan, reduction.groups, reduction.aggregates)
         return self._answers[reduction]

@@ -1,8 +1,8 @@
-"""Queries of a table that the user may see only in part: the catalog hides some of the rows, and masks columns.
+"""Scans of a table that the user may see only in part: the catalog hides some of the rows, and masks columns.
 
-Workers read the stored rows and return the visible ones. Spark sees only these: nothing is aggregated, sorted or
-limited here, and the filters of a query choose files only by unmasked columns. Spark gets no sizes and bounds, because
-these would describe all rows, hidden ones included.
+Workers read the stored rows and return the visible ones. Spark gets only the visible rows, so nothing is aggregated,
+sorted or limited before. Filters of a query skip files only by unmasked columns. Spark gets no sizes and bounds,
+because these would describe all rows, including hidden ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from paimon_sql.spark.workers.worker import shown_function
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a table that a catalog shows, and the columns of the table."""
+    """The part of a table that a catalog shows, and the table's columns."""
 
     shown: Shown
     fields: tuple[DataField, ...]
@@ -55,10 +55,10 @@ class ShownScanBuilder(PaimonScanBuilder):
         asked = replace(table, store=replace(table.store, rights=AskedRights()))
         super().__init__(jvm, session, asked, version)
         self.part, self.given, self.is_filtered = part, tuple(given), False
-        self.filters_rows = True  # so that nothing but filters is pushed down
+        self.filters_rows = True  # so that Spark pushes down only filters
 
     def pushFilters(self, filters: Any) -> Any:
-        """Files are pruned by columns that are shown as they are stored; Spark judges all that it gets."""
+        """Skip files by columns that are not masked; Spark evaluates all filters on the visible rows."""
         remaining = super().pushFilters(filters)
         self.is_filtered = self.is_filtered or bool(self.pruning) or remaining is not filters
         bare = self.table.schema.field_by_name.keys() - self.part.shown.masked
@@ -86,7 +86,7 @@ class ShownScan(MergeScan):
     """A `MergeScan` that lets workers return only the visible part of the rows they read."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, shown: Shown) -> None:
-        super().__init__(jvm, session, replace(request, by_bucket=False), plan)  # masked values are in other buckets
+        super().__init__(jvm, session, replace(request, by_bucket=False), plan)  # buckets are of unmasked values
         self.shown = shown
         self.about = f"{self.about}, shown in part ({sha256(repr(shown).encode()).hexdigest()[:16]})"
 
@@ -99,6 +99,6 @@ class ShownScan(MergeScan):
 
 def _refused(table: str, how: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"Table {table} cannot be read {how}: the catalog shows its user a part of the rows, or columns masked, which "
-        "only queries of a version's columns do. Read it by SELECT, or as a user who may see all of it."
+        f"Table {table} cannot be read {how}: the catalog hides rows or masks columns for its user, and "
+        "only queries of a version's own columns apply that. Read it by SELECT, or as a user who may see all of it."
     )

@@ -19,7 +19,7 @@ from paimon_sql.spark.jvm.scans import statistics as jvm_statistics
 from paimon_sql.spark.types import to_struct
 
 _COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")
-# bytes of a value as Spark estimates them
+# bytes of a value by Spark's estimate
 _WIDTHS: Mapping[type[spark.DataType], int] = {
     spark.BooleanType: 1,
     spark.ByteType: 1,
@@ -38,9 +38,10 @@ _TEXT_WIDTH = 20
 
 
 def scan_statistics(jvm: Jvm, table: Table, plan: Plan, read: StructType) -> Any:
-    """Spark's `Statistics` of a plan, before merging: its rows, and the bytes of the columns read.
+    """Return Spark's `Statistics` of a plan, before merging: its rows, and the bytes of the columns read.
 
-    The bytes come from the sizes of the files or, if the table was analyzed, from the average lengths of its columns.
+    The bytes come from the sizes of the files. If the table was analyzed, they come from the average lengths of its
+    columns.
     """
     rows, known = sum(s.row_count for s in plan.splits), _analyzed(table, plan)
     if known is None or not known.columns:
@@ -55,7 +56,7 @@ def scan_statistics(jvm: Jvm, table: Table, plan: Plan, read: StructType) -> Any
 
 
 def row_width(schema: StructType, lengths: Mapping[str, int]) -> int:
-    """The bytes of a row, from the average lengths of columns if they are known."""
+    """Return the bytes of a row, from the average lengths of columns if these are known."""
     return max(1, sum(lengths.get(f.name, _width(f.dataType)) for f in schema.fields))
 
 
@@ -63,7 +64,7 @@ def _analyzed(table: Table, plan: Plan) -> TableStatistics | None:
     try:
         return table.statistics(plan.snapshot)
     except PaimonError:
-        return None  # rows do not depend on it
+        return None  # the query's result does not depend on statistics
 
 
 def _columns(table: Table, known: TableStatistics, read: StructType) -> dict[str, dict[str, str]]:
@@ -74,7 +75,7 @@ def _columns(table: Table, known: TableStatistics, read: StructType) -> dict[str
         if entry is None or field is None or entry.get("colId") != field.id:
             continue
         if field.type.kind is Kind.TIMESTAMP:
-            continue  # with cbo.enabled, Spark up to 4.3 fails on n < x if it has any statistic of n, be it a count
+            continue  # with cbo.enabled, Spark up to 4.3 fails on n < x if it has any statistic of n
         found[name] = {k: str(entry[k]) for k in _COUNTS if isinstance(entry.get(k), int)}
         bounds = {k: sql_bound(field.type.kind, entry.get(k)) for k in ("min", "max")}
         found[name] |= {k: v for k, v in bounds.items() if v is not None}

@@ -1,7 +1,8 @@
 """The scan builder of tables, for batches and for streams.
 
-Spark requests both in the same way, but pushes nothing of a stream's query down. If all columns are required and
-nothing else was pushed down, the caller decides: a stream reads no version, and its builder plans nothing.
+Spark calls both in the same way, but pushes down nothing of a stream's query. So if Spark requires all columns and
+pushes nothing down, only the caller shows whether it is a stream. A stream reads no version, and its builder makes no
+plan.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ class TableScanBuilder(PaimonScanBuilder):
         return super().build()
 
     def pushed(self, table: Table) -> PushedRequest:
-        """The request of a stream that reads a table. A batch of a stream has no partition for some buckets."""
+        """Return the request of a stream that reads a table. Spark cannot join a stream by bucket, because a batch may
+        have no rows of some buckets.
+        """
         return replace(self._request, table=table, describe=Plan.describe, by_bucket=False)
 
     def _streamed(self) -> Table:
-        """The table as a stream reads it."""
+        """Return the table in the form that a stream reads."""
         return self.table
 
     def _is_stream(self) -> bool:
@@ -70,7 +73,7 @@ class TableScanBuilder(PaimonScanBuilder):
 
 
 def narrowed(builder: TableScanBuilder, table: Table, names: frozenset[str], filters: Any) -> TableScanBuilder:
-    """A builder for some of the required columns of a builder, and for the rows of `filters`."""
+    """Return a builder for some of the required columns of `builder`, and for the rows that match `filters`."""
     narrow = TableScanBuilder(
         builder.jvm, builder.session, table, lambda: None, builder.stream, derived=builder.derived
     )

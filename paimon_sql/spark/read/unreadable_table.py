@@ -1,7 +1,7 @@
-"""A table that cannot be loaded, and a scan that cannot be planned, for statements that list or describe tables.
+"""A table that cannot be loaded, and a scan that cannot be planned, for statements that only list or describe tables.
 
 SHOW TABLE EXTENDED, DESCRIBE and RENAME load tables that they do not read. A damaged or unsupported table must not hide
-others, and can itself be described and renamed. It cannot be read or written.
+others, and users can still describe and rename it. They cannot read or write it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HEADING = "# error"  # in the form of Spark's headings below the columns in DES
 
 
 class UnreadableTable(TableProxy):
-    """A table with only a name, and the error that its metadata causes. It can be neither read nor written."""
+    """A table with only a name, and the error in its metadata. It can be neither read nor written."""
 
     def __init__(self, jvm: Jvm, name: str, error: PaimonError) -> None:
         super().__init__(jvm)

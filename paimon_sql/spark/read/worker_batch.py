@@ -15,7 +15,7 @@ from paimon_sql.spark.workers.worker import BatchFunction
 
 
 class WorkerBatch(Proxy):
-    """Tasks of Python workers: one per split, its JSON in a partition of Spark's own class."""
+    """A `Batch` of one task of a Python worker per split. A partition of Spark's own class has the split's JSON."""
 
     def __init__(
         self,

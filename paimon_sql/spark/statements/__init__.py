@@ -1,1 +1,1 @@
-"""The parser hook, and the statements that we run as commands."""
+"""The parser hook, and the statements that this package runs as commands."""

@@ -47,7 +47,7 @@ class AnalyzeStatement(TableCommand):
         table.commit_statistics(statistics, CommitInfo(user=table.new_commit_user()))
 
     def _fields(self, schema: TableSchema) -> Iterator[DataField]:
-        """The columns to analyze. Raises if the statement cannot be run."""
+        """Return the columns to analyze. Raises an error if the statement cannot run."""
         if isinstance(self.plan, AnalyzeTable):
             if self.plan.names_partition:
                 raise UnsupportedFeatureError(
@@ -68,13 +68,13 @@ class AnalyzeStatement(TableCommand):
             if field.type.kind in _WITHOUT_STATISTICS:
                 raise UnsupportedFeatureError(
                     f"Analyzing on col: {field.name}, data type: {field.type.sql()} is not supported: name the columns "
-                    "of plain types behind FOR COLUMNS."
+                    "of plain types after FOR COLUMNS."
                 )
             yield field
 
 
 def _column(field: DataField, found: dict[str, str]) -> dict[str, Any]:
-    """A column's entry in the file from Spark's texts."""
+    """Return a column's entry in the statistics file, made from Spark's texts."""
     values: dict[str, Any] = {k: int(found[k]) for k in _COUNTS if k in found}
     values |= {k: bound_text(field.type.kind, found[k]) for k in ("min", "max") if k in found}
     values["colId"] = field.id

@@ -1,6 +1,6 @@
-"""The Paimon catalogs in one session: made as they are configured, and the tables that names lead to in them.
+"""The Paimon catalogs in one session: made from the session's settings, and looked up by the names in statements.
 
-Before a statement is analyzed, each new `spark.sql.catalog.NAME` that configures a Paimon catalog is put into the
+Before Spark analyzes a statement, each new `spark.sql.catalog.NAME` that configures a Paimon catalog is put into the
 session's catalog manager.
 """
 
@@ -59,17 +59,17 @@ _SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
 class LoadedCatalogs:
     """Catalogs that related sessions share: one catalog, with its connections, for equal options.
 
-    A Java session, and all it refers to, exists until the JVM collects its garbage, which may take hours. Without
-    sharing, each client of a server would leave connections to a metastore behind. Each session checks for itself
-    whether the warehouse has users.
+    A Java session exists, with everything it refers to, until the JVM collects its garbage, which may take hours.
+    Without sharing, each client of a server would leave connections to a metastore behind. Each session checks for
+    itself whether the warehouse has users.
     """
 
     def __init__(self) -> None:
         self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
     def load(self, options: Mapping[str, str]) -> Catalog:
-        """The catalog of the given options, made if no session has it. Raises `InvalidOptionError`."""
-        key = (os.getcwd(), frozenset(options.items()))  # a folder's name may be relative
+        """Return the catalog with the given options; make it if no session has it. Raises `InvalidOptionError`."""
+        key = (os.getcwd(), frozenset(options.items()))  # a warehouse may be a relative path
         found = self._known.get(key)
         if found is None:
             found = self._known.setdefault(key, open_catalog(options))
@@ -82,7 +82,7 @@ class CatalogRegistry:
     def __init__(self, jvm: Jvm, session: Any, loaded: LoadedCatalogs) -> None:
         self.jvm, self.bridge, self.loaded = jvm, SessionBridge(jvm, session), loaded
         self.catalogs: dict[str, SparkCatalog] = {}
-        self._configured: list[str] = []  # the settings that the catalogs are made of
+        self._configured: list[str] = []  # the settings that the catalogs were made from
 
     @property
     def session(self) -> JavaObject:
@@ -91,7 +91,7 @@ class CatalogRegistry:
     def register(self, statement: str = "") -> None:
         """Make every catalog with a new or changed configuration, and the catalog of paths if a statement names it.
 
-        Costs one crossing if there is nothing to make.
+        If nothing has changed, it takes one crossing to the JVM.
         """
         text = self.bridge.settings_text()
         configured = _SETTING.findall(text)
@@ -126,7 +126,7 @@ class CatalogRegistry:
         if loaded.contains(SESSION_CATALOG):
             return
         _LOG.warning(
-            "%s%s is a SparkGenericCatalog, which this version does not have: %s keeps only Spark's own tables. "
+            "%s%s is a SparkGenericCatalog, which this version does not support: %s has only Spark's own tables.  "
             "Paimon tables are in a catalog of their own: set spark.sql.catalog.paimon to %s and "
             "spark.sql.catalog.paimon.warehouse to the warehouse, and USE paimon.",
             *(CATALOG_PREFIX, SESSION_CATALOG, SESSION_CATALOG, CATALOG_CLASSES[0]),
@@ -134,7 +134,7 @@ class CatalogRegistry:
         loaded.put(SESSION_CATALOG, session_catalog_plugin(self.jvm, self.session))
 
     def change(self, statement: CatalogStatement) -> None:
-        """Configure a new catalog, or forget one."""
+        """Configure a new catalog, or remove a catalog from the session."""
         conf, prefix = settings_of(self.session), f"{CATALOG_PREFIX}{statement.name}"
         exists = is_catalog(self.session, statement.name)
         if statement.options is not None:
@@ -170,7 +170,7 @@ class CatalogRegistry:
             )
 
     def table_of(self, found: Located | None) -> Table | None:
-        """The table that rows are written to; None if it does not exist or cannot be read: Spark then reports why."""
+        """Return the table to write to. Return None if it does not exist or cannot be read: Spark then reports why."""
         if found is None or found[1].system_table is not None:
             return None
         try:
@@ -183,11 +183,15 @@ class CatalogRegistry:
         return is_temporary_view(self.session, name) or self.table_of(self._find([name])) is not None
 
     def find_name(self, name: str) -> Located | None:
-        """The Paimon catalog that a name, as SQL spells it, leads to, and the table's name there."""
+        """Return the Paimon catalog of a name that is spelled as in SQL, and the table's name in that catalog. Return
+        None if the name is not in a Paimon catalog.
+        """
         return self._find(self.bridge.name_parts(name))
 
     def find(self, reference: TableReference | None) -> Located | None:
-        """The Paimon catalog of a parsed or loaded table, and the table's name there."""
+        """Return the Paimon catalog of a parsed or loaded table, and the table's name in that catalog; None if it is
+        not in a Paimon catalog.
+        """
         if reference is None:
             return None
         if reference.catalog is None:
@@ -196,8 +200,9 @@ class CatalogRegistry:
         return None if catalog is None else (catalog, catalog.named(parts[:-1], parts[-1]))
 
     def find_table(self, parts: Sequence[str]) -> Located | None:
-        """The Paimon catalog that the parts of a table's name lead to, and the table's name there. Ignores a temporary
-        view of that name. Raises `InvalidNameError`."""
+        """Return the Paimon catalog of a table's name, given as its parts, and the table's name in that catalog. Return
+        None if it is not in a Paimon catalog. Ignore a temporary view of that name. Raises `InvalidNameError`.
+        """
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
         else:
@@ -211,8 +216,9 @@ class CatalogRegistry:
         return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
 
     def find_database(self, parts: Sequence[str]) -> tuple[SparkCatalog, str] | None:
-        """The Paimon catalog that the parts of a database's name lead to, and the database's name there. No parts mean
-        the current database."""
+        """Return the Paimon catalog of a database's name, given as its parts, and the database's name in that catalog.
+        No parts mean the current database. Return None if it is not in a Paimon catalog.
+        """
         is_named = bool(parts) and (len(parts) > 1 or parts[0] in self.catalogs)
         catalog = self.catalogs.get(parts[0] if is_named else current_catalog(self.session))
         rest = parts[1:] if is_named else parts

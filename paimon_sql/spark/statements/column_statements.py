@@ -1,4 +1,4 @@
-"""ALTER TABLE … MODIFY and ADD of columns as changes of the schema."""
+"""Column changes of ALTER TABLE … MODIFY and ADD as changes of a Paimon schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from paimon_sql.preprocess.statements import ColumnChange
 
 
 def schema_changes_of(changes: Sequence[ColumnChange], fields: Fields) -> list[SchemaChange]:
-    """The changes of a statement as changes of a schema with these fields. Raises `InvalidSchemaError`."""
+    """Return the changes of a statement as changes of a schema with these fields. Raises `InvalidSchemaError`."""
     return [made for change in changes for made in _changes(change, fields)]
 
 
@@ -78,5 +78,5 @@ def _other_fields(path: Path, old: Fields, new: Fields) -> Iterator[SchemaChange
 
 
 def _as_spelled(fields: Fields, name: str) -> str:
-    """The name of a column in the table's spelling; unchanged if the table has no such column."""
+    """Return the name of a column in the table's spelling; unchanged if the table has no such column."""
     return next((f.name for f in fields if f.name.lower() == name.lower()), name)

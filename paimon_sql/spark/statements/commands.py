@@ -1,7 +1,7 @@
-"""A parsed statement as a command of Spark that calls us once.
+"""A parsed statement as a command that makes Spark call this package once.
 
-We use CREATE NAMESPACE, because it requires the least from us: only a catalog, in which Spark creates a namespace. So a
-statement poses as such a catalog.
+The command is CREATE NAMESPACE, because it needs only a catalog in which Spark creates a namespace. So a statement is
+wrapped as such a catalog.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 
 
 class Command(Proxy):
-    """A command that Spark calls once; subclasses implement it in `_execute`."""
+    """A command that Spark calls once; subclasses run the statement in `_execute`."""
 
     ANALYZING = frozenset(("createNamespace",))
 
@@ -38,7 +38,7 @@ class Command(Proxy):
         return False
 
     def initialize(self, name: str, options: Any) -> None:
-        """Nothing to configure."""
+        """Do nothing: a command has no configuration."""
 
     def defaultNamespace(self) -> Any:
         return self.jvm.strings([])
@@ -50,7 +50,7 @@ class Command(Proxy):
         return self.jvm.map({})
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
-        """There are none."""
+        """Do nothing: Spark never calls it for a command."""
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         return False
@@ -67,7 +67,7 @@ class Command(Proxy):
 
 
 class TableCommand(Command):
-    """One statement on one table of a catalog; subclasses implement it in `_run`."""
+    """One statement on one table of a catalog; subclasses run it in `_run`."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, catalog: SparkCatalog, name: Identifier, plan: ParsedStatement
@@ -79,7 +79,7 @@ class TableCommand(Command):
         """Run the parsed statement on its table."""
 
     def applies(self) -> bool:
-        """Whether it runs the statement; Spark does otherwise."""
+        """Return whether this command runs the statement; if not, Spark runs it."""
         return True
 
     def name(self) -> str:
@@ -93,14 +93,14 @@ class TableCommand(Command):
         self.session.refresh_cached(self.catalog.catalog_name, self.identifier.database, self.identifier.name)
 
     def _load(self) -> Table:
-        """The latest version of the table: a version in the session's settings is for queries only."""
+        """Return the latest version of the table: a version in the session's settings is for queries only."""
         options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
         table = self.session.in_zone(self.catalog.catalog.load_table(self.identifier))
         return table.with_options(options) if options else table
 
 
 class FunctionCommand(Command):
-    """A function that is called when the command runs."""
+    """A command that calls a function when it runs."""
 
     def __init__(self, jvm: Jvm, text: str, function: Callable[[], None]) -> None:
         super().__init__(jvm)

@@ -1,4 +1,4 @@
-"""FILE_FORMAT of COPY INTO: its options, and the options of Spark that do the same."""
+"""FILE_FORMAT of COPY INTO: its options, and Spark's options for the same purposes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_core.errors import InvalidOptionError
 Names = Mapping[str, str]
 
 _OPTIONS: Mapping[str, tuple[Names, Names]] = MappingProxyType(
-    # by type: the options for reading files and for writing them; "" if Spark has no such option
+    # for each type: the options for reading files and for writing them; "" if Spark has no such option
     {
         "CSV": (
             {
@@ -52,11 +52,11 @@ class CopyFormat:
 
 
 def copy_format(given: Mapping[str, str | list[str]], *, reads: bool) -> CopyFormat:
-    """The format that a statement's options describe. Raises `InvalidOptionError`."""
+    """Return the format that a statement's options describe. Raises `InvalidOptionError`."""
     options: dict[str, Any] = dict(given)
     kind = str(options.pop("TYPE")).upper()
     if kind not in _OPTIONS:
-        raise InvalidOptionError(f"FILE_FORMAT cannot be of TYPE {kind}: it is one of {', '.join(_OPTIONS)}.")
+        raise InvalidOptionError(f"FILE_FORMAT cannot have TYPE {kind}: use one of {', '.join(_OPTIONS)}.")
     known = _OPTIONS[kind][0 if reads else 1]
     unknown = sorted(options.keys() - known.keys())
     if unknown:

@@ -1,4 +1,4 @@
-"""COPY INTO: files become rows of a table, rows become files."""
+"""COPY INTO: load files into a table, or write rows as files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from paimon_sql.spark.statements.copy_format import CopyFormat, copy_format
 from paimon_sql.spark.types import default_sql, string_types, to_struct
 
 Rows = Sequence[tuple[Any, ...]]
-# the columns of the results, by name and SQL type
+# the columns of the results: names and SQL types
 FILE_COLUMNS = (
     ("file_name", "string"),
     ("status", "string"),
@@ -39,12 +39,12 @@ FILE_COLUMNS = (
 FOLDER_COLUMNS = (("output_path", "string"), ("file_count", "int"), ("rows_written", "bigint"))
 _FILE, _MALFORMED, _ERROR = "__paimon_file", "__paimon_malformed", "__paimon_error"
 _ABORT, _SKIP_FILE = "ABORT_STATEMENT", "SKIP_FILE"
-_HIDDEN = ("_", ".")  # files that hold no rows for Spark, such as _SUCCESS
+_HIDDEN = ("_", ".")  # files that Spark does not read as rows, such as _SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """One load of files: the table, the columns that the files hold, and their format."""
+    """One load of files: the table, the columns that are in the files, and the files' format."""
 
     spark: SparkSession
     table: Table
@@ -66,7 +66,9 @@ class _FileReport:
 
 
 def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], statement: CopyIntoTable) -> Rows:
-    """Load files into a table, `name` in this session. Returns the result of each file: see `FILE_COLUMNS`."""
+    """Load files into a table; `name` is its name in this session. Return the result of each file, see
+    `FILE_COLUMNS`.
+    """
     table.check_writable()
     load = _Load(
         session.python_session, table, _columns(table, statement.columns), copy_format(statement.format, reads=True)
@@ -79,7 +81,7 @@ def copy_into_table(session: SessionBridge, table: Table, name: Sequence[str], s
 
 
 def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
-    """Write a query's rows as files. Returns the folder, its files and their rows: see `FOLDER_COLUMNS`."""
+    """Write a query's rows as files. Return the folder, its files and their rows, see `FOLDER_COLUMNS`."""
     target = statement.target
     frame, wanted = _query(session.python_session, statement.query), copy_format(statement.format, reads=False)
     if not statement.overwrite and hadoop_status(session.jvm, session.session, target) is not None:
@@ -93,7 +95,7 @@ def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
 
 
 def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
-    """The table's columns that files hold, in the order of the statement."""
+    """Return the table's columns that are in the files, in the order of the statement."""
     names = {f.name.lower(): f.name for f in table.schema.fields}
     if listed is None:
         return tuple(names.values())
@@ -113,7 +115,7 @@ def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _files(session: SessionBridge, path: str) -> list[FileStatus]:
-    """The files of a folder, without its subfolders; or the file of this path."""
+    """Return the files of a folder, without its subfolders, or the one file at the path."""
     found = hadoop_status(session.jvm, session.session, path)
     if found is None:
         raise NotFoundError(f"COPY INTO: there is no file or folder {path}.")
@@ -172,7 +174,9 @@ def _load_files(load: _Load, files: Sequence[FileStatus], name: str, on_error: s
 
 
 def _read(load: _Load, paths: list[str]) -> DataFrame:
-    """The raw rows: the columns as texts (Parquet: as stored), the file's name, and the text of a malformed row."""
+    """Return the rows of files before their conversion: the columns as texts (Parquet: as stored), the file's name, and
+    the text of a malformed row.
+    """
     reader = load.spark.read.options(**load.format.spark_options)
     if load.format.type == "parquet":
         frame = reader.parquet(*paths).withColumn(_MALFORMED, F.lit(None).cast("string"))
@@ -184,7 +188,7 @@ def _read(load: _Load, paths: list[str]) -> DataFrame:
 
 
 def _checked(load: _Load, raw: DataFrame) -> DataFrame:
-    """The rows in the table's types, and the error of each row; NULL for a valid row."""
+    """Return the rows in the table's types, with the error of each row; NULL for a valid row."""
     given = {c.lower(): c for c in raw.columns}
     values: dict[str, Column] = {}
     errors = [F.when(F.col(_MALFORMED).isNotNull(), F.concat(F.lit("Malformed record: "), F.col(_MALFORMED)))]
@@ -207,7 +211,7 @@ def _checked(load: _Load, raw: DataFrame) -> DataFrame:
 
 
 def _values(load: _Load) -> list[Column]:
-    """The table's columns: from the files, or their defaults."""
+    """Return the table's columns: from the files, or their defaults."""
     defaults = {f.name: default_sql(f) for f in load.table.schema.fields}
     return [
         F.col(quoted_name(c)) if c in load.columns else F.expr(defaults[c]).cast(t).alias(c)

@@ -1,7 +1,8 @@
-"""Statements about functions of Paimon catalogs, which Spark does not pass to catalogs, and statements that call some.
+"""Statements about functions of Paimon catalogs, which Spark does not pass to catalogs, and statements that call such
+functions.
 
 Spark checks a CREATE FUNCTION as CREATE TEMPORARY FUNCTION of the same text. Spark does not look up table functions in
-catalogs, and before 4.2 it looks up no function there: parsed calls of them become calls of temporary functions.
+catalogs, and before 4.2 it looks up no functions there. So parsed calls of them become calls of temporary functions.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from paimon_sql.spark.tables.user_functions.python_code import check_code
 
 _STATEMENT = re.compile(r"\bfunction\b", re.IGNORECASE)
 _ROWS_OF = re.compile(r"(?:\bfrom\b|\bjoin\b|\blateral\b|\btable\b|,)\s*(?:lateral\s+)?[^\s(),]+\s*\(", re.IGNORECASE)
-_SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # table functions of Paimon's Java connector
+_SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # only in Paimon's Java connector
 _CALL = re.compile(r"[\w`]\s*\(")
 
 
@@ -127,8 +128,9 @@ class FunctionStatements:
         return self._describe(plan, catalog, identifier, statement)
 
     def _find(self, statement: FunctionStatement) -> Located | None:
-        """Find the catalog and the name of a function, also of a new one. None for a function of Spark's, of `sys`, or
-        of another catalog."""
+        """Return the catalog and the name of a function, which may be new. Return None for a function of Spark, of
+        `sys`, or of another catalog.
+        """
         parts = statement.parts
         if statement.kind == "describe" and is_session_function(self.registry.session, parts):
             return None
@@ -197,8 +199,9 @@ class FunctionStatements:
         self._keep(catalog, identifier, kept, statement)
 
     def _is_there(self, catalog: SparkCatalog, identifier: Identifier, *, lenient: bool, replaces: bool) -> bool:
-        """Whether the function exists, so that a lenient statement keeps it. Raises `FunctionExistsError` if the
-        statement is neither lenient nor replaces functions."""
+        """Return whether the function exists, so that a lenient statement keeps it. Raises `FunctionExistsError` if the
+        statement is neither lenient nor replaces functions.
+        """
         if replaces or not _functions(catalog).function_exists(identifier):
             return False
         if not lenient:
@@ -206,7 +209,9 @@ class FunctionStatements:
         return True
 
     def _made(self, catalog: SparkCatalog, identifier: Identifier, new: NewFunction, body: str) -> Function:
-        """The function of a statement, checked by Spark, which is given a body of full names."""
+        """Return the function that a statement defines, after Spark has checked it. In `body`, names are spelled in
+        full.
+        """
         session, name = self.registry.session, identifier.table
         if is_session_function(session, (name,)):
             name = f"{PRIVATE}{uuid.uuid4().hex}"
@@ -249,8 +254,8 @@ class FunctionStatements:
                 )
         if names and is_kept_view(plan):
             raise UnsupportedFeatureError(
-                f"A view cannot call {', '.join('.'.join(parts) for _, parts in sorted(names))}: this Spark asks no "
-                f"catalog for {'functions' if is_older else 'table functions'} where it reads a view. Put the query of "
+                f"A view cannot call {', '.join('.'.join(parts) for _, parts in sorted(names))}: this Spark "
+                f"looks up no {'functions' if is_older else 'table functions'} of catalogs in views. Put the query of "
                 "the function into the view."
             )
         return with_called_names(self.jvm, plan, names) if names else plan
@@ -272,7 +277,7 @@ def _functions(catalog: SparkCatalog) -> SupportsFunctions:
 
 
 def _temporary(name: str, new: NewFunction, body: str) -> str:
-    """The statement that creates a function of this session's."""
+    """Return the statement that creates a temporary function in this session."""
     returns = f"RETURNS {new.returns}" if new.returns else ""
     if new.is_table:
         returns = "RETURNS TABLE" if new.returns.lower() in ("", "table") else f"RETURNS TABLE ({new.returns})"

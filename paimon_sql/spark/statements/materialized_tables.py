@@ -50,7 +50,7 @@ class MaterializedTables:
         return self.bridge.python_session
 
     def create(self, identifier: Identifier, statement: CreateMaterialized) -> bool:
-        """Create a table with the rows that its query has now, in one commit. Returns whether the table is new."""
+        """Create a table with the rows that its query returns now, in one commit. Return whether the table is new."""
         if statement.lenient and self.catalog.catalog.table_exists(identifier):
             return False
         place = self.spark.sql("SELECT current_catalog() AS c, current_database() AS d").first()
@@ -81,13 +81,13 @@ class MaterializedTables:
         self.catalog.catalog.alter_table(identifier, [SetOption(STATUS, status)])
 
     def query(self, identifier: Identifier) -> DataFrame:
-        """The table's query, analyzed with the current tables and views."""
+        """Return the table's query, analyzed with the current tables and views."""
         _, definition = self._defined(identifier)
         with self._place(identifier, definition):
             return self.spark.sql(definition.query)
 
     def drop(self, identifier: Identifier, statement: DropMaterialized) -> None:
-        """Raises `InvalidOptionError` for a table of another kind."""
+        """Drop a materialized table. Raises `InvalidOptionError` for a table of another kind."""
         catalog = self.catalog.catalog
         if not catalog.table_exists(identifier):
             if statement.lenient:
@@ -97,8 +97,9 @@ class MaterializedTables:
         catalog.drop_table(identifier, ignore_if_not_exists=statement.lenient)
 
     def names(self, database: str, pattern: str | None) -> list[tuple[str, str]]:
-        """The materialized tables of a database, sorted; `pattern` is a LIKE pattern of SHOW TABLES. Tables that cannot
-        be read are left out."""
+        """Return the materialized tables of a database, sorted; `pattern` is a LIKE pattern of SHOW TABLES. Tables that
+        cannot be read are left out.
+        """
         found = []
         for name in with_databases(self.catalog.catalog).list_tables(database):
             try:
@@ -110,12 +111,14 @@ class MaterializedTables:
         return found
 
     def _defined(self, identifier: Identifier) -> tuple[Table, Definition]:
-        """Raises `InvalidOptionError` for another kind of table, and `UnsupportedFeatureError` for a table of Flink."""
+        """Return a materialized table and its definition. Raises `InvalidOptionError` for another kind of table, and
+        `UnsupportedFeatureError` for a table of Flink.
+        """
         table = self._table(identifier)
         definition = Definition.of(str(identifier), table.schema.options)
         if is_kept_by_flink(table.schema.options):
             raise UnsupportedFeatureError(
-                f"Table {identifier} is kept up to date by a streaming job of Flink's: refresh, suspend and resume it "
+                f"Table {identifier} is kept up to date by a streaming job of Flink: refresh, suspend and resume it "
                 "there."
             )
         return table, definition
@@ -155,7 +158,9 @@ class MaterializedTables:
 
     @contextmanager
     def _place(self, identifier: Identifier, definition: Definition) -> Iterator[None]:
-        """Make the definition's catalog and database the current ones; the table's, if the definition names none."""
+        """Make the definition's catalog and database current during the block. If the definition names none, use the
+        table's own.
+        """
         before = self.spark.sql("SELECT current_catalog() AS c, current_database() AS d").first()
         assert before is not None
         here = definition.catalog or self.catalog.catalog_name, definition.database or identifier.database

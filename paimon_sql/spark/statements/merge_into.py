@@ -1,4 +1,4 @@
-"""`MERGE INTO target USING source ON …`: one join; for each of its rows, the first action that applies is taken.
+"""`MERGE INTO target USING source ON …` as one join. For each joined row, the first WHEN clause that applies is taken.
 
 An expression sees only the sides that its clause allows: WHEN MATCHED sees both sides, NOT MATCHED only the source, and
 NOT MATCHED BY SOURCE only the target.
@@ -34,7 +34,9 @@ _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "_
 
 @dataclass(frozen=True, slots=True)
 class _Action:
-    """One WHEN clause: the condition of the rows it applies to, and their new values. `values` None deletes the row."""
+    """One WHEN clause: the condition of the rows it applies to, and their new values. Without `values` it deletes the
+    row.
+    """
 
     applies: Column
     kind: int
@@ -42,13 +44,14 @@ class _Action:
 
 
 def brings_columns(table: Table, plan: Merge) -> bool:
-    """Whether a parsed MERGE INTO brings new columns with it."""
+    """Return whether a parsed MERGE INTO may add columns to its table."""
     return plan.evolves or table.store.options[MERGE_SCHEMA]
 
 
 def new_columns(target: Target, plan: Merge) -> list[SchemaChange]:
-    """The changes that the target's schema needs before a merge that evolves it: it gets the source's columns that `*`
-    stands for, and assigned columns that it lacks."""
+    """Return the schema changes that the target needs before a merge that adds columns. It gets the source's columns if
+    a clause has `*`, and assigned columns that it lacks.
+    """
     actions = [*plan.matched, *plan.not_matched]
     source, known_as = _source(target, plan).schema.toNullable(), target.session.known_as
     if not any(a.is_star for a in actions):
@@ -58,7 +61,7 @@ def new_columns(target: Target, plan: Merge) -> list[SchemaChange]:
 
 
 def merged_rows(target: Target, plan: Merge) -> Changes:
-    """The changes of a parsed MERGE INTO."""
+    """Return the changes of a parsed MERGE INTO."""
     merge = _JoinedSides(target, plan)
     actions = merge.actions()
     number = F.lit(None).cast("int")
@@ -81,7 +84,7 @@ def _source(target: Target, plan: Merge) -> DataFrame:
 
 
 def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[str]) -> _Action:
-    """An update without the columns that no action assigns: these are not written, so they need not be read."""
+    """Return an update without the columns that no action assigns: these are not written, so they need not be read."""
     if action.kind != ROW_UPDATE_AFTER or action.values is None:
         return action
     values = zip(columns, action.values, strict=True)
@@ -89,7 +92,7 @@ def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[s
 
 
 def _choose(values: Sequence[Column]) -> Column:
-    """The value of the action that was taken."""
+    """Return the value of the action that was taken."""
     chosen = values[-1]
     for i, value in reversed(list(enumerate(values[:-1]))):
         chosen = F.when(F.col(_ACTION) == i, value).otherwise(chosen)
@@ -97,7 +100,9 @@ def _choose(values: Sequence[Column]) -> Column:
 
 
 def _texts(*expressions: Any) -> set[str]:
-    """Texts that are the same for the same value, however the statement spells its columns."""
+    """Return texts that are equal for expressions of the same value, even if the statement spells the columns
+    differently.
+    """
     return set(map(canonical_text, expressions))
 
 
@@ -112,30 +117,32 @@ class _JoinedSides:
         self.left, self.right = target.frame, source
         how = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
         condition = target.column(plan.condition)
-        # the statement is resolved without the marks, which no message should suggest
+        # resolve the statement without the mark columns, so that error messages do not suggest them
         self.both = self.left.join(self.right, condition)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
         self.joined = left.join(right, condition, how[bool(plan.not_matched), bool(plan.not_matched_by_source)])
         self.kept = target.own
-        self.updated: set[str] = set()  # columns that some action assigns
+        self.updated: set[str] = set()  # columns that at least one action assigns
         self.in_target, self.in_source = self._columns(
             [*bound(left, [F.col(_IN_TARGET)]), *bound(right, [F.col(_IN_SOURCE)])]
         )
 
     @property
     def decides(self) -> bool:
-        """Whether several source rows for one target row are a conflict: not if the merge deletes all matches."""
+        """Return whether several source rows for one target row are a conflict. They are not if the merge deletes all
+        matches.
+        """
         matched = self.plan.matched
         deletes_all = len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
         return bool(matched) and not deletes_all
 
     @property
     def kept_columns(self) -> list[Column]:
-        """The target's own values."""
+        """Return the target's own values."""
         return self._columns(self.kept)
 
     def actions(self) -> list[_Action]:
-        """The clauses in their order."""
+        """Return the clauses in their order."""
         both = self.in_target.isNotNull() & self.in_source.isNotNull()
         inserts = self.in_target.isNull() & self.in_source.isNotNull()
         sourceless = self.in_target.isNotNull() & self.in_source.isNull()
@@ -177,8 +184,9 @@ class _JoinedSides:
         return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
 
     def _starred(self) -> dict[str, Any]:
-        """The source's columns with the target's names. Raises `InvalidDataError` if the source lacks one, unless the
-        merge fills in missing columns."""
+        """Return the source's columns by the target's names. Raises `InvalidDataError` if the source lacks one, unless
+        the merge fills in missing columns.
+        """
         known_as = self.target.session.known_as
         columns = [c for c in self.target.columns if known_as(c) in self.given]
         missing = [c for c in self.target.columns if known_as(c) not in self.given]
@@ -200,19 +208,19 @@ class _JoinedSides:
         return [F.col(quoted_name(c)) for c in columns]
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
-        """Raise if a key column is assigned any value but the one that the ON condition equates it with."""
+        """Raise an error if a key column gets another value than the one that the ON condition equates it with."""
         kept = dict(zip(self.target.columns, self.kept, strict=True))
         for key in self.target.table.schema.primary_keys:
             pair = _texts(kept[key], values.get(key, kept[key]))
             if len(pair) > 1 and pair not in self._equal_columns:
                 raise UnsupportedFeatureError(
                     f"Table {self.target.table.name}: column {key!r} belongs to the primary key and cannot be updated, "
-                    "but to what the ON condition says it equals. Delete the row and insert it with its new key."
+                    "except to a value that ON requires it to equal. Delete the row and insert it with its new key."
                 )
 
     @cached_property
     def _equal_columns(self) -> list[set[str]]:
-        """Pairs of columns that the ON condition says are equal."""
+        """Return the pairs of columns that the ON condition requires to be equal."""
         (condition,) = bound(self.both, [self.target.column(self.plan.condition)])
         return [_texts(*pair) for pair in equal_pairs(condition)]
 

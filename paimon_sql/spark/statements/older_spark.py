@@ -41,7 +41,7 @@ _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p 
 
 
 class OlderSpark:
-    """Rewrites the statements of one session as newer versions of Spark do."""
+    """Rewrites the statements of one session to do what newer versions of Spark do."""
 
     def __init__(self, registry: CatalogRegistry) -> None:
         self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
@@ -62,8 +62,9 @@ class OlderSpark:
         return plan
 
     def create_like(self, text: str) -> JavaObject | None:
-        """Return the plan that runs `CREATE TABLE … LIKE` of a new table in a Paimon catalog; None for another
-        statement."""
+        """Return the plan that runs `CREATE TABLE … LIKE` if it creates a table in a Paimon catalog; None for any other
+        statement.
+        """
         statement = create_like(text)
         found = None if statement is None else self.registry.find_table(statement.table)
         if statement is None or found is None:
@@ -75,14 +76,14 @@ class OlderSpark:
         return create_namespace(self.jvm, command, identifier.name)
 
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
-        """An analysis exception of a message that is made already."""
+        """Return an analysis exception with a message that is already complete."""
         return Py4JJavaError(text.message, analysis_exception(self.jvm, ANALYSIS_EXCEPTION, text))
 
     def _create_like(self, catalog: SparkCatalog, identifier: Identifier, statement: CreateLike) -> None:
         if statement.lenient and catalog.catalog.table_exists(identifier):
             return
         name = ".".join(map(quoted_name, statement.source))
-        columns = self.registry.bridge.python_session.table(name).schema  # raises for an invalid name, too
+        columns = self.registry.bridge.python_session.table(name).schema  # also raises an error for an invalid name
         source = self.registry.find_name(name)
         is_ours = source is not None and source[1].system_table is None
         copied = None
@@ -100,7 +101,9 @@ class OlderSpark:
             raise self._refusal(ExceptionText(message, condition, named)) from error
 
     def _session_table(self, parts: Sequence[str]) -> SessionTable | None:
-        """A table of Spark's own catalog by its name; None for a temporary view, and for tables of other catalogs."""
+        """Return a table of Spark's own catalog by its name; None for a temporary view, and for tables of other
+        catalogs.
+        """
         session = self.registry.session
         if len(parts) == 1 and is_temporary_view(session, parts[0]):
             return None

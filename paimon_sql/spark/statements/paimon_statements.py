@@ -1,6 +1,7 @@
-"""Statements that Spark's SQL has no counterpart for, run as calls of procedures without a name.
+"""Statements that Spark's SQL does not have, run as calls of procedures without a name.
 
-Spark parses `CALL`, and gets a procedure object in it that runs the statement: EXPLAIN shows it, no user can call it.
+Spark parses a `CALL` instead of the statement. The procedure of the parsed call is replaced by an object that runs the
+statement. EXPLAIN shows it, but users cannot call it.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ from paimon_sql.spark.tables.procedures import result_scans
 
 Runnable = TableStatement | CopyStatement | MaterializedStatement
 Columns = Sequence[tuple[str, str]]
-_CALL = "CALL statement({})"  # its procedure is replaced by ours
-_NAME = "name"  # its parameter: the table or database that IDENTIFIER(…) names by an expression
+_CALL = "CALL statement({})"  # the procedure in the parsed call is replaced by `StatementCall`
+_NAME = "name"  # its parameter: an expression that names the table or database, from IDENTIFIER(…)
 
 
 class PaimonStatementRunner:
@@ -65,7 +66,7 @@ class PaimonStatementRunner:
         self.registry, self.session = registry, registry.bridge
 
     def columns(self, statement: Runnable) -> Columns:
-        """The names and SQL types of the columns of the result."""
+        """Return the names and SQL types of the columns of the result."""
         match statement:
             case CopyIntoTable():
                 return FILE_COLUMNS
@@ -77,7 +78,7 @@ class PaimonStatementRunner:
                 return ()
 
     def run(self, statement: Runnable) -> Rows:
-        """Run it and return the rows of the result."""
+        """Run a statement and return the rows of the result."""
         match statement:
             case CreateTag() | DeleteTags() | RenameTag():
                 catalog, identifier = self._table(statement.table)
@@ -98,7 +99,7 @@ class PaimonStatementRunner:
         return []
 
     def _materialized(self, statement: MaterializedStatement) -> Rows:
-        """A statement on materialized tables."""
+        """Run a statement on materialized tables and return the rows of the result."""
         if isinstance(statement, ShowMaterialized):
             place = self.registry.find_database(statement.database)
             if place is None:
@@ -140,20 +141,21 @@ class PaimonStatementRunner:
 
 
 def _parts(identifier: Identifier) -> tuple[str, ...]:
-    """The parts of a table's name below its catalog; a path is one part, with all its dots."""
+    """Return the parts of a table's name below its catalog. A path is one part, including its dots."""
     return (str(identifier),) if isinstance(identifier, PathIdentifier) else (identifier.database, identifier.name)
 
 
 def _named(statement: Runnable, parts: Sequence[str]) -> Runnable:
-    """The statement on the table, or the database, of a name."""
+    """Return the statement on the table or database that `parts` name."""
     if isinstance(statement, ShowMaterialized):
         return replace(statement, database=tuple(parts))
     return statement if isinstance(statement, CopyIntoFolder) else replace(statement, table=tuple(parts))
 
 
 class StatementCall(Proxy):
-    """A procedure without a name, in a catalog that has no other. It has an argument if an expression names the table
-    of the statement: Spark computes the argument."""
+    """A procedure without a name, in a catalog that has no other procedures. If an expression names the statement's
+    table, it is the argument of the procedure, so that Spark computes it.
+    """
 
     RAISING = frozenset(("call",))
 
@@ -164,7 +166,7 @@ class StatementCall(Proxy):
         self.title, self.columns = type(statement).__name__, self.runner.columns(statement)
 
     def toString(self) -> str:
-        return f"{self.title}@{id(self):x}"  # two statements of a kind are not equal
+        return f"{self.title}@{id(self):x}"  # two equal statements are different calls
 
     def name(self) -> str:
         return self.title
@@ -181,7 +183,7 @@ class StatementCall(Proxy):
         return connector.parameters(self.jvm, found)
 
     def call(self, arguments: Any) -> Any:
-        """Run the statement: a Java iterator of scans of its result."""
+        """Run the statement and return a Java iterator of scans of its result."""
         try:
             statement = _named(self.statement, self._name(arguments)) if self.named_by else self.statement
             rows = self.runner.run(statement)
@@ -190,7 +192,7 @@ class StatementCall(Proxy):
         return result_scans(self.session, self.title, self.columns, rows)
 
     def _name(self, arguments: Any) -> list[str]:
-        """Return the parts of the name that IDENTIFIER(…) has as its value. Raises `InvalidNameError`."""
+        """Return the parts of the name that `IDENTIFIER(…)` evaluates to. Raises `InvalidNameError`."""
         name = None if arguments.isNullAt(0) else str(arguments.getString(0))
         try:
             parts = [] if name is None else self.session.name_parts(name)
@@ -204,7 +206,7 @@ class StatementCall(Proxy):
         return parts
 
     def initialize(self, name: str, options: Any) -> None:
-        """Nothing to configure."""
+        """Do nothing: the catalog has no configuration."""
 
     def defaultNamespace(self) -> Any:
         return self.jvm.strings([])
@@ -222,14 +224,14 @@ class StatementCall(Proxy):
 def planned(
     registry: CatalogRegistry, parse: Callable[[str], JavaObject], statement: PaimonStatement, value: Runnable
 ) -> JavaObject:
-    """The plan of a statement, or of its EXPLAIN if it has one; `parse` is Spark's parser."""
+    """Return the plan of a statement, or of EXPLAIN if the statement is explained; `parse` is Spark's parser."""
     call = StatementCall(registry, value, statement.named_by)
     text = f"{statement.explain} {_CALL.format(statement.named_by)}"
     return calling(registry.jvm, parse(text), call, call.title)
 
 
 def change_tags(table: Table, statement: CreateTag | DeleteTags | RenameTag) -> None:
-    """Run the statement. Raises `PaimonError` for a tag that is missing, or exists already."""
+    """Run a statement on tags. Raises `PaimonError` if a tag is missing, or exists already."""
     match statement:
         case CreateTag():
             _create(table, statement)
@@ -255,11 +257,11 @@ def _create(table: Table, statement: CreateTag) -> None:
 
 
 def _delete(table: Table, statement: DeleteTags) -> None:
-    """One tag, or several with commas between their names: all or none."""
+    """Delete one tag, or several with commas between their names. If one is missing, delete none."""
     store = table.store
     names = [statement.tags] if has_tag(store, statement.tags) else [n.strip() for n in statement.tags.split(",")]
     if not statement.if_exists:
         for name in names:
             if not has_tag(store, name):
-                require_tag(store, name)  # says which tags there are
+                require_tag(store, name)  # the error lists the tags of the table
     table.versions.delete_tags(names)

@@ -1,7 +1,7 @@
-"""The parser hook: every statement passes here, is rewritten if Spark could not parse it, and continues to Spark.
+"""The parser hook. Every statement passes through it, is rewritten if Spark could not parse it, and continues to Spark.
 
-The hook also loads catalogs that were configured since the last statement, and routes statements on Paimon tables to
-our commands.
+The hook also loads catalogs that were configured since the last statement. It turns statements on Paimon tables into
+commands of this package.
 """
 
 from __future__ import annotations
@@ -66,15 +66,16 @@ from paimon_sql.spark.statements.views.listed_views import EXTENDED, with_views
 from paimon_sql.spark.tables.path_names import view_of_path
 from paimon_sql.spark.write.source_tasks import install_source_tasks
 
-# words of the statements that we may run, in lower case
+# first words of the statements that this package may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
-# the parsers of running sessions, by their own descriptions: the JVM keeps them, and does not hand Python objects back
+# the parsers of running sessions, by their `toString`: the JVM holds the proxies, but does not return the Python
+# objects
 _PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
 
 
 class PaimonParser(Proxy):
-    """Spark's parser with the preprocessor in front."""
+    """Spark's parser, with the preprocessor before it."""
 
     def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
         super().__init__(jvm)
@@ -93,14 +94,14 @@ class PaimonParser(Proxy):
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
     def _prepare(self, text: str) -> None:
-        """Register the catalogs that a statement needs, and in a new session our rules."""
+        """Register the catalogs that a statement needs. In a new session, install this package's rules."""
         self.registry.register(text)
         if self.is_new:
             self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
             install_described_columns(self.jvm, self.registry.session)
             if self.place is not None:
-                with suppress(Py4JJavaError, CapturedException):  # a database that has been dropped since
+                with suppress(Py4JJavaError, CapturedException):  # the database may have been dropped since
                     move_to(self.registry.session, *self.place)
 
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
@@ -124,14 +125,16 @@ class PaimonParser(Proxy):
         return self._finished(self._parsed(statement, parse, *context), text, self.rewriter.rewritten)
 
     def _in_script(self, script: Script, text: str, parse: Callable[[str], JavaObject], plan: JavaObject) -> JavaObject:
-        """A parsed statement, condition or query of a script; `parse` gives its parameters values."""
+        """Return the plan of a statement, condition or query of a script. `parse` parses a text with the values of the
+        script's parameters.
+        """
         called = called_procedure(plan)
         if len(called) == 1 and (statement := script.statement_at(called[0])) is not None:
             return self._of_paimon(statement, parse)
         return self._finished(plan, text, self.rewriter.deferred)
 
     def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
-        """Return the plan that Spark continues with instead of a parsed statement; `text` is the statement's text."""
+        """Return the plan that Spark continues with in place of a parsed statement; `text` is the statement's text."""
         plan = self.functions.planned(plan, text)
         plan = self.older.planned(plan, text)
         if EXTENDED.search(text):
@@ -142,7 +145,7 @@ class PaimonParser(Proxy):
                 self.registry.register(view)
                 return self.delegate.parsePlan(view)
         if not _OURS.search(text.lower()) or (binds_late(self.jvm) and has_parameters(self.jvm, plan)):
-            return plan  # or `_bound` rewrites it
+            return plan  # with parameters, `_bound` rewrites it later
         return rewritten(plan)
 
     def _of_paimon(self, statement: PaimonStatement, parse: Callable[[str], JavaObject]) -> JavaObject:
@@ -188,14 +191,14 @@ class PaimonParser(Proxy):
         return found.advice(None if is_current else catalog.catalog_name, identifier.database, identifier.table)
 
     def _is_elsewhere(self, name: Name) -> bool:
-        """Whether a name leads to a catalog that is not a Paimon catalog."""
+        """Return whether a name leads to a catalog that is not a Paimon catalog."""
         try:
             return bool(name) and self.registry.find_table(name) is None
         except InvalidNameError:
             return False
 
     def _parses(self, text: str) -> bool:
-        """Whether Spark, or another extension of its parser, accepts a statement unchanged."""
+        """Return whether Spark, or another extension of its parser, accepts a statement unchanged."""
         try:
             self.delegate.parsePlan(text)
         except (CapturedException, Py4JJavaError):
@@ -220,7 +223,7 @@ class PaimonParser(Proxy):
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         name = with_path_catalog(with_quoted_system_tables(text))
-        self._prepare(name)  # `spark.table` and `df.writeTo` come here without parsing a statement
+        self._prepare(name)  # `spark.table` and `df.writeTo` call this without parsing a statement
         return self.delegate.parseMultipartIdentifier(name)
 
     def parseTemporalTableIdentifier(self, text: str) -> Any:
@@ -254,12 +257,12 @@ class PaimonParser(Proxy):
 
 
 def registry_of(spark: SparkSession) -> CatalogRegistry | None:
-    """The registry of Paimon catalogs of a session's parser; None if the session does not have the hook."""
+    """Return the registry of Paimon catalogs of a session; None if the session does not have the parser hook."""
     return registry_in(java_session(spark))
 
 
 def registry_in(session: JavaObject) -> CatalogRegistry | None:
-    """As `registry_of`, for a Java session."""
+    """Return the registry as `registry_of` does, for a Java session."""
     parser = _PARSERS.get(str(parser_of(session).toString()))
     if parser is not None:
         parser.registry.register()
@@ -267,7 +270,7 @@ def registry_in(session: JavaObject) -> CatalogRegistry | None:
 
 
 def has_parser(session: JavaObject) -> bool:
-    """Whether the hook is in a session."""
+    """Return whether the hook is in a session."""
     return is_ours(parser_of(session))
 
 
@@ -284,9 +287,9 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
 
     def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser | JavaObject:
         if is_ours(delegate):
-            return delegate  # sessions share their extensions, and the hook was put into another one before
+            return delegate  # sessions share their extensions, and another session has already added the hook to them
         made = PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
-        made.place = place_of_original(of)  # Spark copies settings and temporary views of a session, and not this
+        made.place = place_of_original(of)  # Spark copies settings and temporary views, but not this
         return made
 
     replace_parser(session, PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session)))

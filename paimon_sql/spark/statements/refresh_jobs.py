@@ -39,8 +39,9 @@ _Versions = frozenset[tuple[Hashable, ...]]
 
 
 def start_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier) -> None:
-    """Have a job of this session keep a table up to date, in place of any other job; nothing for a table that is
-    refreshed by hand."""
+    """Start a job of this session that keeps a table up to date, in place of any other job. Do nothing for a table that
+    users refresh by hand.
+    """
     options = catalog.catalog.load_table(identifier).schema.options
     if not is_continuous(options):
         return
@@ -56,7 +57,7 @@ def start_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Iden
 
 
 def stop_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier) -> None:
-    """End the job of this session, if it has one for a table, behind a refresh that is running."""
+    """End this session's job for a table, if there is one, after a refresh in progress."""
     for query in registry.bridge.python_session.streams.active:
         if query.name == job_name(catalog, identifier):
             query.stop()
@@ -81,7 +82,7 @@ class _Job:
             if not self._is_current():
                 self._end()
                 return
-            # use the query's own session: a refresh changes the current database, and the user's must not change
+            # the query has its own session: a refresh changes the current database, which must not change for the user
             session = SessionBridge(self.registry.jvm, java_session(batch.sparkSession))
             tables = MaterializedTables(session, self.catalog)
             versions = self._versions(tables.query(self.identifier))
@@ -89,22 +90,24 @@ class _Job:
                 tables.refresh(self.identifier, RefreshMaterialized(()))
                 self._computed_from = versions
         except (PaimonError, PySparkException, Py4JError) as error:
-            _LOG.warning("Table %s could not be refreshed, and is tried again: %s", self.identifier, error)
+            _LOG.warning("Table %s could not be refreshed; the job tries again: %s", self.identifier, error)
 
     def _is_current(self) -> bool:
-        """Whether the table's options name this job."""
+        """Return whether the table's options name this job."""
         try:
             return is_kept_by(self.handler, self.catalog.catalog.load_table(self.identifier).schema.options)
         except TableNotFoundError:
             return False
 
     def _end(self) -> None:
-        """Stop the query from a thread of its own, as that waits for the batch."""
+        """Stop the query from another thread, because stopping waits for the current batch."""
         if self.query is not None:
             threading.Thread(target=self.query.stop, name=f"end of {self.identifier}", daemon=True).start()
 
     def _versions(self, query: DataFrame) -> _Versions | None:
-        """The versions of all tables that a query reads; None if its rows may change while the tables do not."""
+        """Return the versions of all tables that a query reads; None if its rows may change although the
+        tables do not.
+        """
         references = tables_read(self.registry.jvm, query)
         if references is None:
             return None
@@ -112,8 +115,9 @@ class _Job:
         return frozenset(v for v in found if v is not None) if None not in found else None
 
     def _version(self, reference: TableReference) -> tuple[Hashable, ...] | None:
-        """The version of a Paimon table that holds just the rows of its snapshots; None for another table, and for a
-        reference with options."""
+        """Return the version of a Paimon table that has only the rows of its snapshots. Return None for another table,
+        and for a reference with options.
+        """
         place = self.registry.find(reference)
         table = self.registry.table_of(place)
         if place is None or table is None or reads_branches(table.store) or reference.options():

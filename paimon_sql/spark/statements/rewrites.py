@@ -1,4 +1,6 @@
-"""Rewrites of parsed statements on Paimon tables: to commands that call us, and to writes that cast as Paimon does."""
+"""Rewrites of parsed statements on Paimon tables: to commands of this package, and to writes that cast as
+Paimon does.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ class DropPartitionsStatement(TableCommand):
     plan: DropPartitions
 
     def applies(self) -> bool:
-        """Whether a partition column has no value. Spark drops single partitions and partitions of format tables."""
+        """Return whether a partition column has no value. Spark itself drops single partitions and partitions of format
+        tables.
+        """
         schema = self.catalog.catalog.load_table(self.identifier).schema
         return not is_format_table(schema.options) and min(map(len, self.plan.specs)) < len(schema.partition_keys)
 
@@ -82,7 +86,7 @@ class DropPartitionsStatement(TableCommand):
 
 
 def _condition(table: Table, spec: Mapping[str, str | None]) -> Column:
-    """Whether a row is in a partition that begins with some values. Raises `InvalidSchemaError`."""
+    """Return a column that is true for rows of partitions that begin with some values. Raises `InvalidSchemaError`."""
     keys = table.schema.partition_keys
     given = {k.lower(): v for k, v in spec.items()}
     first = keys[: len(given)]
@@ -106,7 +110,7 @@ _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
 
 
 def _is_ours(kind: type[ParsedStatement]) -> bool:
-    """Whether this package changes or runs statements of a kind in SQL."""
+    """Return whether this package rewrites or runs statements of a kind in SQL."""
     return kind is Insert or kind in _COMMANDS
 
 
@@ -131,8 +135,9 @@ class StatementRewriter:
         return plan if inserts is None else inserts
 
     def deferred(self, plan: JavaObject) -> JavaObject:
-        """A parsed statement of a script, which is rewritten each time that it runs: the statements before it may have
-        created its table, or set the variables that it reads."""
+        """Return a command that rewrites a statement of a script each time that the statement runs. Earlier statements
+        may have created its table, or set the variables that it reads.
+        """
         head = self._head(plan)
         if name_of_target(plan) is None and (head is None or not _is_ours(head.kind) or self._is_elsewhere(head)):
             return self.rewritten(plan)
@@ -180,8 +185,9 @@ class StatementRewriter:
         return with_target(self.jvm, write, target, analyzed(query))
 
     def _named(self, plan: JavaObject) -> tuple[JavaObject, StatementHead | None]:
-        """Return a statement and its head, as `_head` does; with the name of its table if `IDENTIFIER(…)` has it as an
-        expression. If that has no valid name as its value, Spark reports the error."""
+        """Return a statement and its head, as `_head` does. If an expression in `IDENTIFIER(…)` names its table,
+        replace the expression by its value. If the value is not a valid name, Spark reports the error.
+        """
         head = self._head(plan)
         is_named = head is not None and (head.table is not None or head.kind not in _COMMANDS)
         if is_named or (expression := name_of_target(plan)) is None:
@@ -197,8 +203,9 @@ class StatementRewriter:
         return plan, self._head(plan)
 
     def _head(self, plan: JavaObject) -> StatementHead | None:
-        """Return the head of a statement that we may run, None for others. If the statement stands behind WITH, its
-        queries get the WITH."""
+        """Return the head of a statement that this package may run; None for others. If the statement stands after
+        WITH, move the WITH into its queries.
+        """
         head = read_head(plan)
         if head is not None or (found := behind_with(plan)) is None:
             return head
@@ -208,11 +215,11 @@ class StatementRewriter:
             return None
         is_child = inner.kind not in (Insert, FrameWrite)
         if is_child and len(inner.table.parts) == 1 and inner.table.parts[0] in names:
-            return None  # the statement is on what WITH defines: Spark reports the error
+            return None  # the target is a query of WITH: Spark reports the error
         return read_head(with_queries(self.jvm, plan, is_target_child=is_child))
 
     def _is_elsewhere(self, head: StatementHead) -> bool:
-        """Whether a statement names a table of a catalog that is not a Paimon catalog."""
+        """Return whether a statement names a table of a catalog that is not a Paimon catalog."""
         parts = () if head.table is None else head.table.parts
         return len(parts) > 2 and parts[0] not in self.registry.catalogs
 
@@ -305,7 +312,7 @@ class StatementRewriter:
         )
 
     def _check_no_view(self, head: StatementHead) -> None:
-        """Raises `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no words."""
+        """Raise `UnsupportedFeatureError` for a DELETE from a temporary view, for which Spark has no clear error."""
         if head.kind is not plans.Delete or head.table is None or len(head.table.parts) != 1:
             return
         name = head.table.parts[0]

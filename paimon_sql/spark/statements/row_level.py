@@ -1,8 +1,8 @@
 """DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query for its changes, appended to the table at once.
 
-Spark's own rewrites need a writer of row deltas on executors, which Python cannot be. So the parser hook puts a
-command that calls us instead of the statement, and we build the changes as a DataFrame: the row kind, file and position
-of the row to replace (tables without a primary key), and the new row.
+Spark's own rewrites need a writer of row deltas on executors, which Python cannot implement. So the parser hook
+replaces the statement by a command of this package. The command computes the changes as a DataFrame: the row kind, file
+and position of the row to replace (tables without a primary key), and the new row.
 """
 
 from __future__ import annotations
@@ -52,44 +52,47 @@ from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.write.changes import ChangesTable
 from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
 
-_POSITION_PREFIX = "__paimon_target"  # a source of MERGE INTO may have columns of the same names
+_POSITION_PREFIX = "__paimon_target"  # prefixed, because the source of a MERGE INTO may have columns of the same names
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table a statement changes: its rows as a DataFrame, and the names that qualify its columns. Without a primary
-    key, the rows have their file and position."""
+    """The table that a statement changes: its rows as a DataFrame, and the names that can qualify its columns. Without
+    a primary key, the rows have their file and position.
+    """
 
     jvm: Jvm
     session: SessionBridge
     table: Table
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
-    before: Snapshot | None  # the latest before the statement reads rows
-    publish: Callable[[], None] | None = None  # makes columns visible that the statement adds
+    before: Snapshot | None  # the latest snapshot before the statement reads rows
+    publish: Callable[[], None] | None = None  # publishes the columns that the statement adds
 
     @property
     def columns(self) -> list[str]:
         return [f.name for f in self.table.schema.fields]
 
     def column(self, expression: Any) -> Column:
-        """A Catalyst expression as a Column."""
+        """Return a Catalyst expression as a Column."""
         return column(self.jvm, expression)
 
     @property
     def own(self) -> list[Any]:
-        """The Catalyst attributes of the table's columns, which distinguish names that differ only in case."""
+        """Return the Catalyst attributes of the table's columns, which distinguish names that differ only in case."""
         return attributes(self.frame)[: len(self.columns)]
 
     @property
     def types(self) -> dict[str, DataType]:
-        """The type of each column, STRING for CHAR and VARCHAR."""
+        """Return the type of each column, STRING for CHAR and VARCHAR."""
         return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
 
     def stored(
         self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
     ) -> Column:
-        """A value of type `source` as a column takes it. With `fills`, fields that the value lacks come from `kept`."""
+        """Return a value of type `source` in the column's type. With `fills`, fields that the value lacks come from
+        `kept`.
+        """
         target = self.types[name]
         value = aligned(value, source, target, Alignment(self.table.name, name, fills), kept)
         if needs_cast(self.jvm, self.session, source, target):
@@ -97,7 +100,9 @@ class Target:
         return value
 
     def changes(self, frame: DataFrame, kind: Column | int, values: Sequence[Column]) -> DataFrame:
-        """Changes from rows of `frame`: a row kind, file and position of the row replaced, and the new row."""
+        """Return changes made from the rows of `frame`: a row kind, file and position of the row replaced, and the new
+        row.
+        """
         kinds = kind if isinstance(kind, Column) else F.lit(kind)
         positions = [F.col(_POSITION_PREFIX + c).alias(c) for c in row_position_columns(self.table.store)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
@@ -105,18 +110,18 @@ class Target:
 
     @property
     def evolves(self) -> bool:
-        """Whether single columns of rows are written."""
+        """Return whether the table writes single columns of rows (data evolution)."""
         return self.table.store.options[DATA_EVOLUTION]
 
     def check_deletable(self) -> None:
-        """Raises `UnsupportedFeatureError` if single rows of the table cannot be deleted."""
+        """Raise `UnsupportedFeatureError` if single rows of the table cannot be deleted."""
         check_deletable(self.table.store, self.table.hides_rows)
 
     def command(self, changes: Changes) -> Any:
-        """The command that writes the changes and commits them."""
+        """Return the command that writes the changes and commits them."""
         frame = changes.frame
         if changes.rules.updates is not None:
-            # changes of a row range meet in one task, in order; new rows stay in the order they come in
+            # one task gets all changes of a row range, in order; new rows keep their order
             path, spread = F.col(FILE_PATH), F.spark_partition_id().cast("string")
             frame = frame.repartition(F.coalesce(path, spread)).sortWithinPartitions(FILE_PATH, ROW_INDEX)
         sink = ChangesTable(self.jvm, self.session, self.table, changes.rules, self.publish)
@@ -125,7 +130,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of a statement: rows as `Target.changes` makes them, and the rules of their commit."""
+    """The changes of a statement: rows from `Target.changes`, and the rules of their commit."""
 
     frame: DataFrame
     rules: ChangeRules
@@ -138,14 +143,15 @@ def open_target(
     statement: ParsedStatement,
     evolved: EvolvedTable | None = None,
 ) -> Target:
-    """The target of a parsed statement: a relation, perhaps under an alias. `evolved` is the table with the columns
-    that the statement brings."""
+    """Return the target of a parsed statement: a relation, which may have an alias. `evolved` is the table with the
+    columns that the statement adds.
+    """
     jvm, session, before = catalog.jvm, catalog.session, table.latest_snapshot()
     full = (catalog.catalog_name, name.database, name.name)
-    # a query for rows to change may skip none
+    # a query for the rows to change must not skip any
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
-        options[READ_ALLOW_FULL_SCAN.key] = "true"  # full scans need permission only in queries and a MERGE's join
+        options[READ_ALLOW_FULL_SCAN.key] = "true"  # only queries and the join of a MERGE need permission for it
     positions = row_position_columns(table.store)
     target = evolved or latest_table(catalog, name, table)
     rows = frame(jvm, session.session, named_relation(catalog, name, target, options, positions=bool(positions)))
@@ -159,8 +165,9 @@ def open_target(
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:
-    """Run `DELETE FROM t WHERE condition` if it deletes whole partitions, or all rows. Returns False if it depends on
-    rows."""
+    """Run `DELETE FROM t WHERE condition` if it deletes whole partitions, or all rows. Return False if single rows must
+    be read.
+    """
     if not deletes_whole_partitions(target.table.store):
         return False
     matching = target.frame.filter(target.column(condition))
@@ -174,7 +181,7 @@ def delete_by_metadata(target: Target, condition: Any) -> bool:
 
 
 def deleted_rows(target: Target, condition: Any) -> Changes:
-    """`DELETE FROM t WHERE condition`."""
+    """Return the changes of `DELETE FROM t WHERE condition`."""
     target.check_deletable()
     matching = target.frame.filter(target.column(condition))
     if target.table.schema.primary_keys:
@@ -185,7 +192,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
 
 
 def updated_rows(target: Target, assignments: Sequence[Assignment], condition: Any | None) -> Changes:
-    """`UPDATE t SET assignments WHERE condition`."""
+    """Return the changes of `UPDATE t SET assignments WHERE condition`."""
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
     rules = update_rules(target.table.store, target.before, assigned.keys())
@@ -197,7 +204,9 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
 
 
 def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[str, Column]:
-    """The new value per column that is assigned, whole or a field of it. Raises `InvalidDataError`."""
+    """Return the new value of each column that is assigned, as a whole or by a field of it. Raises
+    `InvalidDataError`.
+    """
     assigned: dict[str, Column] = {}
     nested: set[str] = set()
     for assignment in assignments:
@@ -221,12 +230,12 @@ def _value(target: Target, name: str, assignment: Assignment) -> Column:
 
 
 def assigned_name(target: Target, assignment: Assignment) -> str:
-    """The column that an assignment names, there or not."""
+    """Return the name of the column that an assignment names, even if the table lacks it."""
     return _assigned_path(target, assignment)[0]
 
 
 def _assigned_path(target: Target, assignment: Assignment) -> Sequence[str]:
-    """The name of an assigned column and the steps to a field in it, without the table's name."""
+    """Return the name of an assigned column and the path to a field in it, without the table's name."""
     parts = assignment.parts
     for qualifier in target.qualifiers:
         own = [p.lower() for p in parts[: len(qualifier)]]
@@ -236,7 +245,7 @@ def _assigned_path(target: Target, assignment: Assignment) -> Sequence[str]:
 
 
 def _assigned_column(target: Target, assignment: Assignment) -> tuple[str, Sequence[str]]:
-    """The column that an assignment names, and the path of the field in it."""
+    """Return the column that an assignment names, and the path of the field in it."""
     parts = _assigned_path(target, assignment)
     known_as = target.session.known_as
     named = [c for c in target.columns if known_as(c) == known_as(parts[0])]
@@ -254,13 +263,15 @@ def _assigned_column(target: Target, assignment: Assignment) -> tuple[str, Seque
 
 
 def _only_partitions(target: Target, matching: DataFrame) -> bool:
-    """Whether only partition columns decide which rows match."""
+    """Return whether only partition columns decide which rows match."""
     found = deciding_columns(filter_condition(matching))
     return found is not None and found <= set(target.table.schema.partition_keys)
 
 
 def _in_numbers(name: str, kind: Kind) -> Column:
-    """A column as the numbers that Spark stores: Python's dates and times have only the years 1 to 9999."""
+    """Return a column as the numbers that Spark stores. Python's dates and times would support only the years 1 to
+    9999.
+    """
     text = quoted_name(name)
     if kind is Kind.DATE:
         return F.unix_date(F.col(text))
@@ -270,7 +281,7 @@ def _in_numbers(name: str, kind: Kind) -> Column:
 
 
 def delete_partitions(target: Target, matching: DataFrame) -> None:
-    """Remove the partitions of rows that match, by metadata only."""
+    """Remove the partitions of the rows that match, by metadata only."""
     schema = target.table.schema
     values = [_in_numbers(field.name, field.type.kind) for field in schema.partition_fields]
     rows = matching.select(*map(quoted_name, schema.partition_keys)).distinct().select(*values).collect()

@@ -30,7 +30,7 @@ class SparkRowLevelStatement(TableCommand):
     plan: Delete | Update | Merge
 
     def explained(self) -> Any:
-        """The plan that EXPLAIN shows: the rows that change, and their write. It changes nothing."""
+        """Return the plan that EXPLAIN shows: the rows that change, and their write. Nothing is changed."""
         try:
             target = self._target(self._load())
             return target.command(self._changes(target))

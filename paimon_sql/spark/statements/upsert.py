@@ -22,7 +22,7 @@ _SOURCE, _TARGET, _RANK = "__paimon_new", "__paimon_old", "__paimon_rank"
 
 
 def upserts(table: Table, insert: Insert) -> bool:
-    """Whether a parsed INSERT replaces rows of equal keys."""
+    """Return whether a parsed INSERT replaces rows of equal keys."""
     return bool(table.store.options[UPSERT_KEY]) and not insert.overwrites
 
 
@@ -46,7 +46,7 @@ def upsert(jvm: Jvm, session: SessionBridge, table: Table, relation: Any, insert
 
 
 def _rows(jvm: Jvm, session: SessionBridge, table: Table, insert: Insert) -> DataFrame:
-    """The rows to insert, with all columns of the table."""
+    """Return the rows to insert, with all columns of the table."""
     query = frame(jvm, session.session, insert.query)
     columns = inserted_columns(table.schema, insert, query.columns)
     static = {k.lower(): v for k, v in insert.static_partition.items()}

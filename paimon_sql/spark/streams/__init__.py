@@ -1,1 +1,3 @@
-"""Structured streaming: `source*` read tables as streams, `sink*` write to them, `changelog` answers CHANGES."""
+"""Structured streaming: `source*` read tables as streams, `sink*` write streams to tables, `changelog` implements
+CHANGES.
+"""

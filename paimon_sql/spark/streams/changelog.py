@@ -1,7 +1,7 @@
 """`SELECT … CHANGES FROM VERSION a TO VERSION b`, `spark.read.changes`, `spark.readStream.changes` (Spark 4.2).
 
 Spark adds three columns: the type of the change, and the snapshot and the time of its commit. Our changelogs have the
-row before and after each update, so that Spark need not compute them.
+row before and after each update, so Spark need not compute these rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PaimonChangelog(Proxy):
         return False
 
     def containsIntermediateChanges(self) -> bool:
-        return bool(self.table.schema.primary_keys)  # rows without keys have no identity
+        return bool(self.table.schema.primary_keys)  # rows without a primary key cannot be identified
 
     def representsUpdateAsDeleteAndInsert(self) -> bool:
         return False

@@ -1,8 +1,8 @@
-"""Tables as sinks of streaming queries: each epoch is a write of its own, committed once.
+"""Tables as sinks of streaming queries: each epoch is a separate write, committed once.
 
-Spark asks for a writer in each epoch, with the query's id from the checkpoint, and commits with the epoch's number.
-Both go into the snapshot. If the process dies before Spark records the epoch, Spark repeats it, and the repeated epoch
-finds its snapshot: see `paimon_core/commit/once.py`. Due compactions run behind the epochs.
+Spark requests a writer for each epoch, with the query's id from the checkpoint, and commits with the epoch's number.
+Both are stored in the snapshot. If the process dies before Spark records the epoch, Spark repeats it, and the repeated
+epoch finds its snapshot: see `paimon_core/commit/once.py`. Due compactions run after the epochs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class EpochWrites(Proxy):
         return self.write.factory(info)
 
     def useCommitCoordinator(self) -> bool:
-        return True  # as of batches
+        return True  # as for batches
 
     def commit(self, epoch: int, messages: Any) -> None:
         self.write.commit_epoch(epoch, messages)
@@ -68,7 +68,7 @@ class EpochWrite(PaimonBatchWrite):
         self.commit(messages)
 
     def factory(self, info: Any) -> Any:
-        """Makes the writers of the epoch's tasks."""
+        """Return the factory that makes the writers of the epoch's tasks."""
         return self._factory(info, stream_writer_factory)
 
     def _commit(self, messages: Any) -> None:
@@ -76,7 +76,7 @@ class EpochWrite(PaimonBatchWrite):
         operation = Operation.WRITE if overwritten is None else Operation.OVERWRITE
         info = table.stream_commit_info(self.builder.query, self.epoch, operation)
         executor = SparkExecutor(self.builder.session, small=SMALL_WORK)
-        self.may_be_visible = True  # from here on `commit_new_rows` deletes files
+        self.may_be_visible = True  # `commit_new_rows` deletes the files of a failed commit itself
         committed = commit_new_rows(table, decode_messages(messages), info, executor, overwritten)
         overwrites = overwritten is not None
         if is_waited_for(table.store):
@@ -87,8 +87,9 @@ class EpochWrite(PaimonBatchWrite):
 
 
 def of_now(table: Table) -> Table:
-    """A table that was loaded long ago, with its latest options, for new files. It keeps the columns that the query
-    writes until the query is started again."""
+    """Return a table that was loaded long ago with its latest options, for new files. Its columns remain those that the
+    query writes, until the query is restarted.
+    """
     store, loaded, newest = table.store, table.schema, latest_schema(table.store.io, table.store.paths.version_root)
     options = store.options
     if newest is not None and newest.id != loaded.id:

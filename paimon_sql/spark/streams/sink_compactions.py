@@ -1,9 +1,9 @@
-"""Compaction behind the epochs of a stream: in a thread of its own, so that the next epoch need not wait for it.
+"""Compactions after the epochs of a stream: they run in another thread, so that the next epoch need not wait.
 
 One compaction runs at a time. The files of later epochs wait, and the next compaction takes them together. The number
 of waiting epochs is limited, see `most_waiting`. At the limit the stream waits, too, so buckets stay bounded however
-fast it writes. The thread ends when nothing is left to do, and an interpreter that ends waits for it. If the process is
-killed, the next write to the table does the rest.
+fast it writes. The thread ends when no files wait, and the interpreter waits for the thread before it exits. If the
+process is killed, the next write to the table runs the remaining compactions.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from paimon_core.spec.message import CommitMessage
 from paimon_core.store.table_store import TableStore
 
 Compact = Callable[[Sequence[CommitMessage]], None]
-_DEFAULT_ROOM = 3  # runs between the start of a compaction and the stop of writers, as in Paimon
+_DEFAULT_ROOM = 3  # sorted runs between the start of a compaction and the stop of writers; Paimon's default
 _LOG = logging.getLogger(__name__)
 
 
 def is_waited_for(store: TableStore) -> bool:
-    """Whether an epoch shows, or has its changelog, only once it is compacted, and is to wait for that."""
+    """Return whether an epoch must wait for its compaction: its rows are visible, or have a changelog, only
+    afterwards.
+    """
     return store.options[LOOKUP_WAIT] and (skips_level_0(store) or store.options[CHANGELOG_PRODUCER] == "lookup")
 
 
@@ -42,7 +44,7 @@ class SinkCompactions:
         self._is_running = False
 
     def add(self, compact: Compact, written: Sequence[CommitMessage], most: int) -> None:
-        """Queue the files of an epoch for compaction. Waits while `most` epochs are queued already."""
+        """Add the files of an epoch to the queue for compaction. Wait while `most` epochs are in the queue."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < most)
             self._waiting.append(written)
@@ -51,7 +53,7 @@ class SinkCompactions:
                 threading.Thread(target=self._run, args=(compact,), name="paimon-compaction").start()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do. Returns false if `seconds` pass before."""
+        """Wait until no compaction runs or waits. Return False if that takes more than `seconds`."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._is_running, seconds)
 
@@ -67,4 +69,4 @@ class SinkCompactions:
             try:
                 compact(written)
             except Exception as error:  # the next epoch finds the due compaction again
-                _LOG.warning("A compaction behind a stream failed: %s", error)
+                _LOG.warning("The compaction after an epoch of a stream failed: %s", error)

@@ -28,8 +28,9 @@ _log = logging.getLogger("paimon_sql.streams")
 
 @dataclass(frozen=True)
 class _Planned:
-    """The input of one batch, from one position to another. It is kept because Spark asks for it twice, and making it
-    builds a file index and sends its configuration to executors."""
+    """The input of one batch, from one position to another. It is cached because Spark requests it twice, and planning
+    it builds a file index and sends a configuration to the executors.
+    """
 
     start: Position
     end: Position
@@ -56,7 +57,7 @@ class PaimonMicroBatchStream(Proxy):
         by_snapshot = request.derived is DerivedTable.CHANGES
         zone = session.time_zone()
         self.stream = TableStream(self.table.store, zone, warn=_log.warning, by_snapshot=by_snapshot)
-        self.pruning: Predicate | None = None  # rows that it is not true for are not needed
+        self.pruning: Predicate | None = None  # rows that do not match it are not needed
         self._name = f"{self.describe()}@{id(self):x}"
         self.planned: _Planned | None = None
 
@@ -82,9 +83,11 @@ class PaimonMicroBatchStream(Proxy):
         self.stream.end_at_latest()
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> Any:
-        """(start, limit); Spark calls it without arguments for sources without admission control only."""
+        """Return the latest offset. The arguments are (start, limit); Spark leaves them out only for sources without
+        admission control.
+        """
         position = self.stream.initial() if start is None else _position(start)
-        # without a bound, the default limit is Spark's "all available", which Trigger.Once sends, too
+        # without a limit of the source, Spark gets its "all available"; Trigger.Once also sends that
         is_once = limit is None or (self.limits.has_bound and sources.is_all_available(self.jvm, limit))
         return self._offset(self.stream.latest(position, ReadLimits() if is_once else self.limits))
 
@@ -126,7 +129,7 @@ class PaimonMicroBatchStream(Proxy):
         return self._name
 
     def describe(self) -> str:
-        """Return the name of the table read, for EXPLAIN and the progress of queries."""
+        """Return the name of the table, for EXPLAIN and the progress of queries."""
         derived = self.request.derived.value
         return f"PaimonStream[{self.table.name}{f'${derived}' if derived else ''}]"
 
@@ -144,7 +147,7 @@ class PaimonMicroBatchStream(Proxy):
 def narrowed(
     stream: PaimonMicroBatchStream, request: PushedRequest, pruning: Predicate | None
 ) -> PaimonMicroBatchStream:
-    """The same stream with the request of one batch. Spark counts the rows of both as the rows of one source."""
+    """Return the same stream for the request of one batch. Spark counts the rows of both as rows of one source."""
     narrow = copy(stream)
     narrow.request, narrow.pruning, narrow.planned = request, pruning, None
     return narrow

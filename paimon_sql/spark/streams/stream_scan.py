@@ -1,4 +1,4 @@
-"""The scans of streams: all columns of a table, and the columns and rows that one batch needs."""
+"""The scans of streams: a scan of all columns of a table, and a scan of the columns and rows that one batch needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WITH_STREAMS = frozenset((DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTab
 
 
 class _StreamScan(WithoutMetrics):
-    """A table as a stream."""
+    """A table that is read as a stream."""
 
     CACHED = frozenset(
         ("columnarSupportMode", "description", "hashCode", "readSchema", "supportedCustomMetrics", "toString")
@@ -55,8 +55,9 @@ class _StreamScan(WithoutMetrics):
 
 
 class StreamScan(_StreamScan):
-    """All columns of a table, as a stream. It is also the function that narrows the scan to the columns and rows that a
-    batch needs (`jvm/java/StreamColumns.java`)."""
+    """A stream of all columns of a table. It is also the function that narrows the scan to the columns and rows that a
+    batch needs (`jvm/java/StreamColumns.java`).
+    """
 
     def __init__(self, builder: TableScanBuilder, table: Table) -> None:
         if builder.derived not in _WITH_STREAMS:
@@ -69,7 +70,7 @@ class StreamScan(_StreamScan):
         self._narrow: tuple[object, NarrowStreamScan] | None = None  # the last request and its scan
 
     def apply(self, names: Any, filters: Any) -> Any:
-        """Return a scan of some columns, by their names, and for some of the rows only.
+        """Return a scan of the columns `names`, for the rows that match `filters`.
 
         An equal request gets the same scan, with its batch already planned: Spark 4.0 optimizes each batch twice.
         """
@@ -89,7 +90,7 @@ class StreamScan(_StreamScan):
 
 
 class NarrowStreamScan(_StreamScan):
-    """The part of a stream that one batch needs."""
+    """The columns and rows of a stream that one batch needs."""
 
     class Java:
         implements = [classes.SUPPORTS_REPORT_STATISTICS]

@@ -1,4 +1,4 @@
-"""SparkCatalog: a Paimon catalog as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and the like."""
+"""`SparkCatalog`: a Paimon catalog as Spark's `TableCatalog`, `SupportsNamespaces`, `ProcedureCatalog` and similar."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
 
 SCAN_VERSION = "scan.version"
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
-# options of a query by which a table's columns differ
+# options of a query that change a table's columns
 STATE_OPTIONS = frozenset((BRANCH_OPTION, IS_STREAM, *SCAN_OPTIONS))
 _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
@@ -100,7 +100,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     # -- CatalogPlugin ------------------------------------------------------------------------------------------------
     def initialize(self, name: str, options: Any) -> None:
-        """Configured when it is made; Spark calls this only for classes it loads itself."""
+        """Do nothing: the catalog is already configured. Spark calls this only for classes that it loads itself."""
 
     def name(self) -> str:
         return self.catalog_name
@@ -129,7 +129,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         properties = python_map(metadata)
         if not isinstance(self.catalog, SupportsDatabaseProperties):
-            properties.pop("owner", None)  # which Spark always gives
+            properties.pop("owner", None)  # a property that Spark always adds
         self._databases.create_database(single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
@@ -149,7 +149,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return connector.catalog_capabilities(self.jvm, "SUPPORT_COLUMN_DEFAULT_VALUE")
 
     def tableStateOptionKeys(self) -> Any:
-        """The options of a query that Spark hands to `loadTable`, because they change a table's columns."""
+        """Return the options of a query that Spark must pass to `loadTable`, because they change a table's columns."""
         return self.jvm.string_set(STATE_OPTIONS)
 
     def changelogStateOptionKeys(self) -> Any:
@@ -163,7 +163,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         except _NOT_THERE as e:
             raise no_such_table(self.jvm, e) from e
         if ours.system_table is not None or _is_of_files(table):
-            raise UnsupportedFeatureError(f"{ours} has no changes: ask a table that has snapshots for them.")
+            raise UnsupportedFeatureError(f"{ours} has no changes: only tables with snapshots have them.")
         name = f"{self.catalog_name}.{ours}"
         return PaimonChangelog(self.jvm, self.session, name, table, change_range(context))
 
@@ -172,7 +172,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def listTables(self, namespace: Any) -> Any:
         database, names = self._tables_of(namespace)
-        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # this Spark has one list of both
+        if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # this Spark has one list
             names = sorted({*names, *views_of(self.catalog, namespace)})
         return connector.identifiers(self.jvm, database, names)
 
@@ -181,13 +181,15 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return connector.summaries(self.jvm, database, self._databases.list_tables(database))
 
     def listRelationSummaries(self, namespace: Any) -> Any:
-        """Tables and views; system tables have no summaries of their own."""
+        """Return tables and views; system tables have no summaries of their own."""
         database, tables = self._tables_of(namespace)
         views = views_of(self.catalog, namespace)
         return connector.summaries(self.jvm, database, tables, [v for v in views if v not in set(tables)])
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:
-        """(ident), (ident, version), (ident, micros), (ident, privileges) or (ident, TableContext, options)."""
+        """Load a table. Spark calls it with (ident), (ident, version), (ident, micros), (ident, privileges) or (ident,
+        TableContext, options).
+        """
         try:
             return self._loaded(identifier, context)
         except _NOT_THERE as e:
@@ -196,7 +198,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
                 self._refuse_view(identifier, written=is_written(context), versioned=versioned)
             if answers_view_statements(self.jvm) and (view := self._find_view(identifier)) is not None:
                 return view
-            # a name that cannot be ours may be another source's: parquet.`/path`
+            # an invalid name may belong to another data source, such as parquet.`/path`
             raise no_such_table(self.jvm, e) from e
 
     def loadRelation(self, identifier: Any) -> Any:
@@ -292,11 +294,13 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     # -- ours ---------------------------------------------------------------------------------------------------------
     @property
     def definitions(self) -> SparkDefinitions:
-        """The definitions of tables in this catalog."""
+        """The part of this catalog that defines tables."""
         return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
-        """Load the table of a statement. Raises the errors of `_NOT_THERE`, and any error in the table's metadata."""
+        """Load the table of a statement. Raises the errors of `_NOT_THERE` if it does not exist, or an error of the
+        table's metadata.
+        """
         namespace, written = identifier_parts(self.jvm, identifier)
         name, in_name = options_in_name(written)
         if namespace == [SYSTEM_DATABASE]:
@@ -320,7 +324,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return SparkDerivedTable(self.jvm, self.session, table, ours, options)
         if ours.system_table is not None:
             return SparkSystemTable(self.jvm, self.session, table, ours, options)
-        # a version in the session's settings is for queries only: ALTER TABLE and DESCRIBE work without it
+        # a version in the session's settings is for queries only: ALTER TABLE and DESCRIBE must work without it
         must_exist = says_version(given) and IS_STREAM not in given
         return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
 
@@ -346,18 +350,18 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return None
 
     def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
-        """The table of a statement with options."""
+        """Return the table of a statement with options."""
         return self.session.in_zone(self.catalog.load_table(identifier))
 
     def _tables_of(self, namespace: Any) -> tuple[str, list[str]]:
-        """A database, and the tables that it has."""
+        """Return the name of a database, and its tables."""
         if list(namespace) == [SYSTEM_DATABASE]:
             return SYSTEM_DATABASE, sorted(CATALOG_SYSTEM_TABLES)
         database = self._database(namespace)
         return database, self._databases.list_tables(database)
 
     def _schema_of(self, source: Any) -> TableSchema | None:
-        """The schema of a Spark table that is a Paimon table of any catalog; None for other tables."""
+        """Return the schema of a Spark table if it is a Paimon table of any catalog; None for other tables."""
         name, _, table = str(source.name()).partition(".")
         catalog = self._catalog_of(name)
         if catalog is None:
@@ -366,11 +370,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             found = catalog.load_table(catalog.identifier(table))
         except _NOT_THERE:
             return None
-        location = source.properties().get("location")  # format tables give none
+        location = source.properties().get("location")  # format tables have no location here
         return found.schema if location in (None, found.store.root) else None
 
     def _latest(self, identifier: Identifier) -> Any:
-        """The latest version of a table, even if the session's settings select another version."""
+        """Return the latest version of a table, even if the session's settings select another version."""
         table = self.session.in_zone(self.catalog.load_table(identifier))
         if _is_of_files(table):
             return self._of_files(table, identifier, {})
@@ -379,7 +383,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def _of_files(
         self, table: Table, identifier: Identifier, options: dict[str, str]
     ) -> FormatSparkTable | ObjectSparkTable:
-        """A format or an object table. Raises `UnsupportedFeatureError` for a request that needs snapshots."""
+        """Return a format table or an object table. Raises `UnsupportedFeatureError` for a request that needs
+        snapshots.
+        """
         is_object, asks = is_object_table(table.schema.options), identifier.system_table or options.keys() & _VERSIONS
         if asks:
             raise (refuse_object_table if is_object else refuse_format_table)(str(identifier))
@@ -392,7 +398,8 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 class SparkPathCatalog(SparkCatalog):
     """The catalog in which a table's name is its path: ``SELECT * FROM paimon_path.`/folder/table` ``.
 
-    Each session has one, made when it is first named; `spark.sql.catalog.paimon_path.KEY` are storages' options.
+    Each session has one, made when a statement first names it. `spark.sql.catalog.paimon_path.KEY` are options of the
+    storages.
     """
 
     def __init__(self, jvm: Jvm, session: SessionBridge) -> None:
@@ -405,7 +412,7 @@ class SparkPathCatalog(SparkCatalog):
         return path_identifier(name if "/" in name else "/".join([*namespace, name]))
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
-        """Asked for the defaults of new tables: there are none."""
+        """Return no properties: Spark calls it for the defaults of new tables, which paths do not have."""
         return self.jvm.map({})
 
     def renameTable(self, source: Any, target: Any) -> None:
@@ -416,15 +423,15 @@ class SparkPathCatalog(SparkCatalog):
 
 
 def _is_of_files(table: Table) -> bool:
-    """Whether a table has no snapshots."""
+    """Return whether a table has no snapshots."""
     return is_format_table(table.schema.options) or is_object_table(table.schema.options)
 
 
 def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
-    """The table options of a statement, for `VERSION AS OF`, `TIMESTAMP AS OF` and `WITH`.
+    """Return the table options of a statement, for `VERSION AS OF`, `TIMESTAMP AS OF` and `WITH`.
 
-    `context` holds the arguments of Spark's `loadTable` after the name: nothing, a version, a time in microseconds,
-    write privileges, or a `TableContext` and options.
+    `context` has the arguments of Spark's `loadTable` after the name: nothing, a version, a time in microseconds, write
+    privileges, or a `TableContext` and options.
     """
     if not context:
         return {}
@@ -445,7 +452,7 @@ def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
 
 
 def is_written(context: Sequence[Any]) -> bool:
-    """Whether a statement writes to the table that it loads; `context` as for `statement_options`."""
+    """Return whether a statement writes to the table that it loads; `context` as for `statement_options`."""
     if not context or isinstance(context[0], str | int):
         return False
     return len(context) == 1 or not context[0].writePrivileges().isEmpty()

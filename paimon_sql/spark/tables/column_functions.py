@@ -1,6 +1,8 @@
-"""The functions of `sys` that are of columns: `path_to_descriptor`, `descriptor_to_string`, `bucket` and its kin.
+"""The functions of `sys` that take columns: `path_to_descriptor`, `descriptor_to_string`, `bucket`, `mod_bucket` and
+`hive_bucket`.
 
-Spark asks for the expression that replaces a call: we return the call of a Python function over Arrow columns.
+Spark requests the expression that replaces a call. This module returns the call of a Python function over Arrow
+columns.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ Arrays = Callable[..., pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class ColumnFunction:
-    """A function: the types that it takes, the type of its result, and `make`, which returns the computation for the
-    types of a call."""
+    """A function: a check of its arguments' types, the type of its result, and `make`, which returns the computation
+    for the types of a call.
+    """
 
     takes: Callable[[Sequence[str]], bool]
     usage: str
@@ -44,13 +47,13 @@ class ColumnFunction:
 
 
 def describe_paths(paths: pa.Array) -> pa.Array:
-    """The descriptors of whole files."""
+    """Return the descriptors of whole files, given their paths."""
     found = [None if path is None else BlobDescriptor(path).encode() for path in paths.to_pylist()]
     return pa.array(found, pa.binary())
 
 
 def show_descriptors(descriptors: pa.Array) -> pa.Array:
-    """Descriptors as texts. Raises `InvalidDataError` for a value that is not a descriptor."""
+    """Return descriptors as texts. Raises `InvalidDataError` for a value that is not a descriptor."""
     found = [None if data is None else BlobDescriptor.decode(data).text() for data in descriptors.to_pylist()]
     return pa.array(found, pa.string())
 
@@ -67,7 +70,7 @@ def _bucket(kind: str) -> ColumnFunction:
     def make(types: Sequence[str]) -> Arrays:
         fields = tuple(DataField(id=i, name=f"c{i}", type=from_spark(t)) for i, t in enumerate(types[1:]))
         check_bucket_key(fields, kind)
-        return partial(_bucket_numbers, fields, kind)  # a closure would travel as code
+        return partial(_bucket_numbers, fields, kind)  # a closure would be pickled as code
 
     return ColumnFunction(
         lambda types: len(types) > 1 and types[0] == '"integer"',
@@ -104,7 +107,7 @@ class _Call(Proxy):
             given = ", ".join(str(e.dataType().sql()) for e in expressions)
             raise UnsupportedFeatureError(f"Function sys.{self.name} takes {self.function.usage}, not ({given}).")
         make, result = self.function.make(types), self.function.result
-        if len(types) == 1 and expressions[0].foldable():  # VALUES takes only constants, computed before any query runs
+        if len(types) == 1 and expressions[0].foldable():  # VALUES accepts only constants
             return literal(self.jvm, _constant(make, constant_of(expressions[0])), result)
         call = column_udf(self.jvm, make, [data_type_of(e) for e in expressions], result)
         return expression(self.jvm, call(*(column(self.jvm, e) for e in expressions)))
@@ -114,13 +117,13 @@ class _Call(Proxy):
 
 
 def _constant(function: Arrays, given: str | bytes | None) -> Any:
-    """The value of a function of one text or binary."""
+    """Return the result of a function for one constant."""
     kind = pa.string() if isinstance(given, str) else pa.binary()
     return function(pa.array([given], kind))[0].as_py()
 
 
 def column_function_makers(jvm: Jvm) -> dict[str, Any]:
-    """The Scala function of each function, which makes the expression of a call."""
+    """Return the Scala functions that make the expressions of calls, by the names of the functions."""
     return {name: _Call(jvm, name) for name in COLUMN_FUNCTIONS}
 
 

@@ -1,7 +1,8 @@
-"""Defaults of columns: the constants that statements give them, as the texts that schemas keep.
+"""Defaults of columns: constant expressions in statements, and the texts in schemas.
 
-A schema keeps the text of a value (`arrow/default_values.py`). A statement may say it by any constant expression, such
-as `DATE'2026-01-01'`, `1 + 1` or `CAST('5' AS INT)`: Spark computes the value once, when the default is set.
+A schema stores a default as the text of a value (`arrow/default_values.py`). A statement may give it as any constant
+expression, such as `DATE'2026-01-01'`, `1 + 1` or `CAST('5' AS INT)`: Spark computes the value once, when the default
+is set.
 """
 
 from __future__ import annotations
@@ -20,22 +21,23 @@ from paimon_sql.spark.jvm.frames import tables_read
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 
-# a text that means the same to Spark and to the other engines of Paimon: a number, a string without escapes, NULL
+# texts with the same meaning in Spark and other engines of Paimon: a number, a string without escapes, NULL
 _PLAIN = re.compile(r"""[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|'[^'\\]*'|"[^"\\]*"|null|true|false""", re.IGNORECASE)
 _QUOTED = (Kind.CHAR, Kind.VARCHAR)
 
 
 def with_constants(session: SessionBridge, fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """Columns of a statement with their defaults as schemas keep them. Raises `InvalidSchemaError` for a default that
-    depends on the time, on the user or on chance."""
+    """Return the columns of a statement with their defaults as schemas store them. Raises `InvalidSchemaError` for a
+    default that depends on the time, on the user or on chance.
+    """
     return tuple(replace(f, default=_constant(session, f, f.default)) if f.default else f for f in fields)
 
 
 def with_constant(session: SessionBridge, fields: Sequence[DataField], change: SchemaChange) -> SchemaChange:
-    """A change of a column's default with the text that a schema keeps; any other change unchanged."""
+    """Return a change of a column's default with the text that a schema stores; any other change unchanged."""
     if not isinstance(change, UpdateColumnDefault) or not change.default or len(change.path) > 1:
         return change
-    known_as = session.known_as  # asks the JVM
+    known_as = session.known_as  # this calls the JVM
     named = [f for f in fields if known_as(f.name) == known_as(change.path[0])]
     return replace(change, default=_constant(session, named[0], change.default)) if named else change
 

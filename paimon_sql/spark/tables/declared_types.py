@@ -1,4 +1,6 @@
-"""Types that Spark cannot hold, carried past it in a property, and put back into the columns of a new table."""
+"""Types that Spark's types cannot express. CREATE TABLE carries them in a property, and the new table's columns get
+them back.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 
 Declared = tuple[tuple[str, ...], str]
 
-_SPARK_PRECISION = 6  # of timestamps
+_SPARK_PRECISION = 6  # of TIMESTAMP types
 
 
 def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) -> tuple[DataField, ...]:
-    """The columns with the types that `declared` gives by path: JSON `[[["r", "a"], "TIMESTAMP(3)"], …]`.
+    """Return the columns with the types that `declared` gives by path: JSON `[[["r", "a"], "TIMESTAMP(3)"], …]`.
 
     Raises `InvalidOptionError` if the JSON does not have this form, `InvalidSchemaError` for an invalid type.
     """
@@ -43,8 +45,9 @@ def apply_declared_types(fields: tuple[DataField, ...], declared: str | None) ->
 
 
 def declared_types(fields: Sequence[DataField]) -> str | None:
-    """Return the JSON from which `apply_declared_types` restores these types, as Spark's types lose some of them; None
-    if Spark's types lose nothing."""
+    """Return the JSON from which `apply_declared_types` restores these types; None if Spark's types express all of
+    them.
+    """
     found = [entry for f in fields for entry in _declared(f.type, (f.name,))]
     return json.dumps(found, ensure_ascii=False) if found else None
 
@@ -73,7 +76,9 @@ def _apply_to_fields(fields: Sequence[DataField], types: Sequence[Declared]) -> 
 
 
 def _apply(data_type: DataType, types: Sequence[Declared]) -> DataType:
-    """`types` are relative to this type: an empty path means the type itself."""
+    """Return a type with `types` applied. Their paths are relative to this type: an empty path means the
+    type itself.
+    """
     match data_type:
         case RowType(fields=fields):
             return replace(data_type, fields=_apply_to_fields(fields, types))

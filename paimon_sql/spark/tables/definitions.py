@@ -1,4 +1,4 @@
-"""Definitions of new tables: what CREATE TABLE, LIKE, AS SELECT and REPLACE TABLE say becomes a schema."""
+"""Definitions of new tables: CREATE TABLE, LIKE, AS SELECT and REPLACE TABLE as schemas."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
-# properties Spark hands to every CREATE TABLE beside the user's own
+# properties that Spark adds to every CREATE TABLE, beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
-_PATH = "path"  # the option that is a table's location
+_PATH = "path"  # the option with a table's location
 _NOT_COPIED = ("path", "owner", *LENDING)
 _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
 
@@ -52,12 +52,13 @@ class SparkDefinitions:
     name: str
 
     def create(self, identifier: Identifier, new: NewTable) -> None:
-        """Create the table of a CREATE TABLE."""
+        """Create the table of a CREATE TABLE statement."""
         self.catalog.create_table(identifier, self.schema(identifier, new, staged=False), ignore_if_exists=False)
 
     def create_like(self, identifier: Identifier, new: NewTable, copied: TableSchema | None) -> None:
-        """Create a table with the columns of the source. The schema `copied` of a Paimon table gives keys, options and
-        comment, too."""
+        """Create a table with the columns of a source. If the source is a Paimon table, `copied` is its schema, which
+        also gives keys, options and comment.
+        """
         if copied is None:
             self.create(identifier, new)
             return
@@ -92,9 +93,9 @@ class SparkDefinitions:
     def schema(
         self, identifier: Identifier, new: NewTable, more: Mapping[str, str] | None = None, *, staged: bool
     ) -> TableSchema:
-        """The schema of a statement's table, with `more` options."""
+        """Return the schema of a statement's table, with `more` options."""
         properties = dict(new.properties) | dict(more or {})
-        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # of a LIKE source that is not a Paimon table
+        excluded = properties.pop(EXCLUDED_PROPERTY, "")  # a CREATE TABLE LIKE with a source that is not a Paimon table
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         return new_table_schema(
             with_constants(self.session, apply_declared_types(from_struct(read_struct(new.schema_json)), declared)),
@@ -104,9 +105,10 @@ class SparkDefinitions:
         )
 
     def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
-        """The table's options among the properties of a statement.
+        """Return the table's options among the properties of a statement.
 
-        `staged` tables may come from `saveAsTable`, which names Spark's default source if the user names none.
+        If the table is `staged`, the statement may be `saveAsTable`. That gives Spark's default source if the user
+        names none.
         """
         provider = properties.get("provider", PROVIDER).lower()
         is_default = staged and provider == self.session.default_source()
@@ -123,8 +125,9 @@ class SparkDefinitions:
         return options | ({TYPE: FORMAT_TABLE, FILE_FORMAT.key: provider} if is_format else {})
 
     def _location(self, identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
-        """The option for the LOCATION of a statement, if it has one. Raises `UnsupportedFeatureError` if tables of this
-        catalog cannot have one."""
+        """Return the option for the LOCATION of a statement; empty without LOCATION. Raises `UnsupportedFeatureError`
+        if tables of this catalog cannot have one.
+        """
         location = properties.get("location")
         if location is None:
             return {}
@@ -137,7 +140,7 @@ class SparkDefinitions:
 
 
 def check_not_stored_as(table: str, properties: Mapping[str, str]) -> None:
-    """Raises `UnsupportedFeatureError` for STORED AS, which Spark hands over as properties."""
+    """Raise `UnsupportedFeatureError` for STORED AS, which Spark passes as properties."""
     if properties.keys() & _STORED_AS:
         raise UnsupportedFeatureError(
             f"CREATE TABLE {table} LIKE … STORED AS is not supported: a table has the file format of its source. "
@@ -148,17 +151,17 @@ def check_not_stored_as(table: str, properties: Mapping[str, str]) -> None:
 def schema_like(
     source: TableSchema, given: Mapping[str, str], comment: str | None, excluded: Collection[str], *, names_type: bool
 ) -> TableSchema:
-    """The columns, partition keys, primary key, options and comment of a table, but for the parts that are `excluded`.
+    """Return the columns, partition keys, primary key, options and comment of a table, without the parts in `excluded`.
 
-    The statement's options (`given`), including a primary key, and its comment win. If the statement names a type
-    (USING, `names_type`) that turns a Paimon table into a format table, or the reverse, no options are copied: they do
-    not apply to the other kind of table.
+    The statement's options (`given`), including a primary key, and its comment override the table's own. If the
+    statement names a type (USING, `names_type`) that turns a Paimon table into a format table, or the reverse, no
+    options are copied: they do not apply to the other kind of table.
 
     Raises as `new_table_schema`.
     """
     other_type = names_type and is_format_table(given) != is_format_table(source.options)
     copies_options = not other_type and "options" not in excluded
-    left_out = _NOT_COPIED if source.bucket_keys else (*_NOT_COPIED, BUCKET.key)  # new tables have no keyless buckets
+    left_out = _NOT_COPIED if source.bucket_keys else (*_NOT_COPIED, BUCKET.key)  # a bucket needs a key
     copied = {k: v for k, v in source.options.items() if copies_options and k not in left_out}
     copies_key = "primary-key" not in given and "constraints" not in excluded
     return new_table_schema(
@@ -172,21 +175,21 @@ def schema_like(
 
 def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"Table {identifier} cannot be replaced by one of another type, as a format table keeps no versions: drop it "
-        "and create it anew."
+        f"Table {identifier} cannot be replaced by a table of another type, because a format table has no versions: "
+        "drop it and create it anew."
     )
 
 
 def _not_partitioned(kind: str, spelled: str) -> str:
-    """Explain why Paimon refuses a transform in PARTITIONED BY, and what to write instead."""
+    """Return why Paimon refuses a transform in PARTITIONED BY, and what to write instead."""
     if kind in ("bucket", "sorted_bucket"):
         return (
-            f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not how Paimon's tables name buckets: set the options "
+            f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not supported: for buckets, set the options "
             "'bucket' and 'bucket-key' by TBLPROPERTIES; a primary key needs 'bucket' alone."
         )
     if kind == "cluster_by":
         return (
-            "CLUSTER BY is not how Paimon's tables name the columns that rows are sorted by: set the option "
+            "CLUSTER BY is not supported: to sort rows by columns, set the option "
             "'clustering.columns' by TBLPROPERTIES."
         )
     return f"PARTITIONED BY {spelled}: Paimon partitions by columns. Add one that holds the value."

@@ -1,6 +1,7 @@
-"""A table with the columns that the rows of a statement bring: other readers see them once the rows are committed.
+"""A table with the columns that the rows of a statement add. Other readers see these columns once the rows are
+committed.
 
-Spark itself alters a table while it analyzes the statement: if the statement then fails, the columns stay behind.
+Spark itself alters a table while it analyzes the statement: if the statement then fails, the new columns remain.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
 
 
 class EvolvedTable(SparkTable):
-    """A table under a schema that is published right before the rows written to it."""
+    """A table with a new schema, which is published right before the rows written to it."""
 
     def __init__(self, catalog: SparkCatalog, staged: StagedTable, options: dict[str, str]) -> None:
         super().__init__(catalog.jvm, catalog.session, catalog.catalog_name, staged.table, options)
@@ -43,7 +44,7 @@ def latest_table(
 def evolved_table(
     catalog: SparkCatalog, name: Identifier, changes: list[SchemaChange], more: Mapping[str, str] | None = None
 ) -> EvolvedTable:
-    """The table of a statement that changes the schema, with `more` options beside the session's."""
+    """Return the table of a statement that changes the schema, with `more` options in addition to the session's."""
     return EvolvedTable(catalog, catalog.catalog.stage_alter(name, changes), _options(catalog, name, more))
 
 
@@ -54,14 +55,15 @@ def _options(catalog: SparkCatalog, name: Identifier, more: Mapping[str, str] | 
 def named_relation(
     catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str], *, positions: bool
 ) -> Any:
-    """The relation of a table to read, with columns that its full name can qualify. With `positions`, metadata columns
-    follow the table's columns."""
+    """Return the relation of a table to read, with columns that its full name can qualify. With `positions`, metadata
+    columns follow the table's columns.
+    """
     full = (catalog.catalog_name, name.database, name.name)
     found = relation(catalog, name, table, options)
     return commands.qualified(catalog.jvm, commands.with_metadata_columns(found) if positions else found, full)
 
 
 def relation(catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str]) -> Any:
-    """A table as a relation of a plan, which Spark need not look up."""
+    """Return a relation of a plan for a table, so that Spark need not look the table up."""
     found = catalog.jvm.fronted(table)
     return commands.relation(catalog.jvm, catalog, name.database, name.name, found, options)

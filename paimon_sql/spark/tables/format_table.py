@@ -34,7 +34,7 @@ from paimon_sql.spark.write.write_options import check_foreign, without_own
 
 
 class FormatSparkTable(PartitionManagement, TableProxy):
-    """A folder of files without versions: a scan reads the files that the folder holds when the scan is built."""
+    """A folder of files without versions. A scan reads the files that are in the folder when the scan is built."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: str, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm)
@@ -87,7 +87,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return self.files.partitions()
 
     def createPartitions(self, identifiers: Any, properties: Any) -> None:
-        raise self._refusal("its partitions are its folders: one appears with its first row")
+        raise self._refusal("its partitions are its folders: a partition appears with its first row")
 
     def dropPartitions(self, identifiers: Any) -> bool:
         raise self._refusal("its partitions are its folders, so they are not dropped; use TRUNCATE TABLE … PARTITION")
@@ -144,7 +144,7 @@ class StagedFormatTable(FormatSparkTable):
         self.is_published = True
 
     def abortStagedChanges(self) -> None:
-        """The writer has removed its files."""
+        """Do nothing: the writer has removed its own files."""
 
     class Java:
         implements = [*FormatSparkTable.Java.implements, classes.STAGED_TABLE]
@@ -181,7 +181,7 @@ class FormatScanBuilder(Proxy):
 
 
 class FormatScan(WithoutMetrics):
-    """The files of the partitions that filters keep."""
+    """A scan of the files in the partitions that match the filters."""
 
     def __init__(self, builder: FormatScanBuilder) -> None:
         super().__init__(builder.jvm)
@@ -223,7 +223,7 @@ class FormatScan(WithoutMetrics):
 
 
 class FormatStatistics(Proxy):
-    """Bytes of the files; how many rows is not known."""
+    """The bytes of the files; the number of rows is unknown."""
 
     def __init__(self, jvm: Jvm, size: int) -> None:
         super().__init__(jvm)
@@ -243,7 +243,7 @@ class FormatStatistics(Proxy):
 
 
 class FormatWriteBuilder(OverwritingBuilder[FormatTable]):
-    """Builds the write of rows to a folder of files."""
+    """The builder of a write of rows to a folder of files."""
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class FormatWriteBuilder(OverwritingBuilder[FormatTable]):
 
 
 class FormatWrite(DistributedWrite):
-    """Requires the rows of a partition together, so that a task has one file open."""
+    """A write that brings the rows of a partition together, so that a task has one file open."""
 
     def __init__(self, builder: FormatWriteBuilder) -> None:
         super().__init__(builder.jvm)
@@ -292,7 +292,7 @@ class FormatWrite(DistributedWrite):
 
 
 class FormatBatchWrite(WorkerBatchWrite):
-    """One job: tasks write files under hidden names, `commit` moves them."""
+    """One job: tasks write files under hidden names, and `commit` moves them."""
 
     builder: FormatWriteBuilder
 
@@ -310,7 +310,7 @@ class FormatBatchWrite(WorkerBatchWrite):
             )
 
     def _publish(self) -> None:
-        """Make the definition visible; from then on files may be, too."""
+        """Publish the definition of a new table. Only after that may files become visible."""
         if self.builder.before_commit is not None:
             self.builder.before_commit()
         self.may_be_visible = True
@@ -324,7 +324,7 @@ def _decode(messages: Any) -> list[StagedFile]:
 
 
 class ObjectSparkTable(TableProxy):
-    """An object table: `name` is its name in the session, `catalog_options` give access to the storage of its files."""
+    """An object table. `name` is its name in the session; `catalog_options` give access to the storage of its files."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, name: str, table: Table, catalog_options: Any) -> None:
         super().__init__(jvm)

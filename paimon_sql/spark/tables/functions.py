@@ -1,7 +1,6 @@
-"""The functions of `sys`, and the one that is of tables: `sys.max_pt('table')`, the largest value of a table's first
-partition column.
+"""The functions of `sys`, and among them `sys.max_pt('table')`: the largest value of a table's first partition column.
 
-It depends only on the table's name: Spark computes it in the driver while it optimizes, and filters by it prune
+`max_pt` depends only on the table's name: Spark computes it in the driver while it optimizes, and filters by it skip
 partitions.
 """
 
@@ -34,7 +33,9 @@ _NOT_YET = ("blob_view", "descriptor_to_presigned_url", "try_descriptor_to_presi
 
 
 def check_function(name: str) -> str:
-    """The name of a function of `sys`. Raises `FunctionNotFoundError`, `UnsupportedFeatureError` for others."""
+    """Return the name of a function of `sys`. Raises `FunctionNotFoundError` or `UnsupportedFeatureError` for other
+    names.
+    """
     known = name.lower()
     there = f"the functions of sys are {', '.join(FUNCTIONS)}"
     if known in _NOT_YET:
@@ -51,7 +52,7 @@ def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_
 
 
 class MaxPartition(Proxy):
-    """The function, unbound and bound."""
+    """The function `max_pt`, unbound and bound."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str) -> None:
         super().__init__(jvm)

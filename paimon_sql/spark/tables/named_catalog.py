@@ -1,4 +1,4 @@
-"""A Paimon catalog under its name in a session, and the meaning of Spark's names in it."""
+"""A Paimon catalog under its name in a session, and the conversion of Spark's names to names in the catalog."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class NamedCatalog(Proxy):
         super().__init__(jvm)
         self.session, self.catalog_name, self._load = session, name, load
         self._made: Catalog | None = None
-        self._making = RLock()  # of this catalog only: others do not wait for its storage
+        self._making = RLock()  # only of this catalog: others need not wait for its storage
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog, which the first use makes. Until then its configuration may be incomplete."""
+        """The catalog, made on first use. Until then its configuration may be incomplete."""
         if self._made is None:
             with self._making:
                 self._made = self._made or self._make()
@@ -51,17 +51,17 @@ class NamedCatalog(Proxy):
         return self.named(list(identifier.namespace()), str(identifier.name()))
 
     def _renamed(self, kind: str, source: Any, target: Any) -> Identifier:
-        """The new name of a table or a view."""
-        parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in it
+        """Return the new name of a table or a view."""
+        parts = [*target.namespace(), str(target.name())]  # Spark leaves the catalog's name in the new name
         return renamed(kind, self.catalog_name, self._identifier(source), parts)
 
     def _catalog_of(self, name: str) -> Catalog | None:
-        """The Paimon catalog of a name in the session."""
+        """Return the Paimon catalog of a name in the session."""
         return self.catalog if name == self.catalog_name else find_catalog(self.session, name)
 
     @property
     def _databases(self) -> SupportsDatabases:
-        """The catalog with databases. Raises `UnsupportedFeatureError` for the catalog of paths."""
+        """Return the catalog as one with databases. Raises `UnsupportedFeatureError` for the catalog of paths."""
         return with_databases(self.catalog)
 
     def _has_database(self, name: str) -> bool:
@@ -73,7 +73,7 @@ class NamedCatalog(Proxy):
         try:
             if self._has_database(database):
                 return database
-        except InvalidNameError as e:  # a name that no database can have is looked up in vain, as any other
+        except InvalidNameError as e:  # no database can have an invalid name
             raise DatabaseNotFoundError(f"{missing}. {e}") from None
         raise DatabaseNotFoundError(f"{missing}.")
 
@@ -91,8 +91,10 @@ def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) 
 
 
 def single(namespace: Any) -> str:
-    """The database that a namespace is. Raises `DatabaseNotFoundError` for one of several names, or none."""
+    """Return the database of a namespace. Raises `DatabaseNotFoundError` if the namespace has several
+    names, or none.
+    """
     parts = list(namespace)
     if len(parts) != 1:
-        raise DatabaseNotFoundError(f"A Paimon catalog has databases of one name, not {'.'.join(parts) or 'none'!r}.")
+        raise DatabaseNotFoundError(f"Paimon's databases have names of one part, not {'.'.join(parts) or 'none'!r}.")
     return str(parts[0])

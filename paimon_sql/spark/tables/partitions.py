@@ -20,7 +20,9 @@ from paimon_sql.spark.types import to_struct
 
 
 class PartitionManagement(Proxy):
-    """`SupportsAtomicPartitionManagement`: `at` is the version that is read, changes go to `table`."""
+    """`SupportsAtomicPartitionManagement` of a table: `at` is the version that is read, `table` is the
+    table to change.
+    """
 
     session: SessionBridge
     table: Table
@@ -30,7 +32,7 @@ class PartitionManagement(Proxy):
         raise UnsupportedFeatureError(f"Table {table.name} has no versions.")
 
     def partition_rows(self) -> pa.Table:
-        """One row per partition, a column per partition key."""
+        """Return one row per partition, with a column per partition key."""
         return self.at.partitions(self._snapshot(self.table))
 
     def partitionSchema(self) -> Any:
@@ -58,7 +60,7 @@ class PartitionManagement(Proxy):
         return self.dropPartitions([identifier])
 
     def dropPartitions(self, identifiers: Any) -> bool:
-        """Remove the rows of partitions in one commit. Returns false, and removes nothing, if one does not exist."""
+        """Remove the rows of partitions in one commit. If one does not exist, return False and remove nothing."""
         found = list(identifiers)
         if not all(self.partitionExists(i) for i in found):
             return False
@@ -83,7 +85,7 @@ class PartitionManagement(Proxy):
         self.createPartitions([identifier], [properties])
 
     def createPartitions(self, identifiers: Any, properties: Any) -> None:
-        """Nothing to do: a partition appears with its first row."""
+        """Do nothing: a partition appears with its first row."""
 
     def renamePartition(self, source: Any, target: Any) -> bool:
         raise self._refusal("partitions cannot be renamed: insert their rows into another, then drop them")
@@ -92,14 +94,14 @@ class PartitionManagement(Proxy):
         raise self._refusal("partitions have no properties")
 
     def _predicate(self, identifier: Any) -> Predicate:
-        """The predicate of the rows of a partition, or of all partitions that begin with the given values."""
+        """Return the predicate for the rows of a partition, or of all partitions that begin with the given values."""
         types = [self.jvm.data_type(f.dataType) for f in self._partition_struct()]
         fields = self.table.schema.partition_fields[: identifier.numFields()]
         values = [core_value(identifier.get(i, types[i]), f) for i, f in enumerate(fields)]
         return equals([f.name for f in fields], values)
 
     def _partition_struct(self) -> StructType:
-        """Spark's types of the partition columns, CHAR and VARCHAR as the strings that its rows hold."""
+        """Return Spark's types of the partition columns, with STRING for CHAR and VARCHAR."""
         texts = (CharType, VarcharType)
         fields = to_struct(self.at.schema.partition_fields).fields
         return StructType([StructField(f.name, StringType()) if isinstance(f.dataType, texts) else f for f in fields])

@@ -1,4 +1,4 @@
-"""The table that the options `path`, `catalog`, `database` and `table` of a reader, a writer or a view name."""
+"""The table that a reader, a writer or a view names by the options `path`, `catalog`, `database` and `table`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_sql.spark.tables.session_catalogs import LOCATORS
 
 
 def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> str:
-    """The table of a reader's or writer's options and argument, as SQL names it.
+    """Return the table of a reader's or writer's options and argument, as SQL names it.
 
     Raises `InvalidOptionError` if they do not name exactly one table.
     """
@@ -37,9 +37,10 @@ def table_name(options: Mapping[str, str], path: object, suffix: str = "") -> st
     return ".".join(map(quoted_name, (catalog, database, table + suffix)))
 
 
-# Spark would look for a class named `paimon`, so the view is made from a query of the table instead
+# Spark would look for a class named `paimon`, so create the view from a query of the table
 def view_of_path(view: TemporaryView) -> str | None:
-    """The statement that makes a temporary view of the Paimon table that its options name; None for other providers.
+    """Return the statement that creates a temporary view of the Paimon table that the view's options name; None for
+    other providers.
 
     Raises `InvalidOptionError` if the options do not name exactly one table.
     """

@@ -34,7 +34,7 @@ _ARROW_TYPES = {
 
 
 class _NamedProcedure(Proxy):
-    """What Spark asks a procedure for before and after it is bound."""
+    """The name and the description of a procedure, which Spark requests before and after it binds the procedure."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, catalog: Catalog, name: str, procedure: Procedure) -> None:
         super().__init__(jvm)
@@ -48,9 +48,9 @@ class _NamedProcedure(Proxy):
 
 
 class SparkProcedure(_NamedProcedure):
-    """`CALL sys.name(…)`, not bound yet.
+    """`CALL sys.name(…)` before Spark binds it.
 
-    Binding makes another object: Spark takes an object of both interfaces for bound at once. It would then count the
+    Binding returns another object, because Spark takes an object of both interfaces for bound. It would then count the
     arguments before it adds the parameters that are not given, if an argument takes more than one pass to resolve.
     """
 
@@ -62,7 +62,7 @@ class SparkProcedure(_NamedProcedure):
 
 
 class SparkBoundProcedure(_NamedProcedure):
-    """`CALL sys.name(…)`, its arguments in the order of its parameters."""
+    """`CALL sys.name(…)` with its arguments in the order of its parameters."""
 
     RAISING = frozenset(("call",))
 
@@ -103,7 +103,7 @@ class SparkBoundProcedure(_NamedProcedure):
         return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
 
     def _named(self, table: str) -> list[str]:
-        """The parts of a name that a procedure was given; a name that SQL cannot parse is split at its dots."""
+        """Return the parts of a table's name in an argument. A name that SQL cannot parse is split at its dots."""
         try:
             return self.session.name_parts(table)
         except (CapturedException, Py4JJavaError):
@@ -127,7 +127,9 @@ class SparkBoundProcedure(_NamedProcedure):
 
 
 class UnknownProcedure(Proxy):
-    """A name without a procedure. It fails when Spark binds it: Spark shows why binding fails, not why loading does."""
+    """A name without a procedure. It fails when Spark binds it, because Spark shows only errors of binding
+    to the user.
+    """
 
     def __init__(self, jvm: Jvm, spelled: str) -> None:
         super().__init__(jvm)
@@ -155,7 +157,9 @@ class UnknownProcedure(Proxy):
 def result_scans(
     session: SessionBridge, title: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]
 ) -> Any:
-    """A Java iterator over the scan of a call's rows; empty without columns, which are names and SQL types."""
+    """Return a Java iterator over the scan of a call's rows; empty without columns. `columns` are names and
+    SQL types.
+    """
     scans = []
     if columns:
         fields = [StructField(name, _spark_type(kind)) for name, kind in columns]

@@ -1,7 +1,7 @@
-"""`write.merge-schema`: INSERT BY NAME adds the columns that a table does not have.
+"""`write.merge-schema`: INSERT BY NAME adds the columns that a table lacks.
 
 Spark does this itself for a statement WITH SCHEMA EVOLUTION, if the table declares the changes it accepts. The option
-replaces the words in the statement.
+has the same effect as these words.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from paimon_sql.spark.types import from_struct
 
 
 def takes_change(store: TableStore, change: Any) -> bool:
-    """Whether a table accepts a Java `TableChange` during a write; if not, Spark casts the values instead."""
+    """Return whether a table accepts a Java `TableChange` during a write; if not, Spark casts the values instead."""
     return _takes(store, schema_change(change))
 
 
 def schema_changes(
     store: TableStore, source: StructType, known_as: Callable[[str], str] = str.lower
 ) -> list[SchemaChange]:
-    """The changes that let a table hold rows of a Spark schema by name: columns, nested fields, wider types."""
+    """Return the changes that let a table store rows of a Spark schema by name: new columns, nested fields, wider
+    types.
+    """
     found = _changes(store.schema.fields, from_struct(_typed(source)), (), known_as)
     return [change for change in found if _takes(store, change)]
 
 
 def _typed(data_type: Any) -> Any:
-    """A Spark type without the fields of type NULL: these need no column."""
+    """Return a Spark type without fields of type NULL: these need no column."""
     match data_type:
         case StructType():
             typed = [f for f in data_type.fields if not isinstance(f.dataType, NullType)]
@@ -54,7 +56,7 @@ def _changes(
     for field in given:
         known = by_name.get(known_as(field.name))
         if known is None:
-            by_name[known_as(field.name)] = field  # one column, however often it is given
+            by_name[known_as(field.name)] = field  # one column, even if the rows have it twice
             yield AddColumn((*path, field.name), field.type.with_nullable(True), field.description)
         elif type(known.type) is type(field.type) and children(known.type):
             yield from _changes(children(known.type), children(field.type), (*path, known.name), known_as)

@@ -1,4 +1,4 @@
-"""The Paimon catalogs that a session's settings name, outside of Spark's catalog manager."""
+"""The Paimon catalogs of a session's settings, independent of Spark's catalog manager."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from paimon_sql.catalog.paths import PathCatalog
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
 
-LOCATORS = ("path", "catalog", "database", "table")  # options of readers and writers that name a table
+LOCATORS = ("path", "catalog", "database", "table")  # options by which readers and writers name a table
 
 
 def path_catalog(session: SessionBridge) -> PathCatalog:
-    """Tables by their paths; `spark.sql.catalog.paimon_path.KEY` are options of their storages."""
+    """Return the catalog of tables by path; `spark.sql.catalog.paimon_path.KEY` are options of the storages."""
     return PathCatalog(lambda: session.settings(f"{CATALOG_PREFIX}{PATHS}."), open_iceberg=NamedForIceberg)
 
 
 def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
-    """Return the Paimon catalog of that name, None if the session has none."""
+    """Return the Paimon catalog of that name; None if the session has none."""
     if name == PATHS:
         return path_catalog(session)
     options = session.catalog_options(name)
@@ -29,8 +29,9 @@ def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
 
 
 def without_own_name(options: Mapping[str, str], **own: str) -> dict[str, str]:
-    """Options without the locators by which a reader or a writer of `format("paimon")` named this very table, as Spark
-    hands these on. `own` are the table's locators."""
+    """Return options without the options by which a reader or a writer of `format("paimon")` has named this very table:
+    Spark passes these on. `own` are the table's values of these options.
+    """
 
     def names_it(key: str, value: str) -> bool:
         if key == "path" and key in own:

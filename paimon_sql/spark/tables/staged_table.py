@@ -19,15 +19,15 @@ from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
 from paimon_sql.spark.write.write_options import check_replaces_all, is_of_one_write
 
-_OF_WRITES = "write."  # options only of a write; `write-only` is the table's
+_OF_WRITES = "write."  # options for one write; `write-only` is an option of the table
 
 
 class StagedSparkTable(SparkTable):
-    """Spark writes the rows of the query, if there is one, then commits or aborts.
+    """A new table. If the statement has a query, Spark writes its rows, then commits or aborts.
 
-    `stage` makes the table with more options in its definition. `replaced` is the table that loses its rows, None if
-    the statement makes a new one. The rows are committed as `operation`. A query may read the table that it replaces:
-    the table does not change before the rows are written.
+    `stage` makes the table with more options in its definition. `replaced` is the table that loses its rows; it is
+    absent (None) if the statement makes a new one. The rows are committed as `operation`. A query may read the table
+    that it replaces: the table does not change before the rows are written.
     """
 
     def __init__(
@@ -44,7 +44,9 @@ class StagedSparkTable(SparkTable):
         self.replaced, self.is_published = replaced, False
 
     def newWriteBuilder(self, info: Any) -> Any:
-        """Let options of the write define the table: `df.write.option("primary-key", "k").saveAsTable("t")`."""
+        """Return the builder of the write. Options of the write also define the table: `df.write.option("primary-key",
+        "k").saveAsTable("t")`.
+        """
         options = without_own_name(option_map(self.jvm, info.options()), path=self.table.store.root)
         if self.replaced is not None:
             check_replaces_all(self.name(), options)
@@ -63,7 +65,9 @@ class StagedSparkTable(SparkTable):
         self.staged.finish()
 
     def abortStagedChanges(self) -> None:
-        """Keep published files, as the outcome of a commit may be unknown. The writer has removed its own files."""
+        """Discard the definition. Keep published files, because the commit may have succeeded. The writer has removed
+        its other files.
+        """
         self.staged.discard()
 
     def _publish(self) -> None:

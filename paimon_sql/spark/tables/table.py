@@ -50,7 +50,7 @@ from paimon_sql.spark.write.write_options import check_foreign, without_own
 
 
 class _BridgedTable(TableProxy):
-    """A table under the options of a statement."""
+    """A table with the options of a statement."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, options: dict[str, str]) -> None:
         super().__init__(jvm)
@@ -58,19 +58,20 @@ class _BridgedTable(TableProxy):
         self.table = table.with_options(options) if options else table
 
     def _snapshot(self, table: Table) -> Snapshot | None:
-        """The version that a table's options select; without such options, the latest."""
+        """Return the version that a table's options select; without such options, the latest."""
         zone = self.session.time_zone() if is_time_travel(table.store) else None
         return snapshot_of_options(table.store, zone)
 
     def _version(self, table: Table) -> Snapshot | Increment | None:
-        """As `_snapshot`, or the increment if the options select changes."""
+        """Return the version as `_snapshot` does, or the increment if the options select changes."""
         if is_incremental(table.store.options.values):
             return increment_of_options(table.store, self.session.time_zone())
         return self._snapshot(table)
 
     def _at(self, must_exist: bool = True) -> Table:
-        """The table with the columns of the version that its options select. A missing version raises
-        `SnapshotNotFoundError`; without `must_exist`, the table keeps its current columns."""
+        """Return the table with the columns of the version that its options select. If the version is missing, raise
+        `SnapshotNotFoundError`; without `must_exist`, keep the table's current columns.
+        """
         if not is_time_travel(self.table.store) or IS_STREAM in self.options:
             return self.table
         try:
@@ -81,7 +82,9 @@ class _BridgedTable(TableProxy):
             return self.table
 
     def _with_options(self, given: Mapping[str, str]) -> Table:
-        """The table under the options of this use (`t WITH (…)`, reader and writer options), which win."""
+        """Return the table with the options of this use (`t WITH (…)`, reader and writer options), which override
+        others.
+        """
         more = without_own_name(given, path=self.table.store.root)
         if more.pop(BRANCH_OPTION, MAIN_BRANCH) not in (MAIN_BRANCH, self.table.store.branch):
             raise UnsupportedFeatureError(
@@ -91,7 +94,7 @@ class _BridgedTable(TableProxy):
 
 
 class _DataTable(_BridgedTable):
-    """A table of data files, `at` the version that is read, or of a table derived from one."""
+    """A table of data files, or a table derived from one. `at` is the version that is read."""
 
     at: Table
 
@@ -102,7 +105,7 @@ class _DataTable(_BridgedTable):
         return self.jvm.map(self._properties())
 
     def _properties(self) -> dict[str, str]:
-        # shown, but not as a LOCATION clause
+        # SHOW CREATE TABLE has no LOCATION clause for it
         location = {"location": self.table.store.root, "is_managed_location": "true"}
         comment = self.table.schema.comment
         about = {} if comment is None else {"comment": comment}
@@ -110,7 +113,7 @@ class _DataTable(_BridgedTable):
 
 
 class SparkTable(_DataTable, PartitionManagement):
-    """A data table. Reading resolves the snapshot when a scan is built; writing always goes to the latest."""
+    """A data table. Reading resolves the snapshot when a scan is built; writing always changes the latest snapshot."""
 
     CACHED = frozenset(
         ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
@@ -133,7 +136,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def toString(self) -> str:
         store = self.table.store
-        options = hash(frozenset(store.options.values.items()))  # their values may be secrets
+        options = hash(frozenset(store.options.values.items()))  # option values may be secrets
         return f"{self.name()} at {store.root}, schema {self.at.schema.id}, options {options:x}"
 
     def name(self) -> str:
@@ -150,7 +153,7 @@ class SparkTable(_DataTable, PartitionManagement):
         if schema.primary_keys:
             properties["primary-key"] = ",".join(schema.primary_keys)
         if (declared := declared_types(schema.fields)) is not None:
-            properties[DECLARED_TYPES_PROPERTY] = declared  # SHOW CREATE TABLE shows it, and makes an equal table
+            properties[DECLARED_TYPES_PROPERTY] = declared  # for SHOW CREATE TABLE to make an equal table
         return properties
 
     def capabilities(self) -> Any:
@@ -202,7 +205,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     @property
     def metadata_names(self) -> list[str]:
-        """The metadata columns that no column of the table hides."""
+        """Return the metadata columns without those that have the name of a column of the table."""
         own = {f.name.lower() for f in self.at.schema.fields}
         return [f.name for f in self._metadata_fields() if f.name.lower() not in own]
 
@@ -230,7 +233,9 @@ class SparkTable(_DataTable, PartitionManagement):
 
 
 class MetadataColumn(Proxy):
-    """A column that only queries naming it get. It is cached, because Spark asks for it in every statement."""
+    """A column that a query gets only if it names the column. It is cached, because Spark requests it in every
+    statement.
+    """
 
     CACHED = frozenset(("name", "dataType", "isNullable", "comment", "metadataInJSON"))
 
@@ -288,7 +293,7 @@ class _ReadOnlyTable(TableProxy):
 
 
 class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
-    """`table$ro`, `table$audit_log`, `table$binlog`: the table's files, read in another way."""
+    """`table$ro`, `table$audit_log`, `table$binlog`: other views of the table's files."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]
@@ -314,14 +319,14 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         return connector.capabilities(self.jvm, "BATCH_READ", "MICRO_BATCH_READ")
 
     def dropPartitions(self, identifiers: Any) -> bool:
-        raise self._refusal(f"partitions are dropped in the table itself, not in {self.identifier}")
+        raise self._refusal(f"drop partitions in the table itself, not in {self.identifier}")
 
     class Java:
         implements = [classes.SUPPORTS_READ, classes.SUPPORTS_ATOMIC_PARTITION_MANAGEMENT]
 
 
 class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
-    """`table$name`: read from metadata in the driver."""
+    """`table$name`: a system table, read from metadata in the driver."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, identifier: Identifier, options: dict[str, str]

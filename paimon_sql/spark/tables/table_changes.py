@@ -31,7 +31,7 @@ _COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
 def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
     """Translate all changes of one statement, each as `schema_change` does."""
     translated = [schema_change(c) for c in changes]
-    if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # no other statement does both
+    if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # only this statement has both kinds of changes
         raise UnsupportedFeatureError(
             f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
             "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."

@@ -1,1 +1,1 @@
-"""Functions that run in Python workers on executors, and jobs that procedures send to them."""
+"""Functions that run in Python workers on executors, and jobs of procedures that run there."""

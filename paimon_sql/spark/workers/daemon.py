@@ -1,5 +1,6 @@
-"""The process that Spark forks its Python workers from, with what they need imported: that takes a second, which each
-worker would spend again."""
+"""The process from which Spark forks its Python workers. It has already imported the modules that they need: an import
+takes a second, which each worker would otherwise spend.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from paimon_sql.spark.workers.worker import keep_imports
 
 
 def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
-    """Return a form of `read` that skips an archive on Python's path if its file is the one it last read."""
+    """Return a form of `read` that skips an archive on Python's path if the archive has not changed since the last
+    call.
+    """
     known: dict[tuple[str, str], tuple[int, int, int] | None] = {}
 
     def read_if_changed(importer: zipimporter) -> None:
@@ -29,7 +32,7 @@ def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporte
 
 
 def _version_of(path: str) -> tuple[int, int, int] | None:
-    """Return the version of a file, which changes with another file of its name; None for a missing file."""
+    """Return the version of a file, which differs for another file of the same name; None for a missing file."""
     try:
         file = os.stat(path)
     except OSError:
@@ -39,7 +42,7 @@ def _version_of(path: str) -> tuple[int, int, int] | None:
 
 def main() -> None:
     """Fork workers until Spark ends this process."""
-    # before 4.2 each task has PySpark's own archives read again, which takes longer than most tasks
+    # before 4.2, PySpark reads its own archives again in each task, which takes longer than most tasks
     archives: Any = zipimporter
     archives.invalidate_caches = only_if_changed(archives.invalidate_caches)
     importlib.invalidate_caches()

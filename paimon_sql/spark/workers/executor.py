@@ -1,4 +1,4 @@
-"""SparkExecutor: how statements and procedures run jobs on Spark's executors."""
+"""`SparkExecutor`: runs the jobs of statements and procedures on Spark's executors."""
 
 from __future__ import annotations
 
@@ -28,22 +28,26 @@ from paimon_sql.spark.workers import foreign_tables, orphan_frames
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
 from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
 
-SMALL_WORK = 16 * 2**20  # bytes that the driver reads faster than a job starts
+SMALL_WORK = 16 * 2**20  # bytes that the driver reads in less time than a job takes to start
 _ROW_NUMBER = "__row"
-_ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # of an error in a condition: the plan
-# what workers that serve scans and writes have in their environment: workers of another come from another process to
-# fork them, which starts first
+_ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # the plan in an error
+# The environment of the workers that serve scans and writes. Spark starts another process for workers with another
+# environment, which takes time.
 _WORKERS_OF_SQL = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
 class SparkExecutor:
-    """Runs jobs, one Spark task for each of theirs. The driver runs those that read at most `small` bytes."""
+    """Runs jobs, with one Spark task for each task of a job. The driver itself runs jobs that read at most `small`
+    bytes.
+    """
 
     def __init__(self, session: SessionBridge, small: int = -1) -> None:
         self.session, self.small = session, small
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
-        """Results in the order of the tasks. A failed task is retried as Spark does, then fails the call."""
+        """Run a job and return the results in the order of its tasks. Spark retries a failed task; if it fails again,
+        the call fails.
+        """
         if job.size is not None and job.size <= self.small:
             return job.run_here()
         texts, run = job.texts, partial(run_text, job.text_function)
@@ -62,7 +66,7 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        """Sort the rows of a job by ranges; a task writes each range, and nothing is committed."""
+        """Sort the rows of a job by ranges. Each task writes one range; the caller commits."""
         session = self.session.python_session
         columns = string_types(to_struct(job.fields))
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
@@ -85,7 +89,7 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFrame:
-        """See `orphan_frames.find_orphans`."""
+        """Find orphans, see `orphan_frames.find_orphans`."""
         context = self.session.jvm.context
         context.setJobDescription(description)
         try:
@@ -96,25 +100,26 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
-        """See `foreign_tables.foreign_table`."""
+        """Find a table to migrate, see `foreign_tables.foreign_table`."""
         return foreign_tables.foreign_table(self.session, database, name)
 
     def foreign_tables(self, database: str) -> list[str] | None:
-        """See `foreign_tables.foreign_tables`."""
+        """List tables to migrate, see `foreign_tables.foreign_tables`."""
         return foreign_tables.foreign_tables(self.session, database)
 
     def drop_foreign_table(self, database: str, name: str) -> None:
-        """See `foreign_tables.drop_foreign_table`."""
+        """Drop a migrated table, see `foreign_tables.drop_foreign_table`."""
         foreign_tables.drop_foreign_table(self.session, database, name)
 
     def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
-        """See `foreign_tables.folder_of_files`."""
+        """Read a folder to migrate, see `foreign_tables.folder_of_files`."""
         return foreign_tables.folder_of_files(self.session, file_format, location, options)
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """The numbers of the rows that satisfy an SQL condition, which Spark resolves against their columns.
+        """Return the numbers of the rows that satisfy an SQL condition, with names that Spark resolves in their
+        columns.
 
-        Raises `InvalidOptionError` for one that it cannot resolve.
+        Raises `InvalidOptionError` for a condition that it cannot resolve.
         """
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
         session = self.session.python_session

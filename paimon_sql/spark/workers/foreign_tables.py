@@ -1,4 +1,4 @@
-"""Tables of the session's own catalog, and folders of files, as migration sees them."""
+"""Tables of the session's own catalog, and folders of files, as migration reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from paimon_sql.spark.types import from_struct
 
 
 def foreign_table(session: SessionBridge, database: str, name: str) -> ForeignTable | None:
-    """A table of files of Spark's session catalog; None for none. Raises `UnsupportedFeatureError` for other kinds."""
+    """Return a table of files of Spark's session catalog; None if it does not exist. Raises `UnsupportedFeatureError`
+    for other kinds of tables.
+    """
     found = session_table(session.jvm, session.session, database, name)
     if found is None:
         return None
@@ -45,7 +47,7 @@ def foreign_tables(session: SessionBridge, database: str) -> list[str] | None:
 
 
 def drop_foreign_table(session: SessionBridge, database: str, name: str) -> None:
-    """Drop a table of Spark's session catalog; the files of an external one stay."""
+    """Drop a table of Spark's session catalog. If it is external, its files remain."""
     names = ".".join(quoted_name(n) for n in (SESSION_CATALOG, database, name))
     session.session.sql(f"DROP TABLE {names}")
 
@@ -53,7 +55,8 @@ def drop_foreign_table(session: SessionBridge, database: str, name: str) -> None
 def folder_of_files(
     session: SessionBridge, file_format: str, location: str, options: Mapping[str, str]
 ) -> ForeignTable:
-    """A folder as Spark reads it: columns of its files, partition columns of the folders in it.
+    """Return a folder as Spark reads it: columns from its files, and partition columns from the names of its
+    subfolders.
 
     Raises `TableNotFoundError` if the folder has no such files.
     """

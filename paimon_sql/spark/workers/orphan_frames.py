@@ -1,4 +1,6 @@
-"""The search for orphans over Spark: files found and files needed are rows, and only their numbers reach the driver."""
+"""The search for orphans with Spark. The files found and the files needed are rows of DataFrames, and the driver gets
+only their number and size.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _FOUND, _NEEDED = "path string, size long", "chain long, name string, weight lon
 
 @dataclass(frozen=True, slots=True)
 class FoundFrame:
-    """Orphans as a DataFrame that is computed once: if a worker with rows of it is lost, it fails."""
+    """Orphans as a DataFrame that is computed once. If a worker with rows of it is lost, the DataFrame fails."""
 
     search: OrphanSearch
     files: DataFrame
@@ -29,7 +31,7 @@ class FoundFrame:
     size: int
 
     def delete(self) -> None:
-        """See `Found`."""
+        """Delete the orphans, see `Found.delete`."""
         context = self.files.sparkSession.sparkContext
         context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
         try:
@@ -41,7 +43,7 @@ class FoundFrame:
 
 
 def find_orphans(session: SessionBridge, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
-    """The files that a search finds and no version needs."""
+    """Return the files that a search finds and that no version needs."""
     spark = session.python_session
     tasks = parallelism or max(spark.sparkContext.defaultParallelism, int(session.setting(_SHUFFLE)))
     needed = map_batches(_texts(spark, map(SOURCE.encode, search.sources()), tasks), needed_function(search), _NEEDED)

@@ -1,4 +1,8 @@
-"""Functions that run in Python workers on executors. They get values (a table store, JSON), never driver proxies."""
+"""Functions that run in Python workers on executors. They get values (a table store, JSON), never proxies of the
+driver.
+
+A function takes the batches of a task's rows, and returns batches.
+"""
 
 from __future__ import annotations
 
@@ -48,26 +52,28 @@ _SEQUENCES_PER_TASK = 2**24
 def read_function(
     store: TableStore, required: StructType, predicate: Predicate | None, derived: DerivedTable = DerivedTable.ROWS
 ) -> BatchFunction:
-    """A function of one row, the JSON of a split, to the split's batches with the columns Spark requires."""
+    """Return a function from one row, the JSON of a split, to the split's batches with the columns that
+    Spark requires.
+    """
     return _task(_read, store, required, predicate, derived)
 
 
 def reduce_function(
     store: TableStore, result: StructType, predicate: Predicate | None, derived: DerivedTable, reduction: Reduction
 ) -> BatchFunction:
-    """As `read_function`, to aggregates of parts of the split's rows."""
+    """Return a function as `read_function` does, but to partial aggregates of the split's rows."""
     return _task(_reduce, store, result, predicate, derived, reduction)
 
 
 def shown_function(store: TableStore, required: StructType, shown: Shown) -> BatchFunction:
-    """As `read_function`, to what a catalog shows its user of the table."""
+    """Return a function as `read_function` does, but to the part of the rows that a catalog shows its user."""
     return _task(_read_shown, store, required, shown)
 
 
 def split_batches(
     store: TableStore, required: StructType, predicate: Predicate | None, derived: DerivedTable, split: DataSplit
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a split with the columns Spark requires."""
+    """Yield the batches of a split with the columns that Spark requires."""
     rows = read_derived(in_microseconds(store), derived, split, required.fieldNames(), predicate)
     yield from _for_spark(rows, required)
 
@@ -75,51 +81,53 @@ def split_batches(
 def read_format_function(
     store: TableStore, required: StructType, predicate: Predicate | None, *, case_sensitive: bool
 ) -> BatchFunction:
-    """As `read_function`, of splits of a format table; `case_sensitive` says how names of columns are compared."""
+    """Return a function as `read_function` does, for splits of a format table. Names of columns are compared by case if
+    `case_sensitive`.
+    """
     return _task(_read_format, store, required, predicate, case_sensitive)
 
 
 def write_function(
     store: TableStore, sequence_start: int, base: AssignmentBase | None = None, *, tracked: bool = False
 ) -> BatchFunction:
-    """A function of a task's rows to one row: its `WriteResult` as JSON; see `open_writer`."""
+    """Return a function from a task's rows to one row: its `WriteResult` as JSON; see `open_writer`."""
     return _task(_write, store, sequence_start, base, tracked)
 
 
 def write_format_function(store: TableStore) -> BatchFunction:
-    """A function of a task's rows to one row: JSON of the files it wrote for a format table."""
+    """Return a function from a task's rows to one row: JSON of the files that it wrote for a format table."""
     return _task(_write_format, store)
 
 
 def changes_function(
     store: TableStore, rules: ChangeRules, sequence_start: int, base: AssignmentBase | None = None
 ) -> BatchFunction:
-    """A function of a task's row-level changes to one row: its `ChangesResult` as JSON."""
+    """Return a function from a task's row-level changes to one row: its `ChangesResult` as JSON."""
     return _task(_write_changes, store, rules, sequence_start, base)
 
 
 def sort_input_function(job: SortJob, schema: StructType) -> BatchFunction:
-    """A function of texts of a sort job to the rows to sort."""
+    """Return a function from the texts of a sort job to the rows to sort."""
     return _task(_read_sort_input, job, schema)
 
 
 def found_function(search: OrphanSearch) -> BatchFunction:
-    """A function of folders of a table to the old files in them."""
+    """Return a function from folders of a table to the old files in them."""
     return _task(_each_of, FOLDER, search.found_in)
 
 
 def needed_function(search: OrphanSearch) -> BatchFunction:
-    """A function of sources, mostly manifests, to the files that versions need."""
+    """Return a function from sources, mostly manifests, to the files that versions need."""
     return _task(_each_of, SOURCE, search.needed_by)
 
 
 def delete_function(search: OrphanSearch) -> BatchFunction:
-    """A function of files found to how many of them were deleted."""
+    """Return a function from orphans to one row: the number of deleted files."""
     return _task(_delete, search)
 
 
 def run_text(function: Callable[[str], str], text: str) -> str:
-    """Run a job of texts for one item."""
+    """Run a job's function for one item; both are texts."""
     _use_local_dirs()
     try:
         return function(text)
@@ -130,12 +138,14 @@ def run_text(function: Callable[[str], str], text: str) -> str:
 
 
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
-    """The function with all but its last argument. It travels as its name and the values: a closure would as code."""
+    """Return a function with all arguments bound but the last, the batches. It is pickled as its name and the values; a
+    closure would be pickled as code.
+    """
     return partial(_run, partial(function, *values))
 
 
 def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run a function; errors of this package lose the frames that Spark would show above their message."""
+    """Run a function. Errors of this package lose their traceback, which Spark would show above the message."""
     keep_imports()
     _use_local_dirs()
     acknowledge_input()
@@ -210,7 +220,7 @@ def _delete(search: OrphanSearch, files: Iterator[pa.RecordBatch]) -> Iterator[p
 
 
 def _only_text(partitions: Iterator[pa.RecordBatch]) -> str:
-    (partition,) = partitions  # read to its end, or Spark starts another Python for the next task
+    (partition,) = partitions  # read to the end, or Spark starts another Python for the next task
     return str(bytes(partition.column(0)[0].as_py()).decode())
 
 
@@ -269,16 +279,17 @@ def _read_sort_input(job: SortJob, schema: StructType, batches: Iterator[pa.Reco
 
 @cache
 def keep_imports() -> None:
-    """Leave what this process has imported out of garbage collection: PySpark collects after each task, which would
-    take longer than most tasks."""
+    """Exclude the modules that this process has imported from garbage collection. PySpark collects after each task,
+    which would take longer than most tasks.
+    """
     gc.freeze()
 
 
 def acknowledge_input() -> int:
-    """Acknowledge what the JVM has sent to this worker; how many sockets there are.
+    """Acknowledge data that the JVM has sent to this worker, and return the number of sockets.
 
-    Spark sends a task in several small writes. The kernel (RFC 1122, 4.2.3.2) answers the first one 40 ms late, and
-    the JVM's kernel (RFC 896) holds the rows back until then.
+    Spark sends a task in several small writes. This machine's kernel acknowledges the first one only after 40 ms (RFC
+    1122, 4.2.3.2), and the JVM's kernel (RFC 896) holds the rows back until then.
     """
     count = 0
     if not hasattr(socket, "TCP_QUICKACK"):
@@ -295,16 +306,16 @@ def acknowledge_input() -> int:
 
 
 def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
-    """The batches with Spark's types."""
+    """Yield the batches with Spark's types."""
     wanted = spark_arrow_schema(required)
-    options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark has microseconds
+    options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark's timestamps have microseconds
     for batch in batches:
         arrays = [with_required_parts(batch.column(i)).cast(options=options[i]) for i in range(len(options))]
         yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
 def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Spark's columns, in their order, as the table's."""
+    """Return Spark's columns, in their order, with the table's types."""
     arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -317,7 +328,7 @@ def _with_known_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatc
 
 
 def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Spark's values in the table's type: microseconds become the type's precision, rounded down."""
+    """Return Spark's values in the table's type. Microseconds are rounded down to the type's precision."""
     if pa.types.is_timestamp(target) and target.unit == "ms":
         column = pc.floor_temporal(column, unit="millisecond")
     column = with_required_parts(with_offsets(column))

@@ -1,1 +1,1 @@
-"""Spark's writes: rows handed to workers, their commit, and the compaction behind it."""
+"""Spark's writes: rows passed to workers, their commit, and the compaction after it."""

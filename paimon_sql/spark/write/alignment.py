@@ -1,4 +1,4 @@
-"""Alignment of the nested fields of values with a column's fields by name, as UPDATE and MERGE INTO assign them."""
+"""Alignment of the nested fields of values with a column's fields by name, for UPDATE and MERGE INTO."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from paimon_core.errors import InvalidDataError
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The rules of aligning the values of one column. With `fills`, a field that a value lacks keeps its old value, or
-    is NULL; without, such a value is an error."""
+    """The rules for aligning the values of one column. With `fills`, a field that a value lacks keeps its old value, or
+    is NULL. Without `fills`, such a value is an error.
+    """
 
     table: str
     column: str
@@ -23,7 +24,7 @@ class Alignment:
 
 
 def aligned(value: Column, source: DataType, target: DataType, rules: Alignment, kept: Column | None = None) -> Column:
-    """A value of type `source` with the fields of `target`, in their order; `kept` is what the column holds already.
+    """Return a value of type `source` with the fields of `target`, in their order. `kept` is the column's old value.
 
     Raises `InvalidDataError` for a field that the column or the value lacks.
     """
@@ -63,7 +64,7 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
 
 
 def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Column, rules: Alignment) -> Column:
-    """A struct with one field, or a nested field, replaced. If the struct is NULL, the other fields become NULL.
+    """Return a struct with one field, or a nested field, replaced. If the struct is NULL, the other fields become NULL.
 
     Raises `InvalidDataError` for a field that the struct lacks.
     """
@@ -85,7 +86,9 @@ def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Col
 
 
 def has_same_fields(source: DataType, target: DataType, *, some: bool = False) -> bool:
-    """Whether nested fields have the same names, each once, in any order. With `some`, the source may lack some."""
+    """Return whether nested fields have the same names, each once, in any order. With `some`, the source
+    may lack some.
+    """
     match source, target:
         case StructType(), StructType():
             given = {f.name.lower(): f.dataType for f in source.fields}
@@ -103,7 +106,7 @@ def has_same_fields(source: DataType, target: DataType, *, some: bool = False) -
 
 
 def has_same_names(source: DataType, target: DataType) -> bool:
-    """Whether nested fields have the same names in the same order, as far as there are any."""
+    """Return whether nested fields have the same names in the same order; True for types without nested fields."""
     match source, target:
         case StructType(), StructType():
             return [f.name.lower() for f in source.fields] == [f.name.lower() for f in target.fields] and all(

@@ -1,7 +1,7 @@
 """The table that Spark appends the row-level changes of DELETE, UPDATE and MERGE INTO to.
 
 Its columns are the row kind, then the table's own. For a table without a primary key, the file and the position of the
-replaced row stand between them, and with row tracking the row's id.
+replaced row come between them; with row tracking also the row's id.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _POSITION_TYPES = {FILE_PATH: StringType(), ROW_INDEX: LongType(), ROW_ID: LongT
 
 
 def change_schema(table: Table) -> StructType:
-    """The columns of changes. All may be NULL: a deleted row has no values."""
+    """Return the columns of changes. All may be NULL, because a deleted row has no values."""
     own = [StructField(f.name, f.dataType, True, f.metadata) for f in to_struct(table.schema.fields)]
     position = [StructField(c, _POSITION_TYPES[c]) for c in row_position_columns(table.store)]
     return StructType([StructField(VALUE_KIND, ByteType()), *position, *own])
 
 
 class ChangesTable(TableProxy):
-    """The changes of a table, write only."""
+    """The changes of a table: it can only be written."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ChangesTable(TableProxy):
 
 
 class ChangesWriteBuilder(PaimonWriteBuilder):
-    """Builds the write of row-level changes."""
+    """The builder of a write of row-level changes."""
 
     def __init__(
         self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, write: WriteRules, rules: ChangeRules
@@ -92,7 +92,9 @@ class ChangesWriteBuilder(PaimonWriteBuilder):
 
 
 class ChangesWrite(PaimonWrite):
-    """Distributes changes as a write distributes rows, except changes that already come in the order of row ranges."""
+    """A write that distributes changes as it distributes rows, unless the changes already come in the order of row
+    ranges.
+    """
 
     builder: ChangesWriteBuilder
 
@@ -100,7 +102,7 @@ class ChangesWrite(PaimonWrite):
         return f"ChangesWrite {self.table.name}"
 
     def getAsInt(self) -> int:
-        return 0  # changes meet the rows they replace
+        return 0  # a change must be in one task with the row that it replaces
 
     def requiredDistribution(self) -> Any:
         if self.builder.rules.moves_rows:
@@ -117,7 +119,7 @@ class ChangesWrite(PaimonWrite):
 
 
 class ChangesBatchWrite(PaimonBatchWrite):
-    """One job for the changes; `RowLevelStatement` commits what its tasks wrote."""
+    """One job for the changes. `RowLevelStatement` commits the files that its tasks wrote."""
 
     builder: ChangesWriteBuilder
 
@@ -127,7 +129,7 @@ class ChangesBatchWrite(PaimonBatchWrite):
 
     def _commit(self, messages: Any) -> None:
         results = self._results(messages)
-        self.may_be_visible = True  # from here on the statement itself deletes files
+        self.may_be_visible = True  # the statement deletes the files of a failed commit itself
         self._statement().commit(results, self.builder.before_commit)
 
     def _abort(self, messages: list[Any]) -> None:

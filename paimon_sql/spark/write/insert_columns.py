@@ -1,4 +1,4 @@
-"""The table's columns that the query of a parsed INSERT writes to."""
+"""The columns of the table that a parsed INSERT writes its query's columns to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paimon_sql.spark.jvm.plans import Insert
 
 
 def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) -> list[str]:
-    """The column that each column of the query goes to, by its name in the statement."""
+    """Return the table's column for each column of the query, by its name in the statement."""
     if insert.by_name:
         return list(names)
     static = {k.lower() for k in insert.static_partition}
@@ -22,20 +22,24 @@ def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) 
 
 
 def fills_rows(insert: Insert) -> bool:
-    """Whether the columns of the query go to the table's columns in order: without a column list or a partition."""
+    """Return whether the columns of the query go to the table's columns in order: the statement has no column list and
+    no partition.
+    """
     return not (insert.columns or insert.static_partition or insert.dynamic_partition)
 
 
 def by_position(schema: TableSchema, given: StructType) -> StructType:
-    """A query's columns under the names of the table's columns they go to; further columns keep their own names."""
+    """Return a query's columns under the names of the table's columns that they go to. Further columns keep their own
+    names.
+    """
     names = [f.name for f in schema.fields]
     renamed = [StructField(name, f.dataType, f.nullable, f.metadata) for name, f in zip(names, given, strict=False)]
     return StructType([*renamed, *given.fields[len(names) :]])
 
 
 def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Insert, names: Sequence[str]) -> Insert:
-    """A parsed `INSERT … PARTITION (dt, hr)` with its columns listed in Hive's order, partition columns last, if the
-    query's columns have these names.
+    """Return a parsed `INSERT … PARTITION (dt, hr)` with its columns listed in Hive's order, partition columns last, if
+    the query's columns have these names.
 
     With the option, a query with other names is in Hive's order, too, unless its names are in the table's order.
     """

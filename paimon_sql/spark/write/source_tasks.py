@@ -1,9 +1,9 @@
-"""Loads that write where they read.
+"""Loads with tasks that write what they read, without a shuffle.
 
 Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. If a statement copies large
 Parquet or ORC files, its tasks are even and few already. Then each task that reads a part of a file may write its rows,
-unless that makes more runs of files or small files. This saves a third of the time. A connector does not see the query
-of a write, so the decision is a rule of Spark's optimizer (`jvm/java/SourceTasks.java`), which asks here.
+unless that makes more sorted runs or small files. This saves a third of the time. A connector does not see the query of
+a write, so a rule of Spark's optimizer decides (`jvm/java/SourceTasks.java`). The rule calls this module.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from paimon_sql.spark.jvm.scans.statistics import estimated_size
 from paimon_sql.spark.jvm.sessions import add_last_optimization
 from paimon_sql.spark.proxy import Proxy
 
-_LEAST_BYTES = 4 * 2**20  # for a file, as Spark estimates rows: for less data, a shuffle makes fewer files
+_LEAST_BYTES = 4 * 2**20  # of a file, by Spark's estimate: for less data, a shuffle makes fewer files
 
 
 class SourceTasks(Proxy):
-    """Whether the tasks that read files may write their rows."""
+    """A function that returns whether the tasks that read files may write their rows."""
 
     def apply(self, files: int, source: Any, relation: Any) -> bool:
-        """`files` is what a task writes, see `PaimonWrite`; `source` is the query, of columns of `relation` only."""
+        """Return whether tasks may write. `files` is the number of files that a task writes, see `PaimonWrite`;
+        `source` is the query, with columns of `relation` only.
+        """
         if not files:
             return False
         found = file_relation(self.jvm, relation)
@@ -39,6 +41,6 @@ class SourceTasks(Proxy):
 
 
 def install_source_tasks(jvm: Jvm, session: JavaObject) -> None:
-    """Put the rule into a running session."""
+    """Add the rule to a running session."""
     rule = jvm.compiled("SourceTasks").rule(SourceTasks(jvm))
     add_last_optimization(jvm, session, rule)

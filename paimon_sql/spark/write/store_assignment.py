@@ -1,4 +1,5 @@
-"""Values as a table's columns take them: by CAST, if CAST can convert a value that Spark's store assignment refuses.
+"""Values in the types of a table's columns. A value that Spark's store assignment refuses is cast if CAST can convert
+it.
 
 Spark does not store a STRING in an INT column. Paimon casts it, and a text that is not a number is then an error. Spark
 still assigns all values that it accepts, and every value if `spark.sql.storeAssignmentPolicy` sets another policy.
@@ -29,14 +30,15 @@ _POLICY = "spark.sql.storeAssignmentPolicy"
 
 
 def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOptions, insert: Insert) -> Insert:
-    """A parsed INSERT INTO a table, with the options of the statement, its query casting what Spark would refuse.
+    """Return a parsed INSERT INTO a table with a query that casts the values that Spark would refuse. `options` include
+    the options of the statement.
 
     The query is analyzed for its types, and stays analyzed: Spark infers the schema of its files only once.
     """
     try:
         query = frame(jvm, session.session, insert.query)
     except CapturedException:
-        return insert  # Spark reports the error, or resolves a DEFAULT in it
+        return insert  # Spark reports the error, or resolves a DEFAULT in the query
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
     columns = inserted_columns(table.schema, insert, query.columns)
     stored = as_stored(jvm, session, table, query, columns, by_name=insert.by_name)
@@ -50,10 +52,11 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
 def whole_rows(
     session: SessionBridge, table: Table, rows: DataFrame, columns: Sequence[str], static: Collection[str] = ()
 ) -> DataFrame | None:
-    """Complete rows for `columns` of a table to all columns in the table's order, without a `static` partition.
+    """Return rows with all columns of the table in the table's order, without a `static` partition; `columns` are the
+    names of the columns that the rows have.
 
-    A column that is left out gets its default, or NULL, as in Spark since 4.1. Returns None if no column is left out,
-    or if Spark must report an error.
+    A missing column gets its default, or NULL, as in Spark since 4.1. Return None if no column is missing, or if Spark
+    must report an error.
     """
     known_as = session.known_as
     given = {known_as(c): f"c{i}" for i, c in enumerate(columns)}
@@ -73,9 +76,10 @@ def whole_rows(
 def as_stored(
     jvm: Jvm, session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str], *, by_name: bool
 ) -> DataFrame:
-    """A query with the values that a table stores. Each of its columns goes to one of `columns`, which may be new.
+    """Return a query with values as the table stores them. Each column of the query goes to one of `columns`, which may
+    be new.
 
-    Returns the query itself if it needs no cast, or if the numbers of columns differ: Spark then reports the error.
+    Return the query itself if it needs no cast, or if the numbers of columns differ: Spark then reports the error.
     """
     known_as, fields = session.known_as, string_types(to_struct(table.schema.fields)).fields
     types = {known_as(f.name): f.dataType for f in fields} | {f.name: f.dataType for f in fields}
@@ -90,7 +94,7 @@ def as_stored(
 def _by_name(
     table: Table, frame: DataFrame, targets: Sequence[DataType | None]
 ) -> tuple[DataFrame, list[DataType | None]]:
-    """The frame with its nested fields in the order of their targets; if the fields differ, Spark decides."""
+    """Return the frame with its nested fields in the order of their targets. If the fields differ, Spark decides."""
     fields = frame.schema.fields
     known = [
         t if t is not None and has_same_fields(f.dataType, t) else None for f, t in zip(fields, targets, strict=True)
@@ -101,8 +105,9 @@ def _by_name(
 
 
 def with_null_fields(session: SessionBridge, table: Table, query: DataFrame) -> DataFrame:
-    """A query with NULL in nested fields that it lacks; its columns go to the table's columns by name. Returns the
-    query itself if it lacks no field."""
+    """Return a query with NULL in nested fields that it lacks; its columns go to the table's columns by name. Return
+    the query itself if it lacks no field.
+    """
     known_as = session.known_as
     types = {known_as(f.name): f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
     fields = query.schema.fields
@@ -119,9 +124,11 @@ def with_null_fields(session: SessionBridge, table: Table, query: DataFrame) -> 
 
 
 def _aligned(table: Table, frame: DataFrame, targets: Sequence[DataType | None], *, fills: bool = False) -> DataFrame:
-    """The frame with the nested fields of its columns as their targets have them; see `Alignment` for `fills`."""
+    """Return the frame with the nested fields of its columns aligned with their targets; see `Alignment`
+    for `fills`.
+    """
     fields = frame.schema.fields
-    names = [f"c{i}" for i in range(len(fields))]  # names may occur twice
+    names = [f"c{i}" for i in range(len(fields))]  # a name may occur twice
     values = (
         F.col(c) if t is None else aligned(F.col(c), f.dataType, t, Alignment(table.name, f.name, fills))
         for c, f, t in zip(names, fields, targets, strict=True)
@@ -130,14 +137,16 @@ def _aligned(table: Table, frame: DataFrame, targets: Sequence[DataType | None],
 
 
 def castable(jvm: Jvm, session: SessionBridge, frame: DataFrame, targets: Sequence[DataType | None]) -> DataFrame:
-    """The frame with a cast of each column that Spark would not store as its target; the frame itself without any."""
+    """Return the frame with a cast of each column that Spark would refuse to store in its target. Return the frame
+    itself if it needs no cast.
+    """
     wanted = [
         target if target is not None and needs_cast(jvm, session, field.dataType, target) else None
         for field, target in zip(frame.schema.fields, targets, strict=True)
     ]
     if not any(wanted):
         return frame
-    names = [f"c{i}" for i in range(len(wanted))]  # names may occur twice
+    names = [f"c{i}" for i in range(len(wanted))]  # a name may occur twice
     values = [
         F.col(c) if t is None else cast_as_spark(jvm, session, F.col(c), t) for c, t in zip(names, wanted, strict=True)
     ]
@@ -149,14 +158,14 @@ def _casts(session: SessionBridge) -> bool:
 
 
 def needs_cast(jvm: Jvm, session: SessionBridge, source: DataType, target: DataType) -> bool:
-    """Whether a value can be stored in a column only by CAST."""
+    """Return whether a value needs a CAST to be stored in a column."""
     if source == target or not _casts(session):
         return False
     return expressions.needs_cast(jvm, source, target, ansi=_is_ansi(session))
 
 
 def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataType) -> Column:
-    """A value as CAST(… AS …) makes it in this session."""
+    """Return a value as CAST(… AS …) makes it in this session."""
     return expressions.cast(jvm, value, target, ansi=_is_ansi(session))
 
 

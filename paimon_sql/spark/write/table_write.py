@@ -17,13 +17,15 @@ MakeEpochs: TypeAlias = "Callable[[TableWriteBuilder], Any]"
 def table_write_builder(
     jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs
 ) -> TableWriteBuilder:
-    """The builder of a write. Tables with a primary key accept the output mode Update."""
+    """Return the builder of a write. Tables with a primary key accept the output mode Update."""
     kind = KeyedTableWriteBuilder if table.schema.primary_keys else TableWriteBuilder
     return kind(jvm, session, table, info, epochs)
 
 
 class TableWriteBuilder(PaimonWriteBuilder):
-    """Builds the write of a statement, or by `epochs` the writes of the streaming query with the id `query`."""
+    """The builder of a statement's write. For streams, `epochs` makes the writes of a streaming query, and `query` is
+    its id.
+    """
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs) -> None:
         super().__init__(jvm, session, table, info)
@@ -35,7 +37,9 @@ class TableWriteBuilder(PaimonWriteBuilder):
 
 
 class KeyedTableWriteBuilder(TableWriteBuilder):
-    """Rows that are written again replace the rows of their keys: the output mode Update is an append."""
+    """A builder for tables with a primary key. Rows that are written again replace the rows of their keys, so the
+    output mode Update is an append.
+    """
 
     class Java:
         implements = [*PaimonWriteBuilder.Java.implements, classes.STREAMING_UPDATE]

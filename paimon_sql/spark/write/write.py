@@ -1,4 +1,4 @@
-"""Writing: Spark shuffles by key and sorts natively, Python workers write files, the driver commits once."""
+"""Writes: Spark shuffles by key and sorts natively, Python workers write files, the driver commits once."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _MESSAGE = StructType([StructField("message", BinaryType())])
 class WriteRules:
     """The rules of a write.
 
-    `overwritten` is what it replaces. It is committed as `operation`; None means WRITE or OVERWRITE. `before_commit`
-    makes the schema of its rows visible.
+    `overwritten` selects the rows that it replaces. It is committed as `operation`; None means WRITE or OVERWRITE.
+    `before_commit` publishes the schema of its rows.
     """
 
     overwritten: Overwrite | None = None
@@ -51,8 +51,9 @@ class WriteRules:
 
 
 class OverwritingBuilder(Proxy, Generic[_Table]):
-    """Appends by default; for INSERT OVERWRITE, Spark calls another method. Spark chooses the method by the session's
-    setting alone, so the options of the write, `given`, win over its choice."""
+    """A builder of appends. For INSERT OVERWRITE, Spark calls another of its methods, which it chooses by the session's
+    setting alone. So the options of the write, `given`, override that choice.
+    """
 
     session: SessionBridge
     table: _Table
@@ -72,14 +73,14 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
         return self
 
     def canOverwrite(self, predicates: Any) -> bool:
-        return True  # `overwrite` raises the reason if not
+        return True  # otherwise `overwrite` raises an error with the reason
 
     def overwrite(self, predicates: Any) -> Any:
         if is_insert(self.given) and overwrites_partitions(self.given):
             return self.truncate()
         keys, known_as = self.table.schema.partition_keys, self.session.known_as
         fields = {known_as(f.name): f for f in self.table.schema.fields}
-        terms = read_terms(self.jvm, predicates)  # with names of columns as the condition spells them
+        terms = read_terms(self.jvm, predicates)  # spelled as in the condition
         parts = [from_connector(respelled(term, known_as), fields) for term in terms]
         known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))
         if len(known) < len(parts):
@@ -114,7 +115,7 @@ _APPEND = WriteRules()
 
 
 class PaimonWriteBuilder(OverwritingBuilder[Table]):
-    """Builds the write of rows to a table."""
+    """The builder of a write of rows to a table."""
 
     def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, rules: WriteRules = _APPEND) -> None:
         super().__init__(jvm)
@@ -127,7 +128,7 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
         return PaimonWrite(self)
 
     def _check(self) -> None:
-        """Raises `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`."""
+        """Raise `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`."""
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "
@@ -139,8 +140,9 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
 
 
 class PaimonWrite(DistributedWrite):
-    """Requires rows clustered by the columns that decide the file, and sorted by key: rows of one key are then
-    neighbours."""
+    """A write that requires rows clustered by the columns that decide the file, and sorted by key. Rows of one key are
+    then neighbours.
+    """
 
     def __init__(self, builder: PaimonWriteBuilder) -> None:
         super().__init__(builder.jvm)
@@ -150,11 +152,13 @@ class PaimonWrite(DistributedWrite):
         return f"PaimonWrite {self.table.name}"
 
     def getAsInt(self) -> int:
-        """Return how many files a task writes if tasks may get any rows; 0 if they may not. See `source_tasks`."""
+        """Return the number of files that a task writes if tasks may get any rows; 0 if they may not. See
+        `source_tasks`.
+        """
         return self.table.store.options[BUCKET] if may_spread(self.table.store) else 0
 
     def toString(self) -> str:
-        return self.description()  # what EXPLAIN shows of a write
+        return self.description()  # EXPLAIN shows it
 
     def toBatch(self) -> Any:
         return PaimonBatchWrite(self.builder)
@@ -188,7 +192,7 @@ class WorkerBatchWrite(Proxy, ABC):
         return self._factory(info, writer_factory)
 
     def useCommitCoordinator(self) -> bool:
-        return True  # of the attempts at a task, retried or speculative, one may commit
+        return True  # only one attempt of a task, retried or speculative, may commit
 
     def onDataWriterCommit(self, message: Any) -> None:
         """Do nothing: files become visible when the job commits."""
@@ -215,7 +219,7 @@ class WorkerBatchWrite(Proxy, ABC):
 
     @abstractmethod
     def _commit(self, messages: Any) -> None:
-        """Make the files of the tasks visible, and set `may_be_visible` before."""
+        """Make the files of the tasks visible. Set `may_be_visible` before that."""
 
     @abstractmethod
     def _abort(self, messages: list[Any]) -> None:
@@ -226,7 +230,7 @@ class WorkerBatchWrite(Proxy, ABC):
 
 
 class PaimonBatchWrite(WorkerBatchWrite):
-    """Rows to data files, committed once."""
+    """A write of rows to data files, committed once."""
 
     def __init__(self, builder: PaimonWriteBuilder) -> None:
         super().__init__(builder)
@@ -240,15 +244,16 @@ class PaimonBatchWrite(WorkerBatchWrite):
         return self._function(store, self.table.max_sequence_number() + 1, base)
 
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
-        """Return the function that a task runs. It numbers rows from `sequence_start` on, and picks dynamic buckets by
-        `base`."""
+        """Return the function that a task runs. It numbers rows from `sequence_start` on, and assigns dynamic buckets
+        from `base`.
+        """
         return write_function(store, sequence_start, base)
 
     def _commit(self, messages: Any) -> None:
         written, executor = decode_messages(messages), SparkExecutor(self.builder.session, small=SMALL_WORK)
         plain = Operation.WRITE if self.builder.overwritten is None else Operation.OVERWRITE
         info = self.table.commit_info(self.builder.operation or plain)
-        self.may_be_visible = True  # from here on `insert_rows` deletes files
+        self.may_be_visible = True  # `insert_rows` deletes the files of a failed commit itself
         insert_rows(self.table, written, info, executor, self.builder.overwritten, self.builder.before_commit)
 
     def _abort(self, messages: list[Any]) -> None:

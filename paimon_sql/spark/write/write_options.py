@@ -1,7 +1,8 @@
-"""Options of one write: what an overwrite replaces, and options of other formats' writers, which are not ignored.
+"""Options of one write: the rows that an overwrite replaces, and options of other formats' writers, which are not
+ignored.
 
 Spark and Paimon's Java connector ignore options that they do not define. Here, an option that decides which rows a
-table has afterwards takes effect, or the write fails with the option's name.
+table has afterwards either takes effect, or the write fails with the option's name.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from paimon_core.spec.value_texts import value_of_text
 
 _MERGING = (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING)
 OF_FLINK = "dynamic-partition-overwrite"
-_MODES = ("partitionoverwritemode", "overwrite-mode")  # of Spark's and Delta's writers, and of Iceberg's
+_MODES = ("partitionoverwritemode", "overwrite-mode")  # options of Spark's and Delta's writers, and of Iceberg's
 _SAYING = (OF_FLINK, *_MODES)
 # the static partition of an INSERT OVERWRITE: Spark drops its values if the session overwrites dynamically
 STATIC_PARTITION = "paimon-sql.static-partition"
 
 
 class _Foreign(NamedTuple):
-    """An option of another format's writer, and what to write for it here."""
+    """An option of another format's writer, and the way to do the same here."""
 
     owner: str
     instead: str
 
 
 _ADDS_COLUMNS = _Foreign("Delta Lake's", "set 'write.merge-schema' to 'true'")
-_ONCE = _Foreign("Delta Lake's", "leave it out: what a stream's foreachBatch writes is written once")
+_ONCE = _Foreign("Delta Lake's", "leave it out: a stream's foreachBatch writes each batch once")
 _ISOLATION = _Foreign("Iceberg's", "leave it out: every commit checks the commits before it for conflicts")
 _FOREIGN: Mapping[str, _Foreign] = MappingProxyType(
     {
@@ -66,7 +67,7 @@ _FOREIGN: Mapping[str, _Foreign] = MappingProxyType(
 )
 
 
-# Spark may hand over names in lower case
+# Spark may pass names in lower case
 _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
 
 
@@ -76,7 +77,7 @@ def merge_options(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_foreign(table: str, given: Mapping[str, str]) -> None:
-    """Raises `UnsupportedFeatureError` for an option of another format's writer that decides what is written."""
+    """Raise `UnsupportedFeatureError` for an option of another format's writer that decides which rows are written."""
     for key, value in given.items():
         name = _NAMES.get(key.lower())
         if name is not None and value.strip().lower() != "false":
@@ -87,12 +88,12 @@ def check_foreign(table: str, given: Mapping[str, str]) -> None:
 
 
 def check_replaces_all(table: str, given: Mapping[str, str]) -> None:
-    """Raises `UnsupportedFeatureError` for an option that keeps rows, as the statement must replace the whole table."""
+    """Raise `UnsupportedFeatureError` for an option that keeps rows: the statement must replace the whole table."""
     check_foreign(table, {key: value for key, value in given.items() if key.lower() == "replacewhere"})
 
 
 def overwrites_partitions(given: Mapping[str, str]) -> bool | None:
-    """Whether options have an overwrite replace only the partitions of its rows; None if they do not say.
+    """Return whether options limit an overwrite to the partitions of its rows; None if no option decides it.
 
     Raises `InvalidOptionError` for a value that is not valid, and for options that contradict each other.
     """
@@ -103,18 +104,21 @@ def overwrites_partitions(given: Mapping[str, str]) -> bool | None:
 
 
 def of_overwrite(dynamic: bool, values: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the table options that define what an INSERT OVERWRITE replaces: only the partitions of its rows, or all
-    rows with the values of its static partition."""
+    """Return the table options that define the rows that an INSERT OVERWRITE replaces. If `dynamic`, these are the
+    partitions of the new rows; otherwise all rows with the `values` of the static partition.
+    """
     return {OF_FLINK: str(dynamic).lower(), STATIC_PARTITION: json.dumps(dict(values))}
 
 
 def is_insert(given: Mapping[str, str]) -> bool:
-    """Whether `of_overwrite` made the options of an INSERT; a method that takes a condition has other options."""
+    """Return whether `of_overwrite` made the options, so that the write is an INSERT. A method with a condition has
+    other options.
+    """
     return STATIC_PARTITION in given
 
 
 def static_partition(schema: TableSchema, given: Mapping[str, str], zone: tzinfo | None) -> Predicate | None:
-    """The predicate of the partitions that the options `given` of a statement select; None for all partitions.
+    """Return the predicate of the partitions that the options `given` of a statement select; None for all partitions.
     Timestamps are in `zone`.
 
     Raises `InvalidOptionError` for a value that its column cannot have.
@@ -148,12 +152,14 @@ def _not_a_partition(text: str) -> InvalidOptionError:
 
 
 def without_own(given: Mapping[str, str]) -> dict[str, str]:
-    """Options of a write as options of its table."""
+    """Return the options of a write without those that its table cannot have."""
     return {key: value for key, value in given.items() if key != STATIC_PARTITION}
 
 
 def contradicts(given: Mapping[str, str], *, dynamic: bool) -> Sequence[str]:
-    """The options that say otherwise than the method that is called: `overwritePartitions` or `overwrite`."""
+    """Return the options that contradict the called method: `overwritePartitions` if `dynamic`, otherwise
+    `overwrite`.
+    """
     said = overwrites_partitions(given)
     if said is None or said == dynamic:
         return ()
@@ -161,7 +167,7 @@ def contradicts(given: Mapping[str, str], *, dynamic: bool) -> Sequence[str]:
 
 
 def is_of_one_write(key: str) -> bool:
-    """Whether an option is about one write: the table that the write creates does not keep it."""
+    """Return whether an option is for one write only, so that the table created by the write does not store it."""
     return key.lower() in _NAMES or key.lower() in _MODES or key == STATIC_PARTITION
 
 

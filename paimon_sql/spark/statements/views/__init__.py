@@ -1,1 +1,1 @@
-"""Statements of views that Spark does not hand to the catalog: of paths, in listings, and before Spark 4.2."""
+"""Statements about views that Spark does not pass to the catalog: in listings, and before Spark 4.2."""

@@ -1,4 +1,4 @@
-"""SHOW TABLE EXTENDED lists views, too, as in Spark's own catalog: of other catalogs Spark lists tables alone."""
+"""SHOW TABLE EXTENDED with views. Spark lists the views of its own catalog, but only the tables of other catalogs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCHEMA = pa.schema(
 
 
 def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
-    """A parsed SHOW TABLE EXTENDED that lists views after the tables; any other statement unchanged."""
+    """Return a SHOW TABLE EXTENDED that lists views after the tables; any other statement unchanged."""
     listing = extended_listing(plan)
     place = None if listing is None else registry.find_database(listing[0])
     if listing is None or place is None:
@@ -40,7 +40,7 @@ def with_views(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
     catalog, database = place
     try:
         views = matching_names(registry.jvm, views_of(catalog.catalog, [database]), listing[1])
-    except PaimonError:  # Spark reports the error in the database
+    except PaimonError:  # the database has an error, which Spark reports
         return plan
     listed = [(database, name, False, _information(catalog, Identifier(database, name))) for name in views]
     if not listed:

@@ -82,8 +82,9 @@ class OlderViews:
         return self._command(statement, partial(self._run, catalog, identifier, statement))
 
     def _find(self, statement: ViewStatement) -> Located | None:
-        """Find the catalog and the name of a view, also of a new one. None for a temporary view, a view of another
-        catalog, or a system table or branch. Raises `InvalidNameError` if the statement requires a view."""
+        """Return the catalog and the name of a view, which may be new. Return None for a temporary view, a view of
+        another catalog, or a system table or branch. Raises `InvalidNameError` if the statement requires a view.
+        """
         parts = statement.parts
         if not statement.of_view:
             found = self.registry.find_name(".".join(map(quoted_name, parts)))
@@ -210,7 +211,7 @@ class OlderViews:
         raise self._refusal(ExceptionText(message, condition, named))
 
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
-        """An analysis exception of a message that is made already."""
+        """Return an analysis exception with a message that is already complete."""
         return Py4JJavaError(text.message, analysis_exception(self.jvm, ANALYSIS_EXCEPTION, text))
 
 

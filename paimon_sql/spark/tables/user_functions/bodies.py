@@ -1,4 +1,4 @@
-"""The bodies of SQL functions, with names that mean what they meant where the function was defined.
+"""The bodies of SQL functions, with full names that mean the same wherever a function is called.
 
 Spark looks up a body's names in the current database of the caller. So this module spells them in full before Spark
 gets the text: Spark's parser finds each name, and the full name replaces it.
@@ -20,32 +20,33 @@ _PART = r"(?:`(?:[^`]|``)+`|[^\s`.()\[\],;'\"]+)"
 _NAME = re.compile(rf"{_PART}(?:\s*\.\s*{_PART})*")
 _PARTS = re.compile(_PART)
 Place = Sequence[str]  # a catalog and a namespace
-Naming = Callable[[str, tuple[str, ...]], str | None]  # from a kind and a full name: the name to call instead
+Naming = Callable[[str, tuple[str, ...]], str | None]  # from a kind and a full name to the name to call instead
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A text: a query, or an expression."""
+    """The text of a query or an expression."""
 
     text: str
     is_query: bool
 
 
 def is_expression(session: SessionBridge, text: str) -> bool:
-    """Whether a text is an expression, not a query."""
+    """Return whether a text is an expression, not a query."""
     return parsed_query(session.jvm, _SELECT + text) is not None
 
 
 def full_names(session: SessionBridge, body: Body, place: Place) -> list[tuple[str, tuple[str, ...]]]:
-    """The kinds and full names of the functions that a body calls."""
+    """Return the kinds and full names of the functions that a body calls."""
     return [(n.kind, full) for n, full in _names(session, body, place) if n.kind not in (RELATION, QUERY)]
 
 
 def spelled_in_full(
     session: SessionBridge, body: Body, place: Place, naming: Naming, *, spells_calls: bool = True
 ) -> str:
-    """The text of a body with full names, or the names that `naming` returns. Names of calls without a name from
-    `naming` are spelled in full only with `spells_calls`."""
+    """Return the text of a body with full names. `naming` may return another name for a call. If it returns None, the
+    call is spelled in full only with `spells_calls`.
+    """
     head = "" if body.is_query else _SELECT
     text = head + body.text
     for name, full in sorted(_names(session, body, place), key=lambda n: -n[0].start):
@@ -71,7 +72,7 @@ def _names(session: SessionBridge, body: Body, place: Place) -> list[tuple[NameI
 
 
 def _is_local(name: NameInPlan, queries: set[str]) -> bool:
-    """Whether a relation is one of WITH, or a file, as in parquet.`/path`."""
+    """Return whether a relation is a query of WITH, or a file such as parquet.`/path`."""
     if name.kind != RELATION:
         return False
     return (len(name.parts) == 1 and name.parts[0].lower() in queries) or "/" in name.parts[-1]
@@ -86,6 +87,6 @@ def _full(session: SessionBridge, parts: tuple[str, ...], place: Place) -> tuple
 
 
 def _says(written: str, parts: tuple[str, ...]) -> bool:
-    """Whether a text spells a name of these parts."""
+    """Return whether a text spells a name of these parts."""
     spelled = [p[1:-1].replace("``", "`") if p.startswith("`") else p for p in _PARTS.findall(written)]
     return [p.lower() for p in spelled] == [p.lower() for p in parts]

@@ -54,7 +54,7 @@ Name = tuple[str, str, str]  # catalog, database, function
 
 @dataclass(frozen=True)
 class FunctionCalls:
-    """The calls of one session; `catalog_of` returns the Paimon catalog of a name."""
+    """The calls of catalogs' functions in one session; `catalog_of` returns the Paimon catalog of a name."""
 
     session: SessionBridge
     catalog_of: Callable[[str], Catalog | None]
@@ -64,7 +64,7 @@ class FunctionCalls:
         return self.session.jvm
 
     def find(self, full: Sequence[str]) -> Function | None:
-        """The function of a full name; None if no Paimon catalog has it. Raises `CorruptFileError`."""
+        """Return the function with a full name; None if no Paimon catalog has it. Raises `CorruptFileError`."""
         if len(full) != 3 or full[1] == SYSTEM_DATABASE:
             return None
         catalog = self.catalog_of(full[0])
@@ -97,10 +97,10 @@ class FunctionCalls:
         )
 
     def spelled(self, body: Body, place: Place, *, only_private: bool = False) -> str:
-        """The text of a body that Spark can resolve wherever it is called.
+        """Return the text of a body that Spark can resolve from any caller.
 
-        With `only_private` it calls functions of Paimon catalogs by their temporary names only: Spark does not look up
-        functions in catalogs while it creates a temporary function.
+        With `only_private`, the body calls functions of Paimon catalogs only by their temporary names: Spark does not
+        look up functions in catalogs while it creates a temporary function.
         """
         asks = not (only_private or renames_calls(self.jvm))
 
@@ -110,8 +110,9 @@ class FunctionCalls:
         return spelled_in_full(self.session, body, place, naming, spells_calls=not only_private)
 
     def private_name(self, kind: str, full: tuple[str, ...]) -> str | None:
-        """The name of the temporary function that stands for a function of a Paimon catalog; None for any other
-        function, and for a function of the other kind."""
+        """Create the temporary function that stands for a function of a Paimon catalog, and return its name. Return
+        None for any other function, and for a function of the other kind.
+        """
         function = self.find(full)
         if function is None or is_table_function(function) != (kind == TABLE):
             return None
@@ -121,7 +122,7 @@ class FunctionCalls:
         return private
 
     def texts(self, name: Name, function: Function) -> Texts:
-        """A function's parameters and result as Spark's SQL spells them."""
+        """Return a function's parameters and result as Spark's SQL spells them."""
         parameters = columns_ddl(self.jvm, input_struct(function))
         if is_table_function(function):
             return Texts(parameters, columns_ddl(self.jvm, result_struct(function)))
@@ -129,8 +130,9 @@ class FunctionCalls:
         return Texts(parameters, type_sql(self.jvm, to_spark(returned)))
 
     def refuse_cycle(self, name: Name, function: Function) -> None:
-        """Raises `UnsupportedFeatureError` if functions call each other in a circle that this one leads to: Spark would
-        follow it until its stack ends."""
+        """Raise `UnsupportedFeatureError` if this function leads to functions that call each other in a circle: Spark
+        would follow it until its stack overflows.
+        """
         first = self._references(name, function)
         if not first:
             return
@@ -138,13 +140,15 @@ class FunctionCalls:
         if cycle is not None:
             path = " -> ".join(".".join(n) for n in cycle)
             raise UnsupportedFeatureError(
-                f"Function {'.'.join(name)} cannot be: functions call each other in a circle ({path}). Replace or drop "
-                "one of them."
+                f"Function {'.'.join(name)} cannot be used: functions call each other in a circle ({path}). Replace or "
+                "drop one of them."
             )
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _python_body(self, name: Name, function: Function, definition: LambdaDefinition) -> str:
-        """An SQL function's body that calls the code: Spark then binds names and defaults, and casts, as for others."""
+        """Return the body of an SQL function that calls the Python code: Spark then binds names and defaults and casts
+        values, as for other functions.
+        """
         full = ".".join(name)
         check_allowed(self.jvm, full)
         parameters = [f.name for f in function.parameters or ()]
@@ -166,7 +170,7 @@ class FunctionCalls:
             return ()
 
     def _references(self, name: Name, function: Function) -> Sequence[Name]:
-        """The full names of the functions that a function calls."""
+        """Return the full names of the functions that a function calls."""
         try:
             definition = runnable(function, Identifier(*name[1:]))
         except UnsupportedFeatureError:
@@ -178,7 +182,7 @@ class FunctionCalls:
         return [(n[0], n[1], n[2]) for _, n in found if len(n) == 3]
 
     def _private_names(self, text: str) -> Sequence[str]:
-        """Our temporary functions that a body calls."""
+        """Return this package's temporary functions that a body calls."""
         return sorted({part for part in text.split("`") if part.startswith(PRIVATE)})
 
 

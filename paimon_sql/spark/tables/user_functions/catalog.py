@@ -1,4 +1,6 @@
-"""The functions of a Paimon catalog for Spark's `FunctionCatalog`: the functions of `sys`, and users' own."""
+"""The functions of a Paimon catalog for Spark's `FunctionCatalog`: the functions of `sys`, and functions that users
+created.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from paimon_sql.spark.tables.user_functions.definitions import is_table_function
 
 
 class SparkFunctions(NamedCatalog):
-    """The part of a catalog that has functions; another part translates its name and Spark's identifiers."""
+    """The part of `SparkCatalog` for functions. Another part translates its name and Spark's identifiers."""
 
     ANALYZING = frozenset(("listFunctions",))
 
@@ -30,7 +32,7 @@ class SparkFunctions(NamedCatalog):
         return connector.identifiers(self.jvm, single(namespace) if found else "", found)
 
     def functionExists(self, identifier: Any) -> bool:
-        # Spark asks this first; its own message about an unknown function of sys would not list the known ones
+        # Spark calls this first; its own message about an unknown function of sys would not list the known ones
         if list(identifier.namespace()) == [SYSTEM_DATABASE]:
             return bool(check_function(str(identifier.name())))
         return self._find_function(identifier) is not None

@@ -1,8 +1,8 @@
-"""A catalog's functions as Spark runs them, and Spark's as a catalog keeps them.
+"""A catalog's functions as Spark runs them, and Spark's functions as a catalog stores them.
 
-An SQL function is kept as Paimon's Java connector keeps it. Its body is the definition `spark`. Other properties of the
-function, and the settings and the current database at its creation, are options under Spark's names. Table functions
-and code in Python, which that connector does not have, are the definition `paimon-sql`.
+An SQL function is stored as Paimon's Java connector stores it. Its body is the definition `spark`. Other properties of
+the function, and the settings and the current database at its creation, are options under Spark's names. Table
+functions and code in Python, which that connector does not have, are the definition `paimon-sql`.
 
 Source: `SQLFunctionConverter` of Paimon, `SQLFunction` of Spark.
 """
@@ -26,7 +26,7 @@ ENGINE, OURS = "spark", "paimon-sql"
 PYTHON = "PYTHON"
 _OPTION = "spark.sql-function."
 _IS_QUERY, _DETERMINISTIC, _CONTAINS_SQL = (f"{_OPTION}{k}" for k in ("is-query", "deterministic", "contains-sql"))
-_IN_OWN = "paimon-sql.function.in-own-catalog"  # the catalog of the definition is the one that keeps it
+_IN_OWN = "paimon-sql.function.in-own-catalog"  # the catalog of the definition is the one that stores it
 _PLACE = "catalogAndNamespace."
 _TEMPORARY = ("referredTempViewNames", "referredTempFunctionsNames", "referredTempVariableNames")
 PRIVATE = "paimon_function_"  # the prefix of temporary functions that stand for functions of catalogs
@@ -45,11 +45,12 @@ class Signature:
 def kept_function(
     new: NewFunction, properties: Mapping[str, str], signature: Signature, catalog: str, name: Identifier
 ) -> Function:
-    """An SQL function as a catalog keeps it: `properties` are Spark's. Raises `UnsupportedFeatureError` for types that
-    Paimon does not have, and for temporary views, functions or variables in the body."""
+    """Return an SQL function as a catalog stores it; `properties` are Spark's. Raises `UnsupportedFeatureError` for
+    types that Paimon does not have, and for temporary views, functions or variables in the body.
+    """
     if temporary := [n for key in _TEMPORARY for n in _names(properties.get(key)) if not n.startswith(PRIVATE)]:
         raise UnsupportedFeatureError(
-            f"Function {name} cannot be kept: its body names {', '.join(temporary)}, temporary views, functions or "
+            f"Function {name} cannot be kept: its body names {', '.join(temporary)}: temporary views,  functions or "
             "variables, which are gone with this session. Write CREATE TEMPORARY FUNCTION."
         )
     options = {k: v for k, v in properties.items() if not k.startswith(PART) and k not in _TEMPORARY}
@@ -74,7 +75,7 @@ def kept_function(
 
 
 def _names(text: str | None) -> list[str]:
-    """The names in one of Spark's properties: texts, or lists of their parts."""
+    """Return the names in one of Spark's properties: texts, or lists of their parts."""
     found = json.loads(text) if text else []
     return [n if isinstance(n, str) else ".".join(n) for n in found]
 
@@ -92,7 +93,7 @@ def _results(name: Identifier, new: NewFunction, signature: Signature) -> tuple[
 
 
 def is_table_function(function: Function) -> bool:
-    """Whether a function is called for rows."""
+    """Return whether a function returns rows."""
     return ENGINE not in function.definitions and isinstance(function.definitions.get(OURS), SqlDefinition)
 
 
@@ -124,7 +125,7 @@ def kind_of(definition: Definition) -> str:
 
 
 def place_of(function: Function, catalog: str, name: Identifier) -> tuple[str, ...]:
-    """The catalog and the namespace in which the body's names are looked up. Raises `UnfamiliarFormError`."""
+    """Return the catalog and the namespace in which the body's names are looked up. Raises `UnfamiliarFormError`."""
     count = function.options.get(f"{_PLACE}numParts")
     if count is None:
         return (catalog, name.database)
@@ -137,12 +138,12 @@ def place_of(function: Function, catalog: str, name: Identifier) -> tuple[str, .
 
 
 def settings_of(function: Function) -> dict[str, str]:
-    """The settings of the definition, by Spark's names for them."""
+    """Return the settings of the definition, by Spark's names for them."""
     return {k.removeprefix("sqlConfig."): v for k, v in function.options.items() if k.startswith("sqlConfig.")}
 
 
 def input_struct(function: Function) -> StructType:
-    """The parameters as Spark's columns."""
+    """Return the parameters as Spark's columns."""
     fields = function.parameters or ()
     schema = to_struct(tuple(replace(f, default=None) for f in fields))
     for column, field in zip(schema.fields, fields, strict=True):
@@ -152,7 +153,7 @@ def input_struct(function: Function) -> StructType:
 
 
 def result_struct(function: Function) -> StructType:
-    """The results as Spark's columns; a scalar function has one column."""
+    """Return the results as Spark's columns; a scalar function has one column."""
     return to_struct(function.results or ())
 
 
@@ -167,7 +168,9 @@ class Texts:
 def spark_properties(
     function: Function, texts: Texts, body: tuple[str, bool], catalog: str, name: Identifier
 ) -> dict[str, str]:
-    """A function as Spark keeps one; `body` is its text, and whether that is a query. Raises `UnfamiliarFormError`."""
+    """Return a function as Spark stores it. `body` is its text, and whether it is a query. Raises
+    `UnfamiliarFormError`.
+    """
     place = place_of(function, catalog, name)
     options = {k: v for k, v in function.options.items() if not k.startswith((_OPTION, _PLACE, "paimon-sql."))}
     contains_sql = function.options.get(_CONTAINS_SQL)
@@ -188,25 +191,25 @@ def spark_properties(
 
 
 def says_query(function: Function) -> bool | None:
-    """Whether the body is a query, not an expression; None if the definition does not specify it."""
+    """Return whether the body is a query, not an expression; None if the definition does not specify it."""
     said = function.options.get(_IS_QUERY)
     return None if said is None else said.lower() == "true"
 
 
 def reads_data(function: Function) -> bool:
-    """Whether the body may read tables or views."""
+    """Return whether the body may read tables or views."""
     return function.options.get(_CONTAINS_SQL, "false").lower() != "true"
 
 
 def result_type(function: Function, name: Identifier) -> DataField:
     """Return the result of a scalar function. Raises `UnfamiliarFormError` if the definition has none."""
     if not function.results:
-        raise UnfamiliarFormError(f"of function {name}", "it says no type of its result", "create it anew")
+        raise UnfamiliarFormError(f"of function {name}", "it does not define the type of its result", "create it anew")
     return function.results[0]
 
 
 def described(full_name: str, function: Function, texts: Texts, *, extended: bool) -> list[str]:
-    """The lines of DESCRIBE FUNCTION, in Spark's form for SQL functions."""
+    """Return the lines of DESCRIBE FUNCTION, in Spark's form for SQL functions."""
     lines = _labelled("Function", full_name)
     lines += _labelled("Type", "TABLE" if is_table_function(function) else "SCALAR")
     taken = [f"{f.name} {to_spark(f.type).simpleString().upper()}" for f in function.parameters or ()]

@@ -27,17 +27,19 @@ _HANDLER = "function"
 
 
 def check_code(name: str, parameters: Sequence[str], body: str) -> None:
-    """Raises `InvalidDataError` for a body that is not valid Python, or a parameter without a valid name in Python."""
+    """Raise `InvalidDataError` for a body that is not valid Python, or a parameter that is not a valid name
+    in Python.
+    """
     _compiled(name, parameters, body)
 
 
 def allows_python(jvm: Jvm) -> bool:
-    """Whether the application was started to run code of its catalogs."""
+    """Return whether the application was started with the setting that allows code of its catalogs."""
     return str(context_settings(jvm).get(SETTING, "false")).lower() == "true"
 
 
 def check_allowed(jvm: Jvm, name: str) -> None:
-    """Raises `NotAllowedError` if the application was started without permission to run code of its catalogs."""
+    """Raise `NotAllowedError` if the application was started without permission to run code of its catalogs."""
     if not allows_python(jvm):
         raise NotAllowedError(
             f"Function {name} is code in Python, which any user with write access to its catalog may have written. "
@@ -46,7 +48,7 @@ def check_allowed(jvm: Jvm, name: str) -> None:
 
 
 class PythonCall(Proxy):
-    """A Scala function that makes the expression of a call from the expressions of its arguments."""
+    """A Scala function from the expressions of a call's arguments to the expression of the call."""
 
     def __init__(
         self, jvm: Jvm, name: str, parameters: Sequence[str], body: str, returns: DataType, pure: bool
@@ -63,7 +65,7 @@ class PythonCall(Proxy):
 
 
 def _function(name: str, parameters: Sequence[str], body: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {"__name__": f"paimon_function_{name}"}  # a module that is nowhere: it travels as code
+    scope: dict[str, Any] = {"__name__": f"paimon_function_{name}"}  # no such module, so it is pickled as code
     exec(_compiled(name, parameters, body), scope)  # noqa: S102  the application was started to run it, see `check_allowed`
     found: Callable[..., Any] = scope[_HANDLER]
     return found

@@ -26,7 +26,7 @@ from paimon_sql.spark.tables.views.definitions import altered_view, kept_view, s
 
 
 class SparkViews(NamedCatalog):
-    """The part of a catalog that has views; another part translates its name and Spark's identifiers."""
+    """The part of `SparkCatalog` for views. Another part translates its name and Spark's identifiers."""
 
     ANALYZING = frozenset(("listViews", "createView", "createOrReplaceView"))
 
@@ -72,7 +72,7 @@ class SparkViews(NamedCatalog):
             catalog = self._with_views(ours)
             self._check_no_cycle(ours, read_view(view))
             catalog.replace_view(ours, altered_view(_readable(catalog, ours), self._kept(ours, view), ours))
-        except (ViewNotFoundError, ViewExistsError) as e:  # for a table, too: it is not a view
+        except (ViewNotFoundError, ViewExistsError) as e:  # also for a table, which is not a view
             raise no_such_view(self.jvm, identifier) from e
         return view
 
@@ -96,7 +96,7 @@ class SparkViews(NamedCatalog):
 
     # -- ours ---------------------------------------------------------------------------------------------------------
     def _find_view(self, identifier: Any) -> Any | None:
-        """The view of one of Spark's identifiers as Spark runs it; None if it does not exist."""
+        """Return the view of a Spark identifier in the form that Spark runs; None if it does not exist."""
         try:
             ours = self._identifier(identifier)
             if not isinstance(self.catalog, SupportsViews):
@@ -115,13 +115,13 @@ class SparkViews(NamedCatalog):
         check_no_cycle(self.jvm, (self.catalog_name, name.database, name.table), view, self._catalog_of)
 
     def _refuse_view(self, identifier: Any, *, written: bool, versioned: bool = False) -> None:
-        """Raises for a view that is used as only a table can be: Spark would report that the name does not exist."""
+        """Raise an error for a view that is used as a table: Spark would report that the name does not exist."""
         if not (written or versioned) or not self.viewExists(identifier):
             return
         name = f"{self.catalog_name}.{self._identifier(identifier)}"
         if written:
             raise view_misused(self.jvm, "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", name, "write to the tables it reads")
-        raise view_misused(self.jvm, "UNSUPPORTED_FEATURE.TIME_TRAVEL", name, "ask for versions in its query")
+        raise view_misused(self.jvm, "UNSUPPORTED_FEATURE.TIME_TRAVEL", name, "select versions in its query")
 
     def _kept(self, name: Identifier, view: Any) -> View:
         return kept_view(read_view(view), self.catalog_name, name)
@@ -136,7 +136,7 @@ class SparkViews(NamedCatalog):
 
 
 def views_of(catalog: Catalog, namespace: Any) -> list[str]:
-    """The names of the views of a database, sorted. Raises `DatabaseNotFoundError`."""
+    """Return the names of the views of a database, sorted. Raises `DatabaseNotFoundError`."""
     if list(namespace) == [SYSTEM_DATABASE] or not isinstance(catalog, SupportsViews):
         return []
     return catalog.list_views(single(namespace))

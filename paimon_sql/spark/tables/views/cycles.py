@@ -1,8 +1,8 @@
 """Views that refer to each other in a circle.
 
 Spark refuses to create such a view. But another engine may write one, and so may two statements at the same time. Spark
-would follow the circle until its stack ends. It asks for each view only once, and keeps it from then on. So the first
-view is checked for its own name, and each view that it reads is checked for circles that it leads to.
+would follow the circle until its stack overflows. Spark loads each view of a query only once. So the first view is
+checked for its own name, and each view that it reads is checked for circles that it leads to.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from paimon_sql.spark.tables.views.definitions import spark_view
 
 Name = tuple[str, str, str]  # catalog, database, view
 CatalogOf = Callable[[str], Catalog | None]  # the Paimon catalog of a name
-_MOST = 1000  # views that are looked at
+_MOST = 1000  # the most views that a search visits
 
 
 def check_not_in_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
-    """Raises if a view that the analyzer asks for leads it into a circle."""
+    """Raise an error if a view that the analyzer loads leads it into a circle."""
     depth = view_depth(jvm)
     if depth > 1:
         return
@@ -40,8 +40,9 @@ def check_not_in_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: C
 
 
 def check_no_cycle(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogOf) -> None:
-    """Raises for a new definition of a view that reads the view itself: Spark before 4.3 does not look into
-    subqueries."""
+    """Raise an error for a new definition of a view that reads the view itself: Spark before 4.3 does not check
+    subqueries.
+    """
     cycle = _cycle_from(jvm, name, view, catalog_of)
     if cycle is not None and name in cycle:
         raise recursive_view(jvm, cycle)
@@ -53,7 +54,9 @@ def _cycle_from(jvm: Jvm, name: Name, view: ViewDefinition, catalog_of: CatalogO
 
 
 def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> list[Name] | None:
-    """A circle that can be reached from a name, its first name at its end again; None for none."""
+    """Return a circle that can be reached from a name, with its first name repeated at the end; None if there is no
+    circle.
+    """
     path, done = [start], set[Name]()
     open_names: list[Iterator[Name]] = [iter(references(start))]
     while open_names and len(done) < _MOST:
@@ -70,7 +73,7 @@ def find_cycle(start: Name, references: Callable[[Name], Iterable[Name]]) -> lis
 
 
 def _references_of(jvm: Jvm, name: Name, catalog_of: CatalogOf) -> list[Name]:
-    """The names in the query of a view; none for a view of another catalog, or one that cannot be read."""
+    """Return the names in the query of a view; none for a view of another catalog, or a view that cannot be read."""
     catalog, identifier = catalog_of(name[0]), Identifier(*name[1:])
     if not isinstance(catalog, SupportsViews):
         return []
@@ -81,7 +84,7 @@ def _references_of(jvm: Jvm, name: Name, catalog_of: CatalogOf) -> list[Name]:
 
 
 def _references(jvm: Jvm, view: ViewDefinition) -> list[Name]:
-    """The full names of the tables and views in a query; nothing for one that Spark cannot parse."""
+    """Return the full names of the tables and views in a query; none if Spark cannot parse the query."""
     try:
         named = named_relations(jvm, parsed_by_spark(jvm, view.query))
     except (Py4JError, CapturedException):

@@ -1,7 +1,7 @@
-"""A catalog's views as Spark runs them, and Spark's as a catalog keeps them.
+"""A catalog's views as Spark runs them, and Spark's views as a catalog stores them.
 
-Spark's own part of a definition is in `View.settings` below `spark.`. A view of another engine has no such part: Spark
-runs its query in Spark's dialect if the view has one, and its columns are named by position.
+Spark's own part of a definition is in `View.settings` below `spark.`. A view of another engine has no such part. If it
+has a query in Spark's dialect, Spark runs that query, and names its columns by position.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _MODES = ("BINDING", "COMPENSATION")
 
 
 def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> View:
-    """A view as a catalog keeps it. The view's own catalog is kept without its name, because another session may use
-    another name for it. Raises `UnsupportedFeatureError` for columns of types that Paimon does not have."""
+    """Return a view as a catalog stores it. The view's own catalog is stored without its name, because another session
+    may use another name for it. Raises `UnsupportedFeatureError` for columns of types that Paimon does not have.
+    """
     properties = dict(definition.properties)
     comment, kind = properties.pop(_COMMENT, None), properties.pop(_TYPE, None)
     if kind not in _PLAIN:
@@ -61,7 +62,9 @@ def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> Vie
 
 
 def altered_view(old: View | None, new: View, name: Identifier) -> View:
-    """Return the view that replaces `old`. If the query stays, so do the queries and settings of other engines."""
+    """Return the view that replaces `old`. If the query does not change, keep the queries and settings of other
+    engines.
+    """
     if old is None or new.query != spark_query(old, name):
         return new
     theirs = {k: v for k, v in old.settings.items() if not k.startswith(f"{DIALECT}.")}
@@ -71,7 +74,7 @@ def altered_view(old: View | None, new: View, name: Identifier) -> View:
 
 
 def spark_view(view: View, catalog: str, name: Identifier) -> ViewDefinition:
-    """A kept view as Spark runs it. Raises `UnfamiliarFormError`."""
+    """Return a stored view as Spark runs it. Raises `UnfamiliarFormError`."""
     comment = {} if view.comment is None else {_COMMENT: view.comment}
     mode = view.settings.get(_MODE, _MODES[0])
     if mode not in _MODES:
@@ -89,12 +92,12 @@ def spark_view(view: View, catalog: str, name: Identifier) -> ViewDefinition:
 
 
 def is_sparks(view: View) -> bool:
-    """Whether Spark's part of the definition is there."""
+    """Return whether the definition has Spark's part."""
     return _COLUMNS in view.settings
 
 
 def spark_query(view: View, name: Identifier) -> str:
-    """The query of a view; a query of another engine gets the view's column names by position."""
+    """Return the query of a view; a query of another engine gets the view's column names by position."""
     query = view.query_of(DIALECT)
     if is_sparks(view):
         return query
@@ -124,7 +127,7 @@ def _loaded(name: Identifier, text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise _unfamiliar(name, f"it has no JSON where there should be ({e})") from e
+        raise _unfamiliar(name, f"a property that must be JSON is not ({e})") from e
 
 
 def _unfamiliar(name: Identifier, cause: str) -> UnfamiliarFormError:

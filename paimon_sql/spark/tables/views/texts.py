@@ -1,6 +1,6 @@
 """The output of SHOW TABLE EXTENDED for a view, and of DESCRIBE, SHOW CREATE TABLE and SHOW TBLPROPERTIES.
 
-The last three are for a Spark before 4.2, in the words of Spark 4.2.
+The last three are for Spark before 4.2, and have the text of Spark 4.2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Name = tuple[str, str, str]  # catalog, database, view
 
 
 def described(name: Name, view: ViewDefinition, *, extended: bool) -> list[tuple[str, str, str | None]]:
-    """The rows of DESCRIBE: each column's name, type and comment, then with EXTENDED the view's properties."""
+    """Return the rows of DESCRIBE: each column's name, type and comment, and with EXTENDED the view's properties."""
     rows: list[tuple[str, str, str | None]] = [
         (f.name, f.dataType.simpleString(), f.metadata.get("comment")) for f in read_struct(view.schema_json).fields
     ]
@@ -45,7 +45,7 @@ def described(name: Name, view: ViewDefinition, *, extended: bool) -> list[tuple
 
 
 def information(name: Name, view: ViewDefinition) -> str:
-    """The output of SHOW TABLE EXTENDED for a view: a line for each property, then its columns as a tree."""
+    """Return the output of SHOW TABLE EXTENDED for a view: a line for each property, then its columns as a tree."""
     catalog, database, view_name = name
     about = {
         "Catalog": catalog,
@@ -61,7 +61,7 @@ def information(name: Name, view: ViewDefinition) -> str:
 
 
 def create_statement(name: Name, view: ViewDefinition) -> str:
-    """The statement that creates the view again."""
+    """Return the statement that creates the view again."""
     columns = [
         _name(f.name) + (f" COMMENT {quoted_text(c)}" if (c := f.metadata.get("comment")) else "")
         for f in read_struct(view.schema_json).fields
@@ -75,7 +75,7 @@ def create_statement(name: Name, view: ViewDefinition) -> str:
 
 
 def shown_properties(view: ViewDefinition) -> dict[str, str]:
-    """The properties that users have given a view."""
+    """Return the properties that users have given a view."""
     return {k: v for k, v in view.properties.items() if k not in _NO_PROPERTIES}
 
 
