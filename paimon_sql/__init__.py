@@ -36,5 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext paimon_sql`: the magics `%sql` and `%%sql` on the active Spark session."""
+    """Load the extension of IPython, by `%load_ext paimon_sql`: the magics `%sql` and `%%sql` on the active Spark
+    session.
+    """
     importlib.import_module("paimon_sql.notebook.extension").load(ipython)

@@ -1,4 +1,4 @@
-"""The two ways to a session: `connect` makes one, `install` equips one that exists; `doctor` says what Spark has."""
+"""The two ways to a session: `connect` makes one, `install` extends an existing one. `doctor` checks a Spark."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def connect(
     """Return a Spark session with a current Paimon catalog: the active session, or a new one.
 
     `options` are Spark's settings if their names begin with `spark.` (pass them as `**{"spark.x": "y"}`), else options
-    of the catalog. Keywords take `_` for `-`. `metastore="rest"` needs no warehouse: its server may have one.
+    of the catalog. In keywords, write `_` for `-`. `metastore="rest"` needs no warehouse: its server may have one.
     Other sessions without a warehouse have the catalogs that Spark's settings configure (`spark-defaults.conf`), and
-    Spark chooses the current one.
-    Raises `RuntimeError` if no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
+    Spark chooses the current one. Raises `RuntimeError` if no Java is found, `InvalidOptionError` for options of a
+    catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = keyword_options(
@@ -68,7 +68,7 @@ def connect(
 
 
 def active_session() -> SparkSession | None:
-    """Return the active session, and install it if it is not yet; None without an active session."""
+    """Return the active session; install it if that has not been done. Return None without an active session."""
     spark = SparkSession.getActiveSession()
     if spark is None or (getattr(spark, "_sc", None) is not None and has_parser(java_session(spark))):
         return spark
@@ -82,15 +82,16 @@ def configured_catalogs(spark: SparkSession) -> list[str]:
 
 
 def install(spark: SparkSession) -> SparkSession:
-    """Equip a session: every `spark.sql.catalog.NAME` set to `paimon_sql.SparkCatalog` (or to the class of Paimon's
-    Java connector) becomes a catalog, whether it is set before or after. Idempotent; returns the same session.
+    """Add this package to a session: every `spark.sql.catalog.NAME` set to `paimon_sql.SparkCatalog` (or to the class
+    of Paimon's Java connector) becomes a catalog, even if it is set later. Return the same session; a second call has
+    no effect.
 
-    Raises `UnsupportedFeatureError` for a Spark that lacks what we use of it (see `doctor`); warns of a version that
-    has not been tried.
+    Raises `UnsupportedFeatureError` for a Spark that lacks internals that this package uses (see `doctor`). Warns about
+    a Spark version that has not been tested.
     """
     context = _context_of(spark)
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
-        # workers started by bare name may be another Python, without our packages
+        # an interpreter without a path may be another Python on the workers, which lacks our packages
         run_workers_with(context, sys.executable)
     jvm = jvm_of(context)
     check_spark(jvm)
@@ -104,13 +105,15 @@ def install(spark: SparkSession) -> SparkSession:
     install_stream_writers()
     install_raised_errors()
     quiet_crossings()
-    spark.sql("SELECT 1")  # the hook makes the catalogs that are configured already
+    spark.sql("SELECT 1")  # the hook makes the configured catalogs now
     return spark
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """Return which Spark internals a session's Spark has: each hook, the variant in use, and what does not work. Its
-    text is a report. Without a session, checks the active one, or starts a new one on this machine and stops it."""
+    """Check which Spark internals a session's Spark has. The result lists each hook, its variant in use, and the
+    features that do not work; its text is a report. Without a session, check the active one, or start a new one on this
+    machine and stop it.
+    """
     found = spark or SparkSession.getActiveSession()
     if found is not None:
         return diagnose(jvm_of(_context_of(found)))
@@ -122,8 +125,9 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
 
 
 def _make_current(spark: SparkSession, catalog: str) -> None:
-    """Make a catalog the current one of a session, and of the sessions that Spark makes of it, as `foreachBatch` has
-    one. A default catalog that the user has set stays."""
+    """Make a catalog the current one of a session, and of sessions that Spark creates from it, for instance for
+    `foreachBatch`. Keep a default catalog that the user has set.
+    """
     spark.sql(f"USE {quoted_name(catalog)}.`default`")
     default = spark.conf.get(DEFAULT_CATALOG, None)
     if default is None or default == spark.conf.get(CONNECTED_CATALOG, None):
@@ -142,14 +146,16 @@ def _context_of(spark: SparkSession) -> SparkContext:
 
 
 def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:
-    """A new session. The context knows the catalog's settings from its start, as Spark redacts no others in its event
-    log; the JVM is there before them and before other secrets, as what it starts with stands on its command line."""
+    """Start a new session. The context gets the catalog's settings at its start, because Spark redacts only such
+    settings in its event log. The JVM starts before that: its own settings are on its command line, so they must not
+    contain secrets.
+    """
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     on_command_line = [(key, value) for key, value in settings.items() if not is_secret(key)]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(on_command_line))
     pattern = settings.get(PATTERN) or str(SparkConf().get(PATTERN, DEFAULT))
-    name = SparkConf().get("spark.app.name", "")  # of --name, or of a properties file
+    name = SparkConf().get("spark.app.name", "")  # from --name, or from a properties file
     builder = SparkSession.builder.appName(_NAME if name in _NO_NAMES else name)
     for key, value in {**settings, **catalog, PATTERN: extended(pattern)}.items():
         builder = builder.config(key, value)
@@ -157,11 +163,11 @@ def _start(settings: dict[str, str], catalog: dict[str, str]) -> SparkSession:
 
 
 def _is_installed_for(python: str) -> bool:
-    """Whether an interpreter is this one, and finds this package by itself."""
+    """Return whether an interpreter is the running one, and has this package installed."""
     if shutil.which(python) != sys.executable:
         return False
     try:
         distribution("paimon-sql")
-    except PackageNotFoundError:  # the package stands on `sys.path`, or came with `addPyFile`
+    except PackageNotFoundError:  # the package is in a folder of `sys.path`, or came with `addPyFile`
         return False
     return True

@@ -1,1 +1,3 @@
-"""The folder that `paimon-sql run` puts at the front of `PYTHONPATH`; no module of this package imports from here."""
+"""The folder that `paimon-sql run` puts at the front of `PYTHONPATH`. Modules of this package must not
+import from it.
+"""

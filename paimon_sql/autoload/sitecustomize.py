@@ -1,7 +1,8 @@
-"""Python runs this before a program that `paimon-sql run` starts, and before every Python program that one starts.
+"""Python runs this module before a program that `paimon-sql run` starts, and before every Python program that this
+program starts.
 
-Each session that `SparkSession.builder.getOrCreate()` makes is then installed (`paimon_sql.install`). Nothing is
-imported for it before the program imports PySpark; where paimon-sql is not installed nothing happens.
+It makes `SparkSession.builder.getOrCreate()` install (`paimon_sql.install`) each session that it returns. It imports
+nothing before the program imports PySpark, and does nothing if paimon-sql is not installed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NO_CATALOG = (
 
 
 class _Finder(MetaPathFinder):
-    """Finds PySpark's module of sessions as ever, and has it changed once it is loaded."""
+    """A finder of modules that changes PySpark's module of sessions once it is loaded."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != _MODULE:
@@ -50,7 +51,7 @@ class _Loader(Loader):
 
 
 def _install_in(builder: Any) -> None:
-    """Let `getOrCreate` install the session that it returns, once."""
+    """Make `getOrCreate` install the session that it returns. Do so only once."""
     original = builder.getOrCreate
 
     @wraps(original)
@@ -68,7 +69,7 @@ def _install_in(builder: Any) -> None:
 
 
 def _run_other() -> None:
-    """The `sitecustomize` that Python would have run without this one."""
+    """Run the `sitecustomize` that Python would have run without this one."""
     folders = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
     spec = PathFinder.find_spec("sitecustomize", folders)
     if spec is not None and spec.loader is not None:

@@ -21,7 +21,7 @@ MAX_CELL = 200  # characters of a value
 
 @dataclass(frozen=True)
 class CellDone:
-    """A statement without rows."""
+    """The answer of a statement without rows."""
 
     seconds: float
 
@@ -31,7 +31,7 @@ class CellDone:
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """Rows of a statement. `frame` is the DataFrame that they are the first of."""
+    """The first rows of a statement's result. `frame` is the DataFrame of all rows."""
 
     frame: Any
     result: Result
@@ -74,7 +74,7 @@ class CellAnswer:
 
 
 class SqlError(Exception):
-    """A statement that failed. IPython shows its message, and the line of the cell that it is about."""
+    """A statement that failed. IPython shows its message, and the line of the cell on which it failed."""
 
     def __init__(self, message: str, line: int, text: str) -> None:
         super().__init__(message)
@@ -99,7 +99,7 @@ def _cell(value: Any, text: str, right: bool) -> str:
 
 
 def _html(text: str) -> str:
-    """Escape a text for HTML, and `$`, which a notebook would read as the beginning of a formula."""
+    """Return a text escaped for HTML. `$` is escaped, too: a notebook would read it as the beginning of a formula."""
     return escape(visible(text)).replace("$", "&#36;")
 
 
@@ -116,7 +116,7 @@ _FIRST, _EVERY = 1.0, 0.3  # seconds
 
 @contextmanager
 def progress_of(context: Any) -> Iterator[None]:
-    """Shows, while the block lasts, how many tasks of the active stages are done; nothing stays."""
+    """Show during the block how many tasks of the active stages are done, and remove that at the end."""
     ended = threading.Event()
     thread = threading.Thread(target=_show, args=(context.statusTracker(), ended), daemon=True)
     thread.start()
@@ -135,9 +135,9 @@ def _show(tracker: Any, ended: threading.Event) -> None:
         done, total = tasks(tracker)
         if total:
             bar = bar or ProgressBar(total)
-            bar.total, bar._progress = total, done  # its setter would display it again
+            bar.total, bar._progress = total, done  # the setter would display the widget again
             handle = handle or display(bar, display_id=True)
-            if handle is None:  # not in a notebook
+            if handle is None:  # there is no notebook
                 return
             handle.update(bar)
         ended.wait(_EVERY)
@@ -146,6 +146,6 @@ def _show(tracker: Any, ended: threading.Event) -> None:
 
 
 def tasks(tracker: Any) -> tuple[int, int]:
-    """The tasks of the active stages that are done, and all of them."""
+    """Return the number of tasks of the active stages that are done, and the number of all."""
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)

@@ -18,7 +18,9 @@ _CELL = re.compile(r"\s*%%?(?:sql|paimon)\b")
 
 def load(ipython: Any) -> None:
     """Add the magics to IPython, and complete words in their cells."""
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # cells show the errors of refused statements
+    logging.getLogger("SQLQueryContextLogger").setLevel(
+        logging.CRITICAL
+    )  # cells show the errors of refused statements themselves
     ipython.register_magics(SqlMagics(ipython, _session))
 
     @context_matcher()  # type: ignore[untyped-decorator]

@@ -1,8 +1,8 @@
 """The magics `%%sql` and `%%paimon`.
 
 A cell is divided into statements. `{expression}` outside of quotes is a value of the notebook, bound as a parameter
-(`parameters.py`). Each statement runs once; the last one's rows are shown, up to `--limit`, or with `name <<` its
-DataFrame gets a name and is not executed. Failures raise `SqlError`, which IPython shows as one short block.
+(`bound`). Each statement runs once. The rows of the last one are shown, up to `--limit`. With `name <<`, its DataFrame
+gets a name and is not executed. Failures raise `SqlError`, which IPython shows as one short block.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _TAG = "paimon-sql-cell"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """SQL, how many of its rows to show (0: all), the name for its DataFrame, and the lines of the cell above it."""
+    """A cell: its SQL, how many rows to show (0: all), the name for its DataFrame, and the number of cell lines above
+    the SQL.
+    """
 
     sql: str
     limit: int = _LIMIT
@@ -43,7 +45,7 @@ class Cell:
 
 
 def read_cell(line: str, body: str | None) -> Cell:
-    """The cell of `%%sql LINE` above a body, or of `%sql LINE`."""
+    """Return the cell of `%%sql LINE` above a body, or of `%sql LINE`."""
     head = _HEAD.match(line)
     assert head is not None, "all of it is optional"
     limit = _LIMIT if head["limit"] is None else int(head["limit"])
@@ -60,9 +62,10 @@ def read_cell(line: str, body: str | None) -> Cell:
 
 
 def run_cell(cell: Cell, session: Any, evaluate: Callable[[str], Any]) -> Any:
-    """Runs the statements, and returns the `Answer` of the last one, `Done` without rows, or its DataFrame if named.
+    """Run the statements. Return the `CellAnswer` of the last one, `CellDone` if it has no rows, or its DataFrame if it
+    is named.
 
-    Raises `SqlError`, and `KeyboardInterrupt` if the user cancelled it.
+    Raises `SqlError`, and `Cancelled` if the user cancelled the cell.
     """
     answer: Any = None
     statements = split_statements(cell.sql)
@@ -74,7 +77,7 @@ def run_cell(cell: Cell, session: Any, evaluate: Callable[[str], Any]) -> Any:
 
 def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callable[[str], Any], only_named: bool) -> Any:
     started, context = time.perf_counter(), session.sparkContext
-    context.addJobTag(_TAG)  # other than a session's own tags it is known to the thread that cancels
+    context.addJobTag(_TAG)  # unlike the session's own tags, the thread that cancels can use it
     try:
         with cancelling(lambda: context.cancelJobsWithTag(_TAG)) as cancelled, progress_of(context):
             with bound(statement.text, evaluate, session) as (text, values):
@@ -108,7 +111,7 @@ def _answer(frame: Any, limit: int, started: float, session: Any) -> CellAnswer 
 
 @magics_class
 class SqlMagics(Magics):  # type: ignore[misc]
-    """`session` gives the Spark session that cells run in."""
+    """The magics. `session` returns the Spark session that cells run in."""
 
     def __init__(self, shell: Any, session: Callable[[], Any]) -> None:
         super().__init__(shell)
@@ -117,7 +120,7 @@ class SqlMagics(Magics):  # type: ignore[misc]
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def sql(self, line: str, cell: str | None = None) -> Any:
-        """SQL on the Spark session: `%%sql [--limit N] [name <<]`, with statements below or behind it."""
+        """Run SQL on the Spark session: `%%sql [--limit N] [name <<]`, with statements below it or on the same line."""
         asked = read_cell(line, cell)
         answer = run_cell(asked, self.session(), self.shell.ev)
         if asked.name is None:
@@ -128,15 +131,17 @@ class SqlMagics(Magics):  # type: ignore[misc]
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def paimon(self, line: str, cell: str | None = None) -> Any:
-        """Run `%%sql` under a second name, for notebooks in which another extension has the first."""
+        """Run `%%sql` under a second name, for notebooks in which another extension has `%%sql`."""
         return self.sql(line, cell)
 
 
-# a value becomes a parameter of Spark's (`:name`), so no text of it is ever read as SQL. A DataFrame becomes a
-# temporary view for as long as the statement is analyzed
+# A value becomes a parameter of Spark (`:name`), so Spark never parses it as SQL. A DataFrame becomes a temporary view
+# while Spark analyzes the statement.
 @contextmanager
 def bound(text: str, evaluate: Callable[[str], Any], session: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The statement with a name for each value, and the values by these names. Raises what `evaluate` raises."""
+    """Replace each value in a statement by a name. Yield the statement, and the values by these names. Raises what
+    `evaluate` raises.
+    """
     values: dict[str, Any] = {}
     views: list[str] = []
     parts, behind = [], 0
@@ -159,7 +164,9 @@ def bound(text: str, evaluate: Callable[[str], Any], session: Any) -> Iterator[t
 
 
 def _braces(text: str, tokens: Tokens) -> Iterator[tuple[int, int]]:
-    """First character and end of each outermost pair, but for variables of Spark's (`${x}`)."""
+    """Yield the offsets of the first character and of the end of each outermost pair of braces, except Spark's
+    variables (`${x}`).
+    """
     depth, opened = 0, 0
     for index in tokens.indexes("{", "}"):
         if tokens.symbols[index] == "{":

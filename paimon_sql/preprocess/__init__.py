@@ -1,4 +1,4 @@
-"""Rewriting of SQL in the spellings of Paimon's and Flink's documentation to SQL for Spark's parser.
+"""Rewriting of SQL from the syntax of Paimon's and Flink's documentation to SQL for Spark's parser.
 
 Only parts that Spark cannot parse are edited, by character offset; other statements are returned as the same string.
 Statements without a counterpart in Spark's SQL become values, which the bridge runs. One exception: PRIMARY KEY
@@ -9,7 +9,7 @@ a millisecond for 10 KB. Other statements are divided into tokens (`lexing`), wh
 return `edits`, which also map offsets in Spark's messages back to the written text, or a value of `statements`.
 `scripts` divides a text into statements.
 
-This folder may import `paimon_core` and sqlglot, and nothing of Spark.
+This folder may import `paimon_core` and sqlglot, but nothing of Spark.
 """
 
 from __future__ import annotations
@@ -64,11 +64,12 @@ def _nowhere_else(name: Name) -> bool:
 def preprocess(
     text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = _nowhere_else
 ) -> Rewriting | PaimonStatement | Script:
-    """Rewrite a statement: to a value if only Paimon has it, to a `Script` of several statements, else to a text that
-    Spark parses.
+    """Rewrite a statement. A statement that only Paimon has becomes a value, and several statements become a `Script`.
+    Any other statement becomes a text that Spark parses.
 
-    `syntax` describes the syntax of the Spark version. A statement that creates or changes a table that `is_elsewhere`,
-    in another catalog than Paimon's, is not changed: Spark, or another extension of its parser, may understand it.
+    `syntax` describes the syntax of the Spark version. `is_elsewhere` returns whether a name is in a catalog other than
+    Paimon's. A statement that creates or changes such a table is not rewritten: Spark, or another extension of its
+    parser, may understand it.
 
     Raises PreprocessError if a statement in Flink's style contradicts itself, or a value is incomplete. A text that
     cannot be tokenized is not changed: Spark reports the error.
@@ -97,20 +98,22 @@ def preprocess(
 
 
 def create_like(text: str) -> CreateLike | None:
-    """`CREATE TABLE … LIKE` in Spark's spelling as a value, for a Spark that has it in its own catalog alone."""
+    """Return a `CREATE TABLE … LIKE` in Spark's spelling as a value, for a Spark that supports it only in its own
+    catalog. Return None for any other statement.
+    """
     if "like" not in (lower := text.lower()) or first_word(lower) != "create" or (tokens := tokenize(text)) is None:
         return None
     return read_create_like(Cursor(tokens))
 
 
 def rewrite(text: str) -> str:
-    """The statement as Spark parses it, see `preprocess`; one that becomes a value as it is."""
+    """Return the statement as Spark parses it, see `preprocess`; the same text if the statement becomes a value."""
     found = preprocess(text)
     return text if isinstance(found, PaimonStatement) else found.text
 
 
 def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> Script:
-    """A text that is one `BEGIN … END`: each statement and condition in it is preprocessed as if it stood alone."""
+    """Preprocess a text that is one `BEGIN … END`: each statement and condition in it as if it were alone."""
     tokens = tokenize(without_dollar_strings(text))
     block = None if tokens is None else read_block(tokens)
     if tokens is None or block is None or not block.is_whole:
@@ -134,5 +137,5 @@ def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> 
 
 
 def _explain(tokens: Tokens) -> str:
-    """The EXPLAIN that a statement begins with, and its mode."""
+    """Return the EXPLAIN at the beginning of a statement, with its mode; empty without EXPLAIN."""
     return " ".join(tokens.symbols[: Cursor(tokens).index])

@@ -14,13 +14,14 @@ _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUC
 _ENDS = frozenset({";", "", *_NESTED})
 _BEFORE_NAMES = frozenset({"AS", ".", ",", "(", "=", "<", ">", "FROM", "JOIN", "INTO", "TABLE", "UPDATE", "SET"})
 
-Span = tuple[int, int]  # the index of the first token, and the index behind the last one
+Span = tuple[int, int]  # the index of the first token, and the index after the last one
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A `BEGIN … END`: the index behind its END, and the spans of the statements and conditions in it, in order.
-    `is_whole` is False if its END is missing."""
+    """A `BEGIN … END`: the index after its END, and the spans of the statements and conditions in it, in order.
+    `is_whole` is False if its END is missing.
+    """
 
     end: int
     parts: tuple[Span, ...]
@@ -28,8 +29,10 @@ class Block:
 
 
 def read_block(tokens: Tokens, first: int = 0) -> Block | None:
-    """The block that begins at a token; None if none begins there. In Spark's grammar a `;` ends each statement of a
-    block, so an END inside of a statement is a name. If there is no END outside of one, a `;` is missing."""
+    """Return the block that begins at a token; None if no block begins there. In Spark's grammar a `;` ends each
+    statement of a block, so an END inside of a statement is a name. If that leaves the block without an END, a `;` is
+    missing.
+    """
     symbols = tokens.symbols
     if first >= len(symbols) or symbols[first] != "BEGIN" or symbols[first + 1 : first + 2] in ([";"], []):
         return None
@@ -38,7 +41,7 @@ def read_block(tokens: Tokens, first: int = 0) -> Block | None:
 
 
 class _Reader:
-    """Reads one block; `opened` counts what is not closed yet."""
+    """Reads one block; `opened` is the number of blocks, loops and cases that are still open."""
 
     def __init__(self, tokens: Tokens, first: int, *, is_lenient: bool = False) -> None:
         self.tokens, self.symbols, self.index, self.opened = tokens, tokens.symbols, first, 0
@@ -57,7 +60,7 @@ class _Reader:
         return self.symbols[index] if index < len(self.symbols) else ""
 
     def _step(self) -> None:
-        """Reads what may stand where a statement begins: a statement, or a word that opens, divides or closes."""
+        """Read what begins here: a statement, or a word that opens, divides or closes a block."""
         symbol = self._symbol()
         if symbol not in NO_NAMES and self._symbol(1) == ":" and self._symbol(2) in _LABELLED:
             self.index += 2
@@ -82,13 +85,13 @@ class _Reader:
             self.index += self._loop_variable() if symbol == "FOR" else 0
             end = _CONDITIONS[symbol]
             self._part(self._until(end))
-            self.index += end != "END"  # which closes the REPEAT
+            self.index += end != "END"  # this END also closes the REPEAT
 
     def _close(self) -> None:
         self.opened -= 1
         self.index += 2 if self._symbol(1) in _NESTED else 1
         if self.opened and self._symbol() not in NO_NAMES:
-            self.index += 1  # a label
+            self.index += 1  # the END of a block may repeat its label
         if self.opened and self._symbol() == ";":
             self.index += 1
 
@@ -104,7 +107,7 @@ class _Reader:
         return 0
 
     def _handler(self) -> None:
-        """Reads `DECLARE … HANDLER FOR` and its conditions, up to the statement or block that handles them."""
+        """Read `DECLARE … HANDLER FOR` and its conditions, up to the statement or block that handles them."""
         self.index += 4
         while True:
             words = {"SQLSTATE": 3 if self._symbol(1) == "VALUE" else 2, "NOT": 2}
@@ -116,7 +119,9 @@ class _Reader:
             self.index += 1
 
     def _statement(self) -> None:
-        """Reads an ordinary statement with its `;`, or, leniently, up to an END that may close the block."""
+        """Read an ordinary statement with its `;`. If the reader is lenient, stop before an END that may close the
+        block.
+        """
         first, depth = self.index, 0
         while self.index < len(self.symbols) and self.symbols[self.index] != ";":
             symbol = self.symbols[self.index]
@@ -137,7 +142,7 @@ class _Reader:
         self.index = end
 
     def _until(self, word: str) -> int:
-        """The index of a word outside of parentheses and of CASE … END, or the end."""
+        """Return the index of a word outside of parentheses and of CASE … END; the end of the text if it is missing."""
         index, depth = self.index, 0
         while index < len(self.symbols):
             symbol = self.symbols[index]
@@ -149,8 +154,9 @@ class _Reader:
 
 
 def spans_of_statements(tokens: Tokens) -> Sequence[tuple[int, int, bool]]:
-    """The first token and the token behind the last one of each statement of a text, without its `;`, and whether the
-    `;`, or the END of a block, is there."""
+    """Return the span of each statement of a text, without its `;`, as the index of its first token and the index after
+    its last. The third value is whether the `;`, or the END of a block, is present.
+    """
     found: list[tuple[int, int, bool]] = []
     first, symbols = 0, tokens.symbols
     semicolons = iter(tokens.indexes(";"))

@@ -7,7 +7,7 @@ from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER, QUOTED_NAME, STRING, 
 from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 _EXPLAIN_MODES = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
-NAMED_LATER = ("IDENTIFIER(…)",)  # a name that an expression gives when the statement runs
+NAMED_LATER = ("IDENTIFIER(…)",)  # stands for a name that an expression returns when the statement runs
 LIST_ENDS = (",", ")", ";", "")  # symbols after an item of a list
 
 
@@ -26,7 +26,9 @@ class Cursor:
         return self.tokens[index] if index < len(self._symbols) else None
 
     def symbol(self, ahead: int = 0) -> str:
-        """The word in upper case or the sign; a mark for literals and quoted names, empty past the end."""
+        """Return the word in upper case, or the sign. Literals and quoted names have a mark instead; the text is empty
+        past the end.
+        """
         try:
             return self._symbols[self.index + ahead]
         except IndexError:
@@ -39,18 +41,18 @@ class Cursor:
         return self.symbol(ahead) == STRING
 
     def at_word(self) -> bool:
-        """Whether a name without backquotes follows."""
+        """Return whether a name without backquotes follows."""
         return self.symbol() not in NO_NAMES and self.symbol() != QUOTED_NAME
 
     def at_number(self) -> bool:
         return self.symbol() == NUMBER
 
     def names(self, first: int) -> list[str]:
-        """The names among the tokens from one on that are read."""
+        """Return the names among the tokens from `first` up to the cursor."""
         return [self.tokens.text(index) for index in range(first, self.index) if self.tokens.is_name(index)]
 
     def replaced(self, first: int, text: str) -> Edit:
-        """The edit of the tokens from one on that are read."""
+        """Return the edit that replaces the tokens from `first` up to the cursor."""
         return Edit.at(self.tokens, first, text, self.index - first)
 
     @property
@@ -59,11 +61,11 @@ class Cursor:
         return self.tokens[self.index - 1]
 
     def at_end(self) -> bool:
-        """Whether the statement ends here, with or without a `;`."""
+        """Return whether the statement ends here, with or without a `;`."""
         return self.symbol() in ("", ";")
 
     def at_last(self) -> bool:
-        """Whether no other statement follows, either."""
+        """Return whether the statement ends here and no other statement follows."""
         return all(symbol == ";" for symbol in self._symbols[self.index :])
 
     def next(self) -> Token:
@@ -75,7 +77,7 @@ class Cursor:
         return self.tokens.text(self.index - 1)
 
     def take(self, *symbols: str) -> bool:
-        """Reads these symbols, all or none."""
+        """Read these symbols, all of them or none. Return whether they were read."""
         if self.symbol() != symbols[0]:
             return False
         count = len(symbols)
@@ -85,11 +87,11 @@ class Cursor:
         return True
 
     def take_any(self, *symbols: str) -> bool:
-        """Reads one of these symbols."""
+        """Read one of these symbols. Return whether one was read."""
         return any(self.take(candidate) for candidate in symbols)
 
     def take_name(self) -> bool:
-        """Reads a name of one or more parts, or an IDENTIFIER(...) clause."""
+        """Read a name of one or more parts, or an IDENTIFIER(...) clause. Return whether it was read."""
         if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
             self.index += 1
             self.skip_parentheses()
@@ -102,15 +104,16 @@ class Cursor:
         return True
 
     def take_parts(self) -> tuple[str, ...]:
-        """Reads a name and returns its parts; none if something else follows, or an IDENTIFIER(...) clause."""
+        """Read a name and return its parts; none if something else follows, or an IDENTIFIER(...) clause."""
         first = self.index
         if self.symbol() == "IDENTIFIER" and self.symbol(1) == "(":
             return ()
         return tuple(self.names(first)) if self.take_name() else ()
 
     def take_table(self) -> tuple[str, ...]:
-        """Reads the name of the table that a statement is on, as `take_parts` does; with `NAMED_LATER` for
-        `IDENTIFIER(expression)`."""
+        """Read the name of the statement's table, as `take_parts` does. Return `NAMED_LATER` for
+        `IDENTIFIER(expression)`.
+        """
         first = self.index + 2
         if (self.symbol(), self.symbol(1)) != ("IDENTIFIER", "(") or self.symbol(2) in LIST_ENDS:
             return self.take_parts()
@@ -120,12 +123,12 @@ class Cursor:
         return NAMED_LATER
 
     def take_number(self) -> int | None:
-        """Reads a whole number."""
+        """Read a whole number."""
         is_whole = self.at_number() and self.tokens.text(self.index).isdigit()
         return int(self.next_text()) if is_whole else None
 
     def take_text(self) -> str | None:
-        """Reads a string; a quote doubled in it makes two tokens side by side."""
+        """Read a string. A doubled quote in a string divides it into two tokens side by side, which are joined."""
         if not self.at_string():
             return None
         text = self.next_text()
@@ -134,11 +137,11 @@ class Cursor:
         return text
 
     def skip_parentheses(self) -> None:
-        """Skips from an opening parenthesis past the closing one, or to the end if it is missing."""
+        """Skip from an opening parenthesis past the closing one, or to the end if it is missing."""
         self.index = self.tokens.closings.get(self.index, len(self._symbols) - 1) + 1
 
     def skip(self) -> None:
-        """Past one token, or past one group in parentheses."""
+        """Skip one token, or one group in parentheses."""
         if self.symbol() == "(":
             self.skip_parentheses()
         else:

@@ -1,4 +1,4 @@
-"""Edits of a statement by character offset, and the way back from offsets in the edited text to the written text."""
+"""Edits of a statement by character offset, and the mapping of offsets in the edited text to the written text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPAN = itemgetter(0, 1)  # of an edit
 
 
 class Edit(NamedTuple):
-    """Replaces the characters [start, end) of a text; an insertion if both are equal."""
+    """A replacement of the characters [start, end) of a text; an insertion if both are equal."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Edit(NamedTuple):
 
     @classmethod
     def at(cls, tokens: Tokens, index: int, text: str, count: int = 1) -> Edit:
-        """Replaces `count` tokens from an index on."""
+        """Return the edit that replaces `count` tokens from an index on."""
         return cls(*tokens.span(index, count), text)
 
     @classmethod
@@ -39,7 +39,9 @@ class Edit(NamedTuple):
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
-    """Apply the edits to a text; line breaks stay, so that the lines in Spark's messages are the lines of the text."""
+    """Apply the edits to a text. Line breaks are kept, so that line numbers in Spark's messages are right for the
+    written text.
+    """
     pieces: list[str] = []
     position, has_lines = 0, "\n" in text
     for edit in _apart(edits):
@@ -52,7 +54,9 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
-    """Return the offset in a text for an offset in the result of `splice`; inside of an edit, the edit's beginning."""
+    """Return the offset in a text for an offset in the result of `splice`. For an offset inside of an edit, return the
+    edit's beginning.
+    """
     shift = 0
     for start, end, grown in growths(text, edits):
         if offset < start + shift:
@@ -64,12 +68,16 @@ def offset_before(text: str, edits: Iterable[Edit], offset: int) -> int:
 
 
 def growths(text: str, edits: Iterable[Edit]) -> list[tuple[int, int, int]]:
-    """Each edit as the characters that it removes, [start, end), and how many `splice` writes instead."""
+    """Return each edit as the characters that it removes, [start, end), and the number of characters that it writes
+    instead.
+    """
     return [(e.start, e.end, len(e.text) + _lost_lines(text, e)) for e in _apart(edits)]
 
 
 def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield the edits in order, without edits inside of an earlier one, such as of a name in a removed part."""
+    """Yield the edits in order. An edit inside of an earlier one is left out, such as an edit of a name in a removed
+    part.
+    """
     position = 0
     for edit in sorted(edits, key=_SPAN):
         if edit.start >= position:
@@ -83,7 +91,7 @@ def _lost_lines(text: str, edit: Edit) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A statement and its edits. `is_elsewhere`: it has no edits because its table is in another catalog."""
+    """A statement and its edits. If `is_elsewhere`, it has no edits because its table is in another catalog."""
 
     written: str
     edits: Sequence[Edit] = ()
@@ -99,7 +107,9 @@ class Rewriting:
         return offset_before(self.written, self.edits, offset)
 
     def growths(self) -> list[tuple[int, int, int]]:
-        """Each edit as the characters that it removes, [start, end), and how many it writes instead."""
+        """Return each edit as the characters that it removes, [start, end), and the number of characters that it writes
+        instead.
+        """
         return growths(self.written, self.edits)
 
     def position(self, position: Position) -> Position:
@@ -109,6 +119,6 @@ class Rewriting:
         return self.position_at(self.offset(offset))
 
     def position_at(self, offset: int) -> Position:
-        """The line and column of an offset in the written statement."""
+        """Return the line and column of an offset in the written statement."""
         before = self.written[:offset]
         return before.count("\n") + 1, len(before) - before.rfind("\n") - 1

@@ -15,12 +15,14 @@ class PreprocessError(PaimonError, ValueError):
 
     @classmethod
     def at(cls, token: Token, message: str) -> PreprocessError:
-        """The error at the first character of a token."""
+        """Return the error at the first character of a token."""
         before = token.source[: token.start]
         return cls(message, before.count("\n") + 1, token.start - before.rfind("\n"))
 
     def moved(self, text: str, start: int) -> PreprocessError:
-        """The error about a part of a text that starts at an offset, as one about the whole text."""
+        """Return an error about a part of a text as an error about the whole text. The part starts at the offset
+        `start`.
+        """
         before = text[:start]
         column = self.column + (start - before.rfind("\n") - 1 if self.line == 1 else 0)
         return PreprocessError(self.message, self.line + before.count("\n"), column)

@@ -14,20 +14,22 @@ from paimon_core.lazy import cached_property
 
 HINT = "/*+"
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not support
-_OPAQUE = re.compile(  # where a $$string$$ may not begin, and such a string
+_OPAQUE = re.compile(  # strings, names in quotes and comments, in which a $$string$$ cannot begin; and a $$string$$
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
     r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$)(?:.*?(?P<close>(?P=tag))|.*)""",
     re.DOTALL,
 )
-_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # Spark's comment goes on behind a backslash at its end
+_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # in Spark, a comment continues on the next line after a backslash
 
 
 class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
-    """Spark's lexer without its grammar: no compound keywords and operators, hints are tokens, `$` is part of words."""
+    """Spark's lexer without its grammar: it does not join words or operators, hints are tokens, and `$` is a part of
+    words.
+    """
 
     KEYWORDS: ClassVar = {HINT: TokenType.HINT}
-    HINT_START = ""  # a hint would be skipped as a comment
-    COMMANDS: ClassVar[set[TokenType]] = set()  # SHOW and its like would swallow the rest of the statement
+    HINT_START = ""  # otherwise a hint would be skipped as a comment
+    COMMANDS: ClassVar[set[TokenType]] = set()  # else SHOW would swallow the rest of the statement
     NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
     SINGLE_TOKENS: ClassVar = {symbol: kind for symbol, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if symbol != "$"}
 
@@ -41,12 +43,12 @@ _MARKS = {
     TokenType.RAW_STRING: STRING,
     TokenType.IDENTIFIER: QUOTED_NAME,
 }
-# the symbols of tokens other than words and names in backquotes, and of the end
+# the symbols of tokens that cannot be names, and of the end of the text
 NO_NAMES = frozenset({*SparkTokenizer.SINGLE_TOKENS, HINT, STRING, NUMBER, _OTHER, ""} - {QUOTED_NAME})
 
 
 class Token(NamedTuple):
-    """A word, a literal without its quotes, a quoted name without them or a sign; its end is its last character."""
+    """A word, a sign, or a literal or quoted name without its quotes. `end` is the offset of its last character."""
 
     source: str
     start: int
@@ -58,7 +60,7 @@ class Tokens(Sequence[Token]):
     """The tokens of a text, each created on access.
 
     Their `symbols` are words in upper case, signs, and one mark each for strings, quoted names and other literals. A
-    `;` inside of a hint, which ends no statement, has the mark of other literals.
+    `;` inside of a hint does not end a statement, so it has the mark of other literals.
     """
 
     def __init__(self, text: str, found: Sequence[Any]):
@@ -88,7 +90,7 @@ class Tokens(Sequence[Token]):
         return Token(self._text, found.start, found.end, found.text)
 
     def _mark_semicolons_of_hints(self) -> None:
-        """Marks each `;` between a `/*+` and the next `*/`, or the end of the text."""
+        """Mark each `;` between a `/*+` and the next `*/`, or the end of the text."""
         is_inside = False
         for index, symbol in enumerate(self.symbols):
             if symbol == HINT:
@@ -107,11 +109,11 @@ class Tokens(Sequence[Token]):
         return int(self._found[index].start)
 
     def end(self, index: int) -> int:
-        """The offset behind a token's last character."""
+        """Return the offset after a token's last character."""
         return int(self._found[index].end) + 1
 
     def span(self, index: int, count: int = 1) -> tuple[int, int]:
-        """The offsets of the first character of `count` tokens and behind their last one."""
+        """Return the offsets of the first character of `count` tokens and after their last one."""
         return self._found[index].start, self._found[index + count - 1].end + 1
 
     def is_name(self, index: int) -> bool:
@@ -127,7 +129,7 @@ class Tokens(Sequence[Token]):
 
     @cached_property
     def closings(self) -> Mapping[int, int]:
-        """The index of each parenthesis that is closed, and of the one that closes it."""
+        """The index of the closing parenthesis for each opening one that is closed."""
         opened: list[int] = []
         found: dict[int, int] = {}
         for index in self.indexes("(", ")"):
@@ -139,7 +141,9 @@ class Tokens(Sequence[Token]):
 
 
 def tokenize(text: str) -> Tokens | None:
-    """Return the tokens of a text without comments; None if Spark reads other tokens, or cannot read the text."""
+    """Return the tokens of a text without comments. Return None if Spark would read other tokens, or if the text cannot
+    be divided into tokens.
+    """
     if "--" in text and _CONTINUED_COMMENT.search(text):
         return None
     tokens, is_whole = scan(text)
@@ -149,7 +153,9 @@ def tokenize(text: str) -> Tokens | None:
 
 
 def scan(text: str) -> tuple[Tokens, bool]:
-    """The tokens up to the first character that begins none, such as a quote never closed; whether these are all."""
+    """Return the tokens up to the first character that begins no token, such as a quote that is never closed. The
+    second value is whether these are all tokens of the text.
+    """
     tokenizer = SparkTokenizer(dialect="spark")
     try:
         return Tokens(text, tokenizer.tokenize(text)), True
@@ -158,8 +164,10 @@ def scan(text: str) -> tuple[Tokens, bool]:
 
 
 def without_dollar_strings(text: str) -> str:
-    """A text of the same length with a string in quotes for each $$string$$: for the places of statements, as code in
-    such a string has tokens of another language. One that is never closed becomes a quote that is never closed."""
+    """Replace each $$string$$ by a string in quotes of the same length, because code in such a string has tokens of
+    another language. Offsets of statements remain right. A $$string$$ that is never closed becomes a quote that is
+    never closed.
+    """
     return _OPAQUE.sub(_quoted, text) if _DOLLAR_QUOTE.search(text) else text
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-PATHS = "paimon_path"  # the catalog in which a table's name is its path
-IS_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")  # how such a name begins
+PATHS = "paimon_path"  # in this catalog, a table's name is its path
+IS_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")  # the beginning of such a name
 _NAME_OF_PATH = re.compile(r"\s*`?paimon`?\s*\.\s*`((?:[^`]|``)*)`\s*", re.IGNORECASE)
 _SYSTEM_TABLE = re.compile(r"`(?:[^`]|``)*`|\w+(?:\$\w+)+")
 
@@ -26,6 +26,8 @@ def with_quoted_system_tables(name: str) -> str:
 
 
 def with_path_catalog(name: str) -> str:
-    """A full name ``paimon.`/path` ``, which names a table by its format and path, in the catalog of paths."""
+    """Return the full name of a table that is named by its format and path, ``paimon.`/path` ``, in the catalog of
+    paths.
+    """
     found = _NAME_OF_PATH.fullmatch(name)
     return f"{PATHS}.`{found[1]}`" if found and IS_PATH.match(found[1]) else name

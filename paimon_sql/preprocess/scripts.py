@@ -12,7 +12,9 @@ from paimon_sql.preprocess.lexing import scan, tokenize, without_dollar_strings
 
 @dataclass(frozen=True, slots=True)
 class ScriptStatement:
-    """One statement without its `;`, the line of the script it starts on (from 1), the comment lines above it."""
+    """One statement without its `;`, the line of the script on which it starts (from 1), and the comment lines above
+    it.
+    """
 
     text: str
     line: int
@@ -20,7 +22,9 @@ class ScriptStatement:
 
 
 def split_statements(text: str) -> list[ScriptStatement]:
-    """Return the statements of a script in order; if a quote is never closed, the rest of it is one statement."""
+    """Return the statements of a script in order. If a quote is never closed, the rest of the script is one
+    statement.
+    """
     statements, behind = [], 0
     for start, end in _bounds(text):
         line = text.count("\n", 0, start) + 1
@@ -32,7 +36,7 @@ def split_statements(text: str) -> list[ScriptStatement]:
 
 
 def is_terminated(text: str) -> bool:
-    """Whether the last statement of the text ends with `;`, so that nothing more is to come."""
+    """Return whether the last statement of the text ends with `;`, so that the text is complete."""
     tokens, is_whole = scan(without_dollar_strings(text))
     if not is_whole or tokens.symbols[-1:] != [";"]:
         return False
@@ -40,12 +44,12 @@ def is_terminated(text: str) -> bool:
 
 
 def _bounds(text: str) -> Iterator[tuple[int, int]]:
-    """First character and end of each statement."""
+    """Yield the offsets of the first character and of the end of each statement."""
     tokens, is_whole = scan(without_dollar_strings(text))
     first = 0
     for first, end, _ in spans_of_statements(tokens):
         if not is_whole and end == len(tokens):
-            break  # the text after the last token contains the quote that is never closed
+            break  # the quote that is never closed is in the text after the last token
         yield tokens.start(first), tokens.end(end - 1)
         first = end + 1
     if not is_whole:
@@ -54,19 +58,23 @@ def _bounds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _comment_lines(gap: str, at_top: bool) -> str:
-    """The comment lines between two statements, without the rest of the line the first one ends on."""
+    """Return the comment lines between two statements, without the rest of the line on which the first
+    statement ends.
+    """
     first = 0 if at_top else gap.find("\n") + 1
     return gap[first : gap.rfind("\n") + 1].lstrip(";").strip("\r\n")
 
 
-TARGETED = frozenset({"create", "replace", "alter", "drop", "refresh", "copy"})  # the first words of such statements
+TARGETED = frozenset({"create", "replace", "alter", "drop", "refresh", "copy"})  # first words
 _OTHERS = frozenset({"OR", "MATERIALIZED", "EXTERNAL", "TABLE", "FUNCTION", "IF", "NOT", "EXISTS", "INTO"})
 _BEFORE = _OTHERS | {word.upper() for word in TARGETED}
 
 
 def target_of(text: str) -> tuple[str, ...]:
-    """Return the parts of the name of the statement's target; none without a target."""
-    tokens = tokenize(text.partition("$$")[0])  # the code of a function in Python has other tokens
+    """Return the parts of the name of the table, view or function that a statement creates or changes; none without
+    one.
+    """
+    tokens = tokenize(text.partition("$$")[0])  # the body of a function in Python has other tokens
     if tokens is None:
         return ()
     cursor = Cursor(tokens)

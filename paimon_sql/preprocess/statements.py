@@ -1,4 +1,4 @@
-"""Statements that Spark's SQL has no counterpart for, as values; the bridge runs them."""
+"""Statements without a counterpart in Spark's SQL, as values; the bridge runs them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any, ClassVar, NamedTuple
 from paimon_sql.preprocess.edits import Rewriting
 
 Name = tuple[str, ...]  # the parts of a table's name
-TypeNode = str | dict[str, Any]  # a column's type as a Paimon schema file has it
+TypeNode = str | dict[str, Any]  # a column's type in the form of a Paimon schema file
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogStatement:
-    """`CREATE CATALOG name WITH (options)`, or DROP CATALOG if `options` is `None`; `lenient`: IF [NOT] EXISTS."""
+    """`CREATE CATALOG name WITH (options)`, or DROP CATALOG if `options` is absent (`None`). `lenient` is IF [NOT]
+    EXISTS.
+    """
 
     name: str
     options: Mapping[str, str] | None
@@ -23,8 +25,9 @@ class CatalogStatement:
 
 @dataclass(frozen=True, slots=True)
 class CreateLike:
-    """`CREATE TABLE [IF NOT EXISTS] table LIKE source [USING provider] [STORED AS …] [TBLPROPERTIES (…)]`; `properties`
-    are as Spark hands them over, `provider` and `hive.stored-as` among them."""
+    """`CREATE TABLE [IF NOT EXISTS] table LIKE source [USING provider] [STORED AS …] [TBLPROPERTIES (…)]`. `properties`
+    are in the form in which Spark passes them, including `provider` and `hive.stored-as`.
+    """
 
     table: Name
     source: Name
@@ -51,7 +54,8 @@ class CreatePythonFunction:
 class CreateTag:
     """`ALTER TABLE table CREATE TAG tag AS OF VERSION snapshot RETAIN retained`, and REPLACE TAG.
 
-    A tag that exists is an error, unless `replaces` or `if_not_exists`; with `must_exist` a missing one is (REPLACE).
+    An existing tag is an error, unless `replaces` or `if_not_exists`. With `must_exist` (REPLACE), a missing tag is an
+    error.
     """
 
     table: Name
@@ -82,7 +86,7 @@ class RenameTag:
 
 
 class ColumnChange(NamedTuple):  # made in a third of the time of a frozen dataclass: a statement may have hundreds
-    """A column that is added (`adds`) or modified; None and False for parts that the statement does not have."""
+    """A column that is added (`adds`) or modified. Parts that the statement does not have are None or False."""
 
     name: str
     type: TypeNode
@@ -102,9 +106,9 @@ class ChangeColumns:
 
 @dataclass(frozen=True, slots=True)
 class CopyIntoTable:
-    """`COPY INTO table (columns) FROM 'source' FILE_FORMAT = (format) …`; None for `columns` means all of them.
+    """`COPY INTO table (columns) FROM 'source' FILE_FORMAT = (format) …`. `columns` of None means all columns.
 
-    Names of format options are in upper case, their values texts or lists of texts.
+    Names of format options are in upper case, their values are texts or lists of texts.
     """
 
     table: Name
@@ -184,7 +188,7 @@ Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement
 
 @dataclass(frozen=True, slots=True)
 class PaimonStatement:
-    """A statement for the bridge; `explain` is the EXPLAIN before it, empty without one.
+    """A statement for the bridge. `explain` is the EXPLAIN before it, empty without one.
 
     `named_by` is the expression of `IDENTIFIER(expression)`. Its value is the name of the statement's table or
     database, which has the name `NAMED_LATER` in `value`.
@@ -215,8 +219,9 @@ class Script:
         return f"`{cls._PLACEHOLDER}{number}`()"
 
     def statement_at(self, called: str) -> PaimonStatement | None:
-        """Return the statement that has a procedure as its placeholder; None for another procedure, which a user or
-        another parser may have written."""
+        """Return the statement with this placeholder. Return None if `called` is another procedure, which a user or
+        another parser may have written.
+        """
         number = called.removeprefix(self._PLACEHOLDER)
         is_known = number != called and number.isdecimal() and int(number) < len(self.statements)
         return self.statements[int(number)] if is_known else None

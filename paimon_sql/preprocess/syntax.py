@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Each says whether Spark takes it.
+    """The parts of the syntax that a Spark's parser may lack; True if it accepts them.
 
     update_options: `UPDATE t WITH ('k' = 'v') SET …`
+
     unnest: `FROM UNNEST(array) WITH ORDINALITY`
+
     create_like: `CREATE TABLE catalog.database.t LIKE s`, in any catalog
     """
 

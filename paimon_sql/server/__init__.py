@@ -1,2 +1,3 @@
-"""`paimon-sql serve`: one driver for many clients, by HiveServer2's protocol (JDBC, ODBC) and by Spark Connect's, and a
-catalog for other engines (`rest/`)."""
+"""`paimon-sql serve`: one driver for many clients, by the protocols of HiveServer2 (JDBC, ODBC) and of Spark Connect,
+and a catalog for other engines (`rest/`).
+"""

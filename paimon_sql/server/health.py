@@ -1,4 +1,4 @@
-"""`GET /health`: 200 while the server takes clients, else 503; for load balancers and probes."""
+"""`GET /health`, for load balancers and probes: 200 while the server accepts clients, else 503."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ Answer = Callable[[], Mapping[str, Any]]
 
 
 def start_health(host: str, port: int, answer: Answer) -> ThreadingHTTPServer:
-    """Start a server of health checks; `shutdown()` ends it. A check returns the mapping of `answer`; its `status` is
-    `serving` or another word. Raises `OSError` if the server cannot listen."""
+    """Start a server of health checks; `shutdown()` on it ends it. Each check calls `answer` and returns its mapping;
+    `status` in it is `serving`, or another word if the check fails. Raises `OSError` if the server cannot listen.
+    """
     server = _Server((host, port), _handler(answer))
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 
 
 class InTime:
-    """An answer that another thread gets, one at a time; it is `failed` if it takes longer than some seconds."""
+    """Calls `answer` in another thread, one call at a time. If the call takes more than `seconds`, the status is
+    `failed`.
+    """
 
     def __init__(self, answer: Answer, seconds: float = 5.0) -> None:
         self._answer, self._seconds = answer, seconds
@@ -47,12 +50,12 @@ class InTime:
             return {"status": "failed", "reason": type(error).__name__}
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop calling `answer`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def listens(host: str, port: int) -> bool:
-    """Whether something listens on a port of this machine."""
+    """Return whether a server listens on a port of this machine."""
     here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     try:
         with socket.create_connection((here, port), timeout=2):
@@ -62,7 +65,9 @@ def listens(host: str, port: int) -> bool:
 
 
 class _Server(ThreadingHTTPServer):
-    request_queue_size = 128  # connections that wait to be accepted: beyond those, probes wait seconds for another try
+    request_queue_size = (
+        128  # the most connections that wait to be accepted; probes beyond these retry only after seconds
+    )
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self._waiting = Waiting()
@@ -73,7 +78,9 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Called twice a second: the timeout of the handler begins again with each byte."""
+        """Close late connections; called twice a second. The handler's own timeout restarts with each byte, so it is
+        not enough.
+        """
         self._waiting.end_late(2 * SECONDS)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -90,7 +97,7 @@ def _end(request: socket.socket) -> None:
 
 def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        timeout = SECONDS  # a silent client must not keep a thread
+        timeout = SECONDS  # a silent client must not block a thread
 
         def do_GET(self) -> None:
             if self.path != "/health":

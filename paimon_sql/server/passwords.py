@@ -1,4 +1,4 @@
-"""The file of users: a line `NAME:pbkdf2_sha256$ITERATIONS$SALT$HASH` for each, salt and hash in base 64.
+"""The file of users. Each user has a line `NAME:pbkdf2_sha256$ITERATIONS$SALT$HASH`, with salt and hash in base 64.
 
 `PasswordFile.java` reads it at each login.
 """
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from paimon_core.errors import InvalidNameError
 
-_ITERATIONS = 600_000  # OWASP's for PBKDF2 with SHA-256
+_ITERATIONS = 600_000  # OWASP's recommendation for PBKDF2 with SHA-256
 _SALT, _HASH = 16, 32  # bytes
 
 
 def set_password(file: Path, user: str, password: str) -> None:
-    """Add a user, or change the password of one. Only its owner can read the file. Raises `InvalidNameError`."""
+    """Add a user, or change a user's password. Only the owner of the file can read it. Raises `InvalidNameError`."""
     if not user or not user.isprintable() or ":" in user or user != user.strip():
         raise InvalidNameError(f"A user cannot be called {user!r}: give a name without colons and control characters.")
     lines = file.read_text("utf-8").splitlines() if file.exists() else []

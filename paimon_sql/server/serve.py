@@ -1,4 +1,4 @@
-"""Starts the servers on a session, logs and answers while they run, and stops them when all statements have ended."""
+"""Start the servers on a session, log and answer while they run, and stop them when all statements have ended."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ from paimon_sql.spark.statements.parser import restrict_variables
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two checks of the statements
-_DYING = 10.0  # seconds that a JVM has to end once it does not answer
+_DYING = 10.0  # seconds for a JVM to end once it does not answer
 
 Say = Callable[[str], None]
 
 
 def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop: threading.Event, say: Say) -> bool:
-    """Serve a session until `stop` is set, then wait for running statements; return whether all of them ended in time.
+    """Serve a session until `stop` is set, then wait for running statements. Return whether all of them ended in time.
 
-    `class_path` is an empty folder on the class path of the driver. `say` gets one line at a time. Raises
+    `class_path` is an empty folder on the driver's class path. `say` is called with one line at a time. Raises
     `StorageError` if the server cannot listen on a port.
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
@@ -83,7 +83,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
             say(f"Health: http://{settings.host}:{settings.health}/health")
         while not stop.wait(_POLL):
             _watch(jvm, log, say)
-        say("Stopping: waiting for statements that run.")
+        say("Stopping: waiting for running statements.")
         drained = _drain(jvm, settings.drain)
         _log(jvm, log, say, fetched=False)
     return drained
@@ -96,7 +96,7 @@ def stop_driver(spark: SparkSession) -> None:
 
 
 def _watch(jvm: Jvm, log: StatementLog, say: Say) -> None:
-    """Log what has ended. Raises `StorageError` once the driver's JVM is no more."""
+    """Log statements that have ended. Raises `StorageError` if the driver's JVM has ended."""
     try:
         _log(jvm, log, say)
     except (Py4JError, OSError):
@@ -107,13 +107,13 @@ def _watch(jvm: Jvm, log: StatementLog, say: Say) -> None:
             raise
     if jvm.has_ended:
         raise StorageError(
-            "The driver's JVM has ended, as it does when its memory is used up: start the server again, with more "
+            "The driver's JVM has ended, probably because it ran out of memory: start the server again, with more "
             "--driver-memory, or with smaller answers (--result-rows, spark.driver.maxResultSize)."
         )
 
 
 def _of_clients(spark: SparkSession) -> dict[str, str]:
-    """Settings with which clients have the catalogs of a session, and its current one."""
+    """Return settings with which clients have the session's catalogs, and its current catalog."""
     catalogs = {name: value for name, value in spark.conf.getAll.items() if name.startswith(CATALOG_PREFIX)}
     return {**catalogs, "spark.sql.defaultCatalog": current_catalog(java_session(spark))}
 
@@ -130,7 +130,7 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
         watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
-        with suppress(Py4JError, OSError):  # of a JVM that has ended
+        with suppress(Py4JError, OSError):  # the JVM may have ended
             server.stop()
 
 
@@ -200,7 +200,9 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
 
 
 def _reads(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> str:
-    """Return the lists of what clients may do, as the checks in Java read them; empty if clients may do everything."""
+    """Return the lists of what clients may do, in the form that the checks in Java read; empty if clients may do
+    everything.
+    """
     if not settings.read_only:
         return ""
     return listed(places(dict(spark.conf.getAll)), python_functions=allows_python(jvm))

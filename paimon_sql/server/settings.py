@@ -1,4 +1,4 @@
-"""The settings of a server: its ports, its users, its limits, and the settings of Spark that follow from these."""
+"""The settings of a server: its ports, users and limits, and the settings of Spark that follow from these."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _CONNECT = "spark.connect.grpc.binding."
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """The settings of a server; a port of None turns its door off. `insecure` lets a server listen beyond this machine
-    without a password or without TLS. `read_only` refuses statements that may write. A session may run
+    """The settings of a server. A port of None turns its protocol off. `insecure` lets a server listen beyond this
+    machine without a password or without TLS. `read_only` refuses statements that may write. A session may run
     `session_statements` side by side, and an answer may have `result_rows`. `statement_timeout` and `drain` are in
-    seconds. A limit of 0 means no limit."""
+    seconds. A limit of 0 means no limit.
+    """
 
     host: str = "127.0.0.1"
     thrift: int | None = None
@@ -33,7 +34,7 @@ class ServerSettings:
     token: str = ""
     rest: int | None = None
     rest_tokens: Path | None = None
-    tls_certificate: Path | None = None  # of --rest
+    tls_certificate: Path | None = None  # for --rest
     tls_key: Path | None = None
     insecure: bool = False
     read_only: bool = False
@@ -52,11 +53,11 @@ class ServerSettings:
 
 
 def check(settings: ServerSettings) -> None:
-    """Raise `InvalidOptionError` for settings under which a server must not start."""
+    """Raise `InvalidOptionError` for settings with which a server must not start."""
     if settings.thrift is None and settings.connect is None and settings.rest is None:
         raise InvalidOptionError("Nothing to serve: give --thrift PORT, --connect PORT or --rest PORT.")
     if settings.users and settings.ldap:
-        raise InvalidOptionError("Users are in a file (--users) or in a directory (--ldap), not in both.")
+        raise InvalidOptionError("Give either a file of users (--users) or a directory (--ldap), not both.")
     if settings.users:
         _check_private(settings.users)
     if settings.keystore and not settings.keystore.is_file():
@@ -65,13 +66,13 @@ def check(settings: ServerSettings) -> None:
     if settings.is_local or settings.insecure:
         return
     if settings.thrift is not None and not (settings.users or settings.ldap):
-        raise _open_to_all(settings, "--thrift asks nobody for a password: give --users FILE or --ldap URL")
+        raise _open_to_all(settings, "--thrift requires no password: give --users FILE or --ldap URL")
     if settings.thrift is not None and not settings.keystore:
-        raise _open_to_all(settings, "--thrift sends passwords and rows as they are: give --tls-keystore FILE")
+        raise _open_to_all(settings, "--thrift sends passwords and rows unencrypted: give --tls-keystore FILE")
     if settings.rest is not None and not settings.rest_tokens:
-        raise _open_to_all(settings, "--rest asks nobody for a token: give --rest-tokens FILE")
+        raise _open_to_all(settings, "--rest requires no token: give --rest-tokens FILE")
     if settings.rest is not None and not settings.tls_certificate:
-        raise _open_to_all(settings, "--rest sends tokens as they are: give --tls-certificate FILE and --tls-key FILE")
+        raise _open_to_all(settings, "--rest sends tokens unencrypted: give --tls-certificate FILE and --tls-key FILE")
     if settings.connect is not None:
         raise _open_to_all(
             settings,
@@ -93,7 +94,7 @@ def spark_settings(settings: ServerSettings) -> dict[str, str]:
         made |= {f"{_SPARK_HIVE}{key}": value for key, value in _thrift(settings).items()}
     if settings.connect is not None:
         made |= {f"{_CONNECT}address": settings.host, f"{_CONNECT}port": str(settings.connect)}
-        if settings.read_only:  # a compressed plan cannot be looked into before it runs
+        if settings.read_only:  # a compressed plan could not be checked before it runs
             made["spark.connect.session.planCompression.threshold"] = "-1"
         if settings.token:
             made["spark.connect.authenticate.token"] = settings.token
@@ -146,10 +147,10 @@ def _check_private(users: Path) -> None:
     except OSError as error:
         raise InvalidOptionError(f"The file of users {users} cannot be read: {error.strerror}.") from None
     if mode & 0o077:
-        raise InvalidOptionError(f"Others can read the file of users {users}: chmod 600 {users}.")
+        raise InvalidOptionError(f"Other users of this machine can read the file of users {users}: chmod 600 {users}.")
 
 
 def _open_to_all(settings: ServerSettings, reason: str) -> InvalidOptionError:
     return InvalidOptionError(
-        f"A server on {settings.host} can be reached from other machines, and {reason}. --insecure starts it as it is."
+        f"A server on {settings.host} can be reached from other machines, and {reason}. --insecure starts it anyway."
     )

@@ -14,14 +14,15 @@ Rows = Callable[[EndedStatement], int | None]
 
 
 class StatementLog:
-    """A log with one line per statement, made from overlapping lists of ended statements."""
+    """A log with one line per statement. It is made from lists of ended statements, which overlap."""
 
     def __init__(self) -> None:
         self._written: frozenset[tuple[str, str]] = frozenset()
 
     def new_lines(self, ended: Iterable[EndedStatement], rows: Rows) -> list[str]:
-        """Return the lines of the statements that the last list did not have. `rows` returns the number of rows of a
-        statement, None if they were not counted."""
+        """Return the lines of the statements that were not in the last list. `rows` returns the number of rows of a
+        statement, None if they were not counted.
+        """
         found = {(one.server, one.id): one for one in ended}
         lines = [_line(one, rows(one)) for key, one in found.items() if key not in self._written]
         self._written = frozenset(found)
@@ -31,7 +32,7 @@ class StatementLog:
 def _line(one: EndedStatement, rows: int | None) -> str:
     text = statement_without_secrets(" ".join(one.statement.split()))
     shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    # the client chooses its name and its statements: neither may begin a line of the log, or control a terminal
+    # the client chooses its name and its statements: neither may begin a line of the log, or send escapes to a terminal
     counted = "" if rows is None else f" rows={rows}"
     text = f"{one.server} user={one.user} seconds={one.milliseconds / 1000:.3f}{counted} {one.state.lower()}: {shown}"
     return visible(text, kept="")

@@ -1,7 +1,8 @@
-"""Connections that wait for their first request: a limited number per address; the oldest is closed to make room.
+"""Connections that wait for their first request. Their number per address is limited: the oldest is closed to make
+room.
 
-A client that sends a request leaves the queue in a moment. A client that opens many silent connections only makes the
-server close its own: other clients can still connect, even from the same address.
+A client that sends a request leaves the queue in a moment. If a client opens many silent connections, the server closes
+only these: other clients can still connect, even from the same address.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-MOST = 100  # connections of an address
-SECONDS = 10.0  # until a client must have sent its request
+MOST = 100  # the most connections of an address
+SECONDS = 10.0  # seconds in which a client must send its request
 
 
 class Waiting:
-    """Connections that wait, by address. `now` is a clock in seconds."""
+    """Connections that wait, by address. `now` returns a clock's time in seconds."""
 
     def __init__(self, most: int = MOST, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._now, self._lock = most, now, threading.Lock()
         self._by_address: dict[str, OrderedDict[Any, tuple[float, Callable[[], None]]]] = {}
 
     def add(self, address: str, connection: Any, close: Callable[[], None]) -> None:
-        """Remember that a connection waits; `close` ends it, and may be called from another thread."""
+        """Add a waiting connection. `close` ends it, and may be called from another thread."""
         oldest: Callable[[], None] | None = None
         with self._lock:
             found = self._by_address.setdefault(address, OrderedDict())
@@ -35,7 +36,7 @@ class Waiting:
             oldest()
 
     def discard(self, address: str, connection: Any) -> None:
-        """Forget a connection: its request has come, or it is closed."""
+        """Remove a connection, because its request has come or it is closed."""
         with self._lock:
             found = self._by_address.get(address)
             if found is not None:
@@ -44,7 +45,9 @@ class Waiting:
                     del self._by_address[address]
 
     def end_late(self, seconds: float) -> None:
-        """Close the connections that have waited for some seconds: a client that sends a byte now and then is late."""
+        """Close the connections that have waited for `seconds`. A client that sends a byte now and then does not get
+        more time.
+        """
         with self._lock:
             until = self._now() - seconds
             late = [close for found in self._by_address.values() for began, close in found.values() if began <= until]

@@ -1,1 +1,3 @@
-"""The console shell: `paimon-sql -e`, `-f`, and a prompt. It talks to a session by its methods and knows no PySpark."""
+"""The console shell: `paimon-sql -e`, `-f`, and a prompt. It uses only methods of the session, and does not import
+PySpark.
+"""

@@ -1,4 +1,4 @@
-"""The options of `paimon-sql`: options of `spark-sql` and `spark-submit` under their names, and our own."""
+"""The options of `paimon-sql`: options of `spark-sql` and `spark-submit` under their own names, and further options."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from importlib.metadata import PackageNotFoundError, version
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.shell.render import FORMATS
 
-# options of spark-submit that a program which runs in this process can have, as Spark spells them
+# options of spark-submit that work for a program in this process, as Spark spells them
 SUBMIT_OPTIONS = (
     "--master", "--deploy-mode", "--name", "--properties-file", "--jars", "--packages", "--exclude-packages",
     "--repositories", "--py-files", "--files", "--archives", "--driver-memory", "--driver-java-options",
     "--driver-library-path", "--driver-class-path", "--driver-cores", "--executor-memory", "--executor-cores",
     "--total-executor-cores", "--num-executors", "--queue", "--principal", "--keytab", "--proxy-user",
 )  # fmt: skip
-SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # arguments from PySpark to spark-submit, which starts its JVM
+SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"  # arguments that PySpark passes to spark-submit, which starts its JVM
 _GATEWAY = "PYSPARK_GATEWAY_PORT"  # set if spark-submit has started the JVM and this process
 
 
@@ -42,7 +42,9 @@ class FileGiven:
 
 
 class WholeWords(argparse.HelpFormatter):
-    """Help with lines that do not break inside of a word: argparse breaks `--driver-memory` after a hyphen."""
+    """A formatter of help that does not break lines inside of a word: argparse breaks `--driver-memory`
+    after a hyphen.
+    """
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
@@ -65,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add_catalog_options(made)
-    add("-H", action="help", help=argparse.SUPPRESS)  # as spark-sql has it
+    add("-H", action="help", help=argparse.SUPPRESS)  # as in spark-sql
     add("--version", action="version", version=f"paimon-sql {_version('paimon-sql')}, PySpark {_version('pyspark')}")
     add("--database", metavar="NAME", help="current database at the start")
     execute, in_order = "run these statements; may be repeated", "may be repeated; -e and -f run in the order given"
@@ -95,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
 def _version(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:  # a folder or an archive on the path of a cluster
+    except PackageNotFoundError:  # without its metadata, for example in an archive on the path of a cluster
         return "of an unknown version"
 
 
@@ -112,7 +114,7 @@ def add_catalog_options(made: argparse.ArgumentParser) -> None:
 
 
 def add_submit_options(made: argparse.ArgumentParser) -> None:
-    """The options of spark-submit, and `-c`."""
+    """Add the options of spark-submit, and `-c`."""
     help_ = "a setting of Spark (spark.*) or, for the shell, an option of the catalog; may be repeated"
     made.add_argument("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting, help=help_)
     group = made.add_argument_group("options of spark-submit")
@@ -122,7 +124,7 @@ def add_submit_options(made: argparse.ArgumentParser) -> None:
 
 
 def setting(text: str) -> tuple[str, str]:
-    """KEY=VALUE. Raises `argparse.ArgumentTypeError`."""
+    """Parse KEY=VALUE. Raises `argparse.ArgumentTypeError`."""
     key, equals, value = text.partition("=")
     if not key or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -132,10 +134,10 @@ def setting(text: str) -> tuple[str, str]:
 def hand_to_spark_submit(
     arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Let PySpark start its JVM with the options of spark-submit that are given, and with settings.
+    """Make PySpark start its JVM with the given options of spark-submit and with settings.
 
-    Raises `InvalidOptionError` for options without an effect: for another deploy mode than `client`, for settings that
-    are not Spark's, and under spark-submit itself.
+    Raises `InvalidOptionError` for options that cannot have an effect: another deploy mode than `client`, settings that
+    are not Spark's, and any of them under spark-submit itself.
     """
     values = ((name, getattr(arguments, name[2:].replace("-", "_"))) for name in SUBMIT_OPTIONS)
     given = [(name, value) for name, value in values if value is not None]

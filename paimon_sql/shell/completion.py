@@ -1,4 +1,4 @@
-"""Words that may come next in a statement: keywords, and the names of catalogs, databases, tables and columns."""
+"""Words that can continue a statement: keywords, and the names of catalogs, databases, tables and columns."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?P<name>[\w$.`]+)", r
 
 
 def fragment(text: str) -> str:
-    """The unfinished word at the end of a text, which a completion replaces."""
+    """Return the unfinished word at the end of a text, which a completion replaces."""
     found = _FRAGMENT.search(text)
     return found[0] if found else ""
 
 
 class Words:
-    """The words for the end of a statement; each kind of names is read from Spark at most once.
+    """The words that can end a statement. Each kind of names is read from Spark at most once.
 
-    Errors of the session give no words: completion must not disturb what is typed.
+    If the session raises an error, there are no words: completion must not disturb the user's typing.
     """
 
     def __init__(self, session: Any):
@@ -39,7 +39,7 @@ class Words:
         self._found: dict[str, list[str]] = {}
 
     def after(self, text: str) -> list[str]:
-        """The words that can replace the unfinished one at the end of a statement, sorted."""
+        """Return the words that can replace the unfinished one at the end of a statement, sorted."""
         begun = fragment(text)
         return sorted({w for w in self._candidates(text, begun) if w.lower().startswith(begun.lower())})
 
@@ -56,7 +56,7 @@ class Words:
 
     @cached_property
     def _places(self) -> list[str]:
-        """Catalogs, and databases of the current one."""
+        """Return the names of catalogs, and of the databases of the current one."""
         return self._names("SHOW CATALOGS", 0) + self._names("SHOW DATABASES", 0)
 
     def _below(self, owner: str) -> list[str]:

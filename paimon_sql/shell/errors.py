@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TRACEBACK = "Traceback (most recent call last):"
-# the text after the message: the JVM's stack, the echo of the statement, the plan
+# the parts after the message: the JVM's stack, the echo of the statement, the plan
 _TAIL = re.compile(r"\n\s*JVM stacktrace:|\nDriver stacktrace:|\n\s+at [\w.$/]+\(|\n\s*== SQL|;\n|\n\s*== DataFrame")
 _HEAD = re.compile(
     r"\A(?:An error occurred while calling \S+\s*"
@@ -20,7 +20,9 @@ _PAIMON_MODULE = "paimon_core.errors."
 
 
 def describe(error: BaseException) -> str:
-    """The message without stack traces, class names of the JVM, the echo of the statement and its plan."""
+    """Return an error's message without stack traces, class names of the JVM, the echo of the statement and
+    its plan.
+    """
     message = str(error).strip()
     if _TRACEBACK in message:
         message = _python_cause(message)
@@ -39,7 +41,7 @@ def line_in_statement(error: BaseException) -> int:
 
 
 def _python_cause(message: str) -> str:
-    """The last line of the last traceback in the text, with the lines that belong to it."""
+    """Return the last line of the last traceback in the text, with the lines that belong to it."""
     lines = message.rpartition(_TRACEBACK)[2].strip("\n").split("\n")
     while lines and (not lines[0].strip() or lines[0][0].isspace()):
         lines.pop(0)

@@ -13,14 +13,15 @@ _CANCEL_EVERY = 0.5  # seconds
 
 @contextmanager
 def cancelling(cancel: Callable[[], object]) -> Iterator[threading.Event]:
-    """Inside the block, Ctrl-C sets the event and calls `cancel`, until the block ends; a second one interrupts.
+    """Make Ctrl-C set the event and call `cancel`, again and again until the block ends. A second Ctrl-C interrupts the
+    block.
 
-    An exception raised from the signal would hit the main thread in the middle of its talk with the JVM, leave that
-    connection broken and the statement running. Cancelled jobs make the statement fail and clean up.
+    An exception raised by the signal handler would interrupt the main thread's call to the JVM. Its connection would be
+    broken, and the statement would continue. Cancelled jobs make the statement fail and clean up.
     """
     cancelled, ended = threading.Event(), threading.Event()
 
-    def keep_cancelling() -> None:  # a statement that is being planned has jobs to cancel only later
+    def keep_cancelling() -> None:  # while Spark plans a statement, it has no jobs to cancel yet
         cancel()
         while not ended.wait(_CANCEL_EVERY):
             cancel()
@@ -30,7 +31,7 @@ def cancelling(cancel: Callable[[], object]) -> Iterator[threading.Event]:
         cancelled.set()
         threading.Thread(target=keep_cancelling, daemon=True).start()
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
         yield cancelled
         return
     previous = signal.signal(signal.SIGINT, on_interrupt)

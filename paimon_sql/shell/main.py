@@ -28,11 +28,11 @@ _INTERRUPTED = 130
 
 class GivenScript(NamedTuple):
     text: str
-    name: str  # empty where the text comes from the command line
+    name: str  # empty if the text is from the command line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command, and returns the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
+    """Run the command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:
         return run_program(words[1:])
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(shell, [*first, *scripts], interactive=arguments.interactive or not scripts)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # the output has no reader any more; keep Python from flushing into the closed pipe
+    except BrokenPipeError:  # the reader of the output has gone; keep Python from flushing into the closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _doctor() -> int:
-    """Prints the Spark internals that this package uses; returns the exit status, 1 if Spark lacks one of them."""
+    """Print the Spark internals that this package uses. Return the exit status, 1 if Spark lacks one of them."""
     try:
         with quiet_start():
             found = paimon_sql.doctor()
@@ -93,7 +93,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _scripts(arguments: argparse.Namespace) -> list[GivenScript]:
-    """The statements of `-e` and the scripts of `-f`, in the order of the command line."""
+    """Return the statements of `-e` and the scripts of `-f`, in the order of the command line."""
     scripts = [
         _script(given.path) if isinstance(given, FileGiven) else GivenScript(given.text, "")
         for given in arguments.scripts
@@ -104,7 +104,7 @@ def _scripts(arguments: argparse.Namespace) -> list[GivenScript]:
 
 
 def _script(path: str) -> GivenScript:
-    """A script by its path; `-` is standard input."""
+    """Return a script by its path; `-` is standard input."""
     if path == "-":
         stream = getattr(sys.stdin, "buffer", None)  # missing if a program has replaced the stream
         text = script_text(stream.read(), "stdin") if stream else sys.stdin.read().removeprefix(BYTE_ORDER_MARK)
@@ -114,7 +114,7 @@ def _script(path: str) -> GivenScript:
 
 def _connect(arguments: argparse.Namespace) -> Any:
     settings = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
-    if not (arguments.master or arguments.properties_file):  # a shell of this machine alone
+    if not (arguments.master or arguments.properties_file):  # the shell uses only this machine
         settings["spark.ui.enabled"] = "false"
     settings.update(arguments.conf)
     if not arguments.debug:

@@ -12,7 +12,9 @@ _CATALOG_OPTIONS = ("warehouse", "catalog", "metastore", "uri")
 
 
 def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Any:
-    """Open a session with the catalog of the command line, else the catalogs of Spark's settings, else ./warehouse."""
+    """Open a session: with the command line's catalog, else with the catalogs of Spark's settings, else with
+    ./warehouse.
+    """
     catalog = _of_command_line(arguments)
     if not catalog and all(key.startswith("spark.") for key in settings):
         session = paimon_sql.connect(**settings)
@@ -22,14 +24,14 @@ def open_session(arguments: argparse.Namespace, settings: Mapping[str, str]) -> 
 
 
 def catalog_options(arguments: argparse.Namespace, settings: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the options of the command line's catalog, for callers without a session; without settings of Spark."""
+    """Return the options of the command line's catalog, for callers without a session and without Spark's settings."""
     own = {key: value for key, value in settings if not key.startswith("spark.")}
     given = {key: value for key, value in _of_command_line(arguments).items() if key != "catalog"}
     return _default(given) | given | own
 
 
 def _default(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the default folder of tables, unless a server decides it."""
+    """Return the default warehouse, unless a REST server decides it."""
     return {} if given.get("metastore") == "rest" else {"warehouse": "warehouse"}
 
 

@@ -12,19 +12,23 @@ from typing import TextIO
 
 from paimon_sql.shell.render import text_width
 
-_MISSING = (126, 127)  # the exit statuses of a shell that cannot run a command
+_MISSING = (126, 127)  # exit statuses of a shell that cannot run a command
 
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """A command of the user's shell, and the variables that it sees."""
+    """A pager: a command of the user's shell, with its environment variables."""
 
     command: str
     variables: Mapping[str, str]
 
     def show(self, text: str) -> bool:
-        """Show a text until the user leaves it; False if the command cannot be run. Ctrl-C reaches the pager alone."""
-        previous = signal.signal(signal.SIGINT, _pass)  # a handler, unlike SIG_IGN, is not the pager's, too
+        """Show a text until the user leaves the pager. Return False if the command cannot be run. Ctrl-C affects only
+        the pager.
+        """
+        previous = signal.signal(
+            signal.SIGINT, _pass
+        )  # the pager would inherit SIG_IGN, but it does not inherit a handler
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", self.command],
@@ -35,7 +39,7 @@ class Pager:
             )
             try:
                 process.communicate(text)
-            except BrokenPipeError:  # the user has seen enough
+            except BrokenPipeError:  # the user has left before the end
                 process.wait()
         except OSError:
             return False
@@ -44,7 +48,9 @@ class Pager:
         return process.returncode not in _MISSING
 
     def environment(self) -> dict[str, str]:
-        """The variables; `less` leaves rows whole, ends by itself behind a short text, and leaves it on the screen."""
+        """Return the environment variables. By default `less` does not wrap rows, quits if the text fits the screen,
+        and leaves the text there.
+        """
         return {"LESS": "FSX", **self.variables}
 
 
@@ -69,6 +75,6 @@ def of(
 
 
 def fits(text: str, columns: int, lines: int) -> bool:
-    """Whether a text fits the screen with the prompt below it."""
+    """Return whether a text fits the screen with the prompt below it."""
     rows = text.splitlines()
     return len(rows) < lines and all(text_width(row) <= columns for row in rows)

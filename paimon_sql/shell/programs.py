@@ -1,8 +1,8 @@
-"""`paimon-sql run`: runs any program; its Spark sessions can use the configured catalogs.
+"""`paimon-sql run`: runs any program, and its Spark sessions can use the configured catalogs.
 
-The program is started with the folder `paimon_sql/autoload` at the front of `PYTHONPATH`. Python runs the
-`sitecustomize.py` in it before the program, in every Python process below it too: it lets each session that
-`SparkSession.builder.getOrCreate()` makes be installed.
+The program starts with the folder `paimon_sql/autoload` at the front of `PYTHONPATH`. Python runs the
+`sitecustomize.py` of that folder before the program, and in every Python process that the program starts. It makes
+`SparkSession.builder.getOrCreate()` install each session that it returns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AUTOLOAD = Path(__file__).parents[1] / "autoload"
 
 
 def run_program(words: Sequence[str]) -> int:
-    """Runs a program with its arguments, and returns its exit status, 2 if it cannot be started."""
+    """Run a program with its arguments, and return its exit status; 2 if it cannot be started."""
     parser = _parser()
     arguments = parser.parse_args(words)
     if not arguments.program:

@@ -15,7 +15,7 @@ from paimon_sql.shell.runner import Shell
 
 try:
     from paimon_sql.shell import terminal
-except ImportError:  # the extra `cli` is not installed
+except ImportError:  # prompt_toolkit, the extra `cli`, is not installed
     terminal = None  # type: ignore[assignment]
 
 PROMPT = "paimon-sql> "
@@ -43,11 +43,13 @@ _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 class Reader(Protocol):
     def read(self) -> str:
-        """Read the next complete input. Raises EOFError at the end, KeyboardInterrupt if the user dropped it."""
+        """Read the next complete input. Raises EOFError at the end, KeyboardInterrupt if the user cancelled
+        the line.
+        """
 
 
 class PlainReader:
-    """Reads with `input`."""
+    """A reader that uses `input`."""
 
     def __init__(self, read_line: Callable[[str], str] = input):
         self.read_line = read_line
@@ -72,7 +74,7 @@ def make_reader(session: Any) -> Reader:
 
 
 def run_prompt(shell: Shell, reader: Reader) -> int:
-    """Reads and runs until the user leaves; the exit status."""
+    """Read and run statements until the user leaves. Return the exit status."""
     shell.pager = pager.of(shell.out, os.environ, is_typed=sys.stdin.isatty())
     shell.out.write(WELCOME if terminal is not None else WELCOME + PLAIN)
     while True:

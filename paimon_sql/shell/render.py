@@ -1,6 +1,7 @@
-"""Results as text: an aligned table, CSV, JSON lines, Markdown. Pure.
+"""Results as text: an aligned table, CSV, JSON lines, Markdown. All functions are pure.
 
-CSV and JSON are for programs and hold the values as they are; the others are for people, see `escapes`.
+CSV and JSON are for programs and have the values unchanged. The other formats are for people and escape control
+characters, see `escapes`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from paimon_core.escapes import visible
 from paimon_sql.shell.values import as_json, as_text, is_number
 
-MAX_CELL_WIDTH = 80  # of a value in a table, in terminal columns
+MAX_CELL_WIDTH = 80  # the width of a value in a table, in terminal columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +28,16 @@ class Result:
     columns: Sequence[str]
     kinds: Sequence[Any]
     rows: Sequence[Sequence[Any]]
-    zone: tzinfo | None = None  # of instants in results
+    zone: tzinfo | None = None  # the time zone of instants in results
 
     def texts(self) -> list[list[str]]:
         return [[as_text(v, k, self.zone) for v, k in zip(row, self.kinds, strict=True)] for row in self.rows]
 
 
 def table(result: Result) -> str:
-    """Aligned columns, numbers to the right, wide values cut; a single column stays whole, its lines as they are."""
+    """Return aligned columns, with numbers to the right and wide values cut. If there is only one column, its values
+    are complete, with their line breaks.
+    """
     texts = result.texts()
     is_single = len(result.columns) == 1
     if is_single and any("\n" in text for (text,) in texts):
@@ -67,7 +70,7 @@ def markdown(result: Result) -> str:
 
 
 def csv_text(result: Result) -> str:
-    """A header and the rows; NULL is an empty field."""
+    """Return a header and the rows as CSV; NULL is an empty field."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(result.columns)
@@ -77,7 +80,7 @@ def csv_text(result: Result) -> str:
 
 
 def json_lines(result: Result) -> str:
-    """One object per row."""
+    """Return one JSON object per row, each on a line."""
     lines = []
     for row in result.rows:
         values = [as_json(v, k, result.zone) for v, k in zip(row, result.kinds, strict=True)]
@@ -95,7 +98,7 @@ FORMATS: dict[str, Callable[[Result], str]] = {
 
 
 def _one_line(text: str) -> str:
-    """Line breaks would break the grid."""
+    """Return a text without line breaks, which would break the grid."""
     return visible(text, kept="")
 
 
@@ -117,7 +120,7 @@ def _pad(text: str, width: int, right: bool) -> str:
 
 
 def text_width(text: str) -> int:
-    """Terminal columns: two for wide East Asian characters, none for combining ones."""
+    """Return the number of terminal columns: two for wide East Asian characters, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,4 +1,4 @@
-"""Runs statements on a session and prints their results."""
+"""The shell: it runs statements on a session and prints their results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from paimon_sql.shell.render import FORMATS, Result
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
 LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql
 _SOURCE_DEPTH = 20
-BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it before a text
-_MARKS = {  # UTF-32 before UTF-16: its mark begins with the mark of UTF-16
+BYTE_ORDER_MARK = "\ufeff"  # some editors of Windows put it at the beginning of a text
+_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-FOR_PEOPLE = ("table", "vertical", "markdown")  # formats that come with statements, counts and times
+FOR_PEOPLE = ("table", "vertical", "markdown")  # formats that are printed with statements, counts and times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,19 +49,21 @@ class Options:
 
 
 class Shell:
-    """Statements in, text out. Of the session it needs `sql(text)`, and `conf` for the zone instants are shown in."""
+    """Runs texts of statements, and prints their results. It uses the session's `sql(text)`, and `conf` for the time
+    zone of instants.
+    """
 
     def __init__(self, session: Any, out: TextIO, err: TextIO, options: Options):
         self.session, self.out, self.err, self.options = session, out, err, options
-        self.is_left = False  # by `quit` or `exit` in a script
+        self.is_left = False  # set by `quit` or `exit` in a script
         self.pager: Pager | None = None  # of a prompt
-        self._sources: list[str] = []  # the scripts that run now by SOURCE, the innermost last
+        self._sources: list[str] = []  # the scripts that SOURCE is running, the innermost last
 
     def run_script(self, text: str, name: str = "") -> int:
-        """Runs the statements up to the first that fails, or to `quit` or `exit`; the exit status.
+        """Run the statements up to the first that fails, or to `quit` or `exit`. Return the exit status.
 
-        Of a script with a name the comments, statements and results are printed one after the other, and errors name
-        its line.
+        If the script has a name, print comments, statements and results one after the other, and its line with each
+        error.
         """
         for statement in split_statements(text):
             if LEAVE.fullmatch(statement.text):
@@ -73,7 +75,7 @@ class Shell:
         return 0
 
     def run(self, statement: ScriptStatement, name: str = "") -> bool:
-        """Runs one statement, prints its result or its error, and returns whether it succeeded.
+        """Run one statement, print its result or its error, and return whether it succeeded.
 
         Raises KeyboardInterrupt if the user cancelled it.
         """
@@ -98,24 +100,24 @@ class Shell:
         return True
 
     def toggle_vertical(self) -> None:
-        """Print rows as lines of their columns from now on, or as a table again."""
+        """Switch between rows printed as lines of their columns, and as a table."""
         output = "table" if self.options.output == "vertical" else "vertical"
         self.options = replace(self.options, output=output)
         self._print(f"Rows are printed as {'a table' if output == 'table' else 'lines of their columns'}.\n")
 
     def toggle_pager(self) -> None:
-        """Print results that do not fit the screen whole from now on, or show them by the pager again."""
+        """Switch between the pager for results that do not fit the screen, and printing them whole."""
         self.options = replace(self.options, pages=not self.options.pages)
         self._print(f"Results that do not fit the screen are {'' if self.options.pages else 'not '}paged.\n")
 
     def _clear_progress(self) -> None:
-        """Take away the bar that Spark has drawn for the jobs of a statement that was cancelled."""
+        """Remove the progress bar that Spark has drawn for the jobs of a cancelled statement."""
         if self.err.isatty():
             self.err.write("\r\x1b[K")
             self.err.flush()
 
     def _run_file(self, path: str, where: str) -> bool:
-        """`SOURCE path`, as in spark-sql: the statements of another script."""
+        """Run the statements of another script for `SOURCE path`, as in spark-sql. Return whether all succeeded."""
         try:
             if len(self._sources) == _SOURCE_DEPTH:
                 raise InvalidDataError(
@@ -132,7 +134,7 @@ class Shell:
             self._sources.pop()
 
     def report(self, error: BaseException, where: str = "") -> None:
-        """Prints an error in one message after its location (`where`), or with its stack trace (`debug`)."""
+        """Print an error as one message after its location (`where`), or with its stack trace (`debug`)."""
         self.out.flush()
         if self.options.debug:
             self.err.write(visible("".join(traceback.format_exception(error))))
@@ -161,7 +163,9 @@ class Shell:
         return time_zone(conf.get("spark.sql.session.timeZone")) if conf is not None else None
 
     def _show(self, text: str) -> None:
-        """Prints the result of a statement, by the pager if a typed statement's result does not fit the screen."""
+        """Print the result of a statement. Use the pager if the statement was typed and its result does not fit the
+        screen.
+        """
         if self.pager is None or not self.options.pages or self._sources or fits(text, *shutil.get_terminal_size()):
             self._print(text)
         elif not self.pager.show(visible(text)):
@@ -174,12 +178,14 @@ class Shell:
 
 
 def read_script(path: str) -> str:
-    """The text of a script. Raises OSError, and as `script_text`."""
+    """Return the text of a script. Raises OSError, and as `script_text`."""
     return script_text(Path(path).read_bytes(), path)
 
 
 def script_text(content: bytes, name: str) -> str:
-    """The text of a script's bytes, in UTF-8, or as its byte order mark says. Raises `InvalidDataError`."""
+    """Return the text of a script's bytes. Its encoding is UTF-8 unless a byte order mark shows another. Raises
+    `InvalidDataError`.
+    """
     encoding = next((encoding for mark, encoding in _MARKS.items() if content.startswith(mark)), "utf-8")
     try:
         text = content.decode(encoding)

@@ -32,17 +32,17 @@ from paimon_sql.spark.jvm.gateway import kill_jvm
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
 _CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
-_ENDS = "-XX:+ExitOnOutOfMemoryError"  # without it, a driver that is out of memory stays, but cannot serve
-_GRACE = 30  # seconds after the end of the statements' time, when the process ends in any case
+_ENDS = "-XX:+ExitOnOutOfMemoryError"  # otherwise a driver without free memory keeps running, but cannot serve
+_GRACE = 30  # seconds after the time limit of the statements until the process ends in any case
 _STDERR = 2  # the file descriptor: Python closes its own file while it shuts down
-_LAST = 5.0  # seconds more, after which it ends without Python, of which no thread may run any more
+_LAST = 5.0  # further seconds until C code ends the process, in case Python can run no thread
 
 
 def run_server(words: Sequence[str]) -> int:
-    """Serves until SIGTERM or Ctrl-C; returns the exit status: 0, 1 after an error or if statements were cut off."""
+    """Serve until SIGTERM or Ctrl-C. Return the exit status: 0, or 1 after an error or if statements were stopped."""
     parser = _parser()
     arguments = parser.parse_args(words)
-    logging.disable()  # PySpark logs every refused statement, with its text
+    logging.disable()  # PySpark logs every refused statement with its text
     try:
         if arguments.add_user:
             return _add_user(arguments)
@@ -83,10 +83,11 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
 
 
 def _end_after(seconds: float) -> None:
-    """End this process, and its JVM, in any case: a JVM that answers nothing would hold both for ever.
+    """End this process and its JVM after some seconds, in any case: otherwise a JVM that does not answer would keep
+    both alive forever.
 
-    A thread of Python does it, or shortly afterwards one of C: Python runs no thread while it shuts down, or while
-    another keeps its lock.
+    A Python thread ends them. If it does not run, C code ends the process shortly afterwards: Python runs no thread
+    while it shuts down, or while another thread holds its lock.
     """
     timer = threading.Timer(seconds, _end)
     timer.daemon = True

@@ -1,4 +1,4 @@
-"""Keeps the console clean while Spark starts."""
+"""A quiet console while Spark starts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _CHUNK = 65536
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """Drops output to stderr inside the block, such as the JVM's greeting, unless the block fails.
+    """Drop output to stderr inside the block, such as the JVM's greeting, unless the block fails.
 
-    A process started inside keeps writing through here afterwards: Spark's progress bar still arrives.
+    A process that the block starts writes its stderr through this one afterwards, too: Spark's progress bar still
+    works.
     """
     console = os.dup(2)
     source, sink = os.pipe()
@@ -35,7 +36,7 @@ def quiet_start() -> Iterator[None]:
 
 
 class _Relay:
-    """Copies one descriptor to another; bytes before it is opened are held back."""
+    """Copies one descriptor to another. It keeps back the bytes until it is opened."""
 
     def __init__(self, source: int, target: int):
         self.source, self.target = source, target

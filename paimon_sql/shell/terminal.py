@@ -1,4 +1,6 @@
-"""Line editing with prompt_toolkit: history, completion, several lines. Importable only if it is installed."""
+"""Line editing with prompt_toolkit: history, completion, several lines. This module can be imported only if
+prompt_toolkit is installed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from paimon_sql.shell.completion import Words, fragment
 
 
 class StatementHistory(FileHistory):
-    """A history file that never gets a statement that looks as if it held a secret."""
+    """A history file without statements that may contain a secret."""
 
     def store_string(self, string: str) -> None:
         if not may_hold_secret(string):
@@ -26,7 +28,7 @@ class StatementHistory(FileHistory):
 
 
 class StatementCompleter(Completer):
-    """Completes words of statements, with new names for each statement."""
+    """Completes words of statements. It reads names from Spark again for each statement."""
 
     def __init__(self, session: Any):
         self.session, self.words = session, Words(session)
@@ -61,7 +63,7 @@ class TerminalReader:
 
 
 def history_file() -> Path:
-    """The user's history, in the directory of the XDG convention, created if it is missing."""
+    """Return the user's history file, in the directory of the XDG convention; create it if it is missing."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "paimon-sql" / "history"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -11,7 +11,7 @@ NULL = "NULL"
 
 
 def as_text(value: Any, kind: Any = None, zone: tzinfo | None = None) -> str:
-    """The value as people read it. `kind` is its Spark type; instants are shown in `zone`, if one is given."""
+    """Return a value as text for people. `kind` is its Spark type. Instants are shown in `zone`, if given."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -35,7 +35,9 @@ def as_text(value: Any, kind: Any = None, zone: tzinfo | None = None) -> str:
 
 
 def as_json(value: Any, kind: Any = None, zone: tzinfo | None = None) -> Any:
-    """Convert a value for `json.dumps`; types without a JSON type become the text of `as_text`, binary hex digits."""
+    """Return a value for `json.dumps`. Types without a JSON type become the text of `as_text`, binary becomes hex
+    digits.
+    """
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -64,7 +66,7 @@ def _moment(value: date | time, kind: Any, zone: tzinfo | None) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     if zone is not None and _name(kind) == "timestamp":
-        value = value.astimezone(zone).replace(tzinfo=None)  # arrives as local time of this process
+        value = value.astimezone(zone).replace(tzinfo=None)  # PySpark returns it as local time of this process
     text = value.isoformat(sep=" ")
     return text.rstrip("0") if value.microsecond else text
 

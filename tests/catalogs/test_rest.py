@@ -272,7 +272,7 @@ def test_a_filesystem_catalog_behind(tmp_path: Path) -> None:
         staged.publish()
         insert(staged.table, ROWS)
         assert staged.table.schema.options["bucket"] == "2" and sorted(read(catalog.load_table(T))) == ROWS
-        with pytest.raises(UnsupportedFeatureError, match="keeps no properties"):
+        with pytest.raises(UnsupportedFeatureError, match="does not store properties"):
             catalog.alter_database("db", {"a": "b"})
         with pytest.raises(UnsupportedFeatureError, match="by their folders"):
             catalog.register_table(T)

@@ -98,7 +98,7 @@ def test_a_server_with_tokens_and_tls(
 def test_what_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     port = free_port()
     for words, why in (
-        (("--rest", port, "--host", "0.0.0.0"), "asks nobody for a token"),
+        (("--rest", port, "--host", "0.0.0.0"), "requires no token"),
         (("--rest", port, "--metastore", "rest", "--uri", "http://h"), "another kind than rest"),
         (("--rest", port, "--rest-tokens", tmp_path / "none"), "cannot be read"),
         (("--add-token", "ann"), "--rest-tokens FILE"),

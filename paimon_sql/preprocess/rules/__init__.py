@@ -1,4 +1,5 @@
-"""One module per spelling: the statements that may have it, and their rewriting. Both lists are in order.
+"""One module per spelling: a pattern for the statements that may have it, and their rewriting. Both lists are in the
+order of use.
 
 `column_list`, `column_types` and `type_nodes` read columns and types for several rules.
 """
@@ -25,9 +26,9 @@ from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
 from paimon_sql.preprocess.rules.unnest import UNNEST
 from paimon_sql.preprocess.statements import Value
 
-# rules that return the value of a statement, or None; the first value counts
+# rules that return the value of a statement, or None; the first value is used
 VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES, MATERIALIZED)
-# the edits of a statement that has these spellings; it may have several
+# rules that return edits; a statement may match several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,
     COMPUTED_COLUMNS,

@@ -1,4 +1,6 @@
-"""ALTER TABLE of columns in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's types."""
+"""Column changes of ALTER TABLE in Flink's spelling: ADD (…), ADD c t, DROP c, DROP (…), RENAME a TO b, and Flink's
+types.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _NO_NEW_NAME = ("TO", "COLUMN", "TAG")
 
 
 def alter_columns(cursor: Cursor) -> list[Edit]:
-    """Inserts COLUMN or COLUMNS if it is missing, as in Flink, and replaces Flink's types by Spark's."""
+    """Insert COLUMN or COLUMNS if it is missing, as in Flink, and replace Flink's types by Spark's."""
     if not cursor.take("ALTER", "TABLE") or not cursor.take_name():
         return []
     refuse_watermark(cursor)
@@ -40,7 +42,7 @@ def _added(cursor: Cursor) -> list[Edit]:
         edits.append(Edit.after(verb, " COLUMN"))
     types = read_added_types(cursor)
     if types.declared:
-        return []  # `column_changes` did not understand it
+        return []  # `column_changes` has not read it
     return [*edits, *types.edits] if types.flink_only else edits
 
 
@@ -55,7 +57,7 @@ def _dropped(cursor: Cursor) -> list[Edit]:
 
 
 def _retyped(cursor: Cursor) -> list[Edit]:
-    """`ALTER [COLUMN] c TYPE BYTES`."""
+    """Return the edits of `ALTER [COLUMN] c TYPE BYTES`."""
     cursor.take("COLUMN")
     types = TypeRewrites()
     if cursor.take_name() and cursor.take("TYPE"):

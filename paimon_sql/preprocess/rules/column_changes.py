@@ -1,4 +1,4 @@
-"""ALTER TABLE of columns that Spark cannot say in one statement, as values: MODIFY, and ADD of Flink's sized types."""
+"""Column changes that Spark cannot express in one ALTER TABLE, as values: MODIFY, and ADD of Flink's sized types."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NO_COLUMN = ("WATERMARK", "PRIMARY", "CONSTRAINT", "UNIQUE", "DISTRIBUTION")
 
 
 def column_changes(cursor: Cursor) -> ChangeColumns | None:
-    """Reads `ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several columns in parentheses.
+    """Read `ALTER TABLE t MODIFY c DOUBLE NOT NULL COMMENT '…' FIRST`, or several columns in parentheses.
 
-    Reads ADD only if a type has a precision or length that Spark's types do not have: Spark handles other lists of
+    Read ADD only if a type has a precision or length that Spark's types do not have: Spark handles other lists of
     columns. Raises `PreprocessError` for an invalid MODIFY.
     """
     if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_table()):
@@ -40,7 +40,7 @@ def column_changes(cursor: Cursor) -> ChangeColumns | None:
 
 
 def _columns(cursor: Cursor, *, adds: bool) -> tuple[ColumnChange, ...]:
-    """Reads one column, or several in parentheses, to the end of the statement; none if one is invalid."""
+    """Read one column, or several in parentheses, to the end of the statement. Return none if one is invalid."""
     cursor.take_any("COLUMN", "COLUMNS")
     opened = cursor.take("(")
     changes = []

@@ -33,7 +33,9 @@ class ColumnList:
 
 
 def read_columns(cursor: Cursor) -> ColumnList | None:
-    """Reads the list; empty if a query in parentheses or nothing follows, None if the list is never closed."""
+    """Read the column list. Return an empty list if a query in parentheses or nothing follows, None if the list is
+    never closed.
+    """
     columns = ColumnList()
     if cursor.symbol() != "(" or cursor.symbol(1) in _QUERY_STARTS:
         return columns
@@ -54,8 +56,9 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
 
 
 def read_added_types(cursor: Cursor) -> TypeRewrites:
-    """Reads the types behind `ALTER TABLE t ADD`: of one column, or of several in parentheses, up to the first type
-    that Spark has no words for (`declared`)."""
+    """Read the types after `ALTER TABLE t ADD`, of one column or of several in parentheses. Stop at the first type that
+    Spark's SQL cannot express (`declared`).
+    """
     types = TypeRewrites()
     cursor.take_any("COLUMN", "COLUMNS")
     opened = cursor.take("(")
@@ -71,7 +74,9 @@ def read_added_types(cursor: Cursor) -> TypeRewrites:
 
 
 def refuse_computed(cursor: Cursor) -> None:
-    """Raises `PreprocessError` if the next item of a list is a column that Flink computes and no table stores."""
+    """Raise `PreprocessError` if the next item of a list is a column that Flink computes: tables do not store such
+    columns.
+    """
     second = cursor.symbol(1)
     if second == "FOR" and cursor.symbol() == "WATERMARK":
         raise PreprocessError.at(cursor.next(), _STREAMING)
@@ -81,7 +86,7 @@ def refuse_computed(cursor: Cursor) -> None:
 
 
 def refuse_watermark(cursor: Cursor) -> None:
-    """Raises `PreprocessError` if ADD, MODIFY or DROP of a watermark follows."""
+    """Raise `PreprocessError` if ADD, MODIFY or DROP of a watermark follows."""
     verb, *follows = (cursor.symbol(ahead) for ahead in range(3))
     token = cursor.peek(1)
     if token and verb in ("ADD", "MODIFY", "DROP") and follows[0] == "WATERMARK" and follows[1] in ("FOR", "", ";"):
@@ -130,8 +135,9 @@ def _take_enforced(cursor: Cursor) -> bool:
 
 
 def _item_removal(cursor: Cursor, before: int, first: int) -> Edit:
-    """Removes the item from `first` to the cursor with one comma beside it, or the whole list if it is the only item;
-    `before` is the comma or parenthesis before it."""
+    """Return the edit that removes the item from `first` to the cursor with one comma beside it, or the whole list if
+    it is the only item. `before` is the index of the comma or parenthesis before the item.
+    """
     if cursor.tokens.symbols[before] == ",":
         return cursor.replaced(before, "")
     if cursor.symbol() == ",":

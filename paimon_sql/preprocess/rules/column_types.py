@@ -1,9 +1,10 @@
 """Flink's data types inside a column list, as the nearest types of Spark's parser.
 
-Properties that Spark's types do not have (the precision of a timestamp, the length of a binary, a map that was a
-multiset) travel in one table property, `DECLARED_TYPES_PROPERTY`, which the catalog applies and drops. Its value is a
-JSON list of `[path, type]`: the path names the column and the steps down to the type (a field's name, or `element`,
-`key`, `value`), the type is written as in a Paimon schema file, or is the bare word MULTISET for a map to its counts.
+Some properties do not exist in Spark's types: the precision of a timestamp, the length of a binary, and whether a map
+is a multiset. One table property, `DECLARED_TYPES_PROPERTY`, passes them to the catalog, which applies and drops it.
+Its value is a JSON list of `[path, type]`. The path names the column and the steps down to the type (a field's name, or
+`element`, `key`, `value`). The type is written as in a Paimon schema file, or is the bare word MULTISET for a map from
+elements to their counts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER
 
 DECLARED_TYPES_PROPERTY = "paimon-sql.declared-types"
-DEEPEST_TYPE = 100  # of types in types: deeper types go to Spark unchanged
+DEEPEST_TYPE = 100  # levels of nested types; deeper types are passed to Spark unchanged
 
 Path = tuple[str, ...]
 
-_SPARK_PRECISION = 6  # of a timestamp: Spark's own types have this one
+_SPARK_PRECISION = 6  # the precision of Spark's own timestamps
 _MAX_PRECISION = 9
-# the first words of types; `_READ` has Flink's types, and types that may contain one
+# the first words of types; `_READ` has Flink's types, and types that may contain such types
 _NESTED = {"ARRAY": ("element",), "MAP": ("key", "value"), "MULTISET": ("key",)}
 _BINARY = ("BYTES", "BINARY", "VARBINARY")
 _TIMESTAMP = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
@@ -34,7 +35,7 @@ class TypeRewrites:
 
     edits: list[Edit] = field(default_factory=list)
     declared: list[tuple[Path, str]] = field(default_factory=list)
-    flink_only: bool = False  # some type is not a Spark type
+    flink_only: bool = False  # whether a type is not a type of Spark
 
     def replace(self, edit: Edit) -> None:
         self.edits.append(edit)
@@ -42,7 +43,7 @@ class TypeRewrites:
 
 
 def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
-    """Reads one data type from the cursor, as far as it is understood, and records its rewrites."""
+    """Read one data type from the cursor, up to the first part that is not known, and record its rewrites."""
     kind, opened = cursor.symbol(), cursor.symbol(1)
     if kind in NO_NAMES or len(path) > DEEPEST_TYPE:
         return
@@ -71,7 +72,7 @@ def read_type(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _nested(cursor: Cursor, word: str, path: Path, found: TypeRewrites) -> None:
-    """ARRAY<t>, MAP<k, v>, and MULTISET<t>, which becomes MAP<t, INT>."""
+    """Rewrite the types in ARRAY<t> and MAP<k, v>, and MULTISET<t> to MAP<t, INT>."""
     is_multiset = word == "MULTISET"
     if is_multiset:
         found.replace(Edit.at(cursor.tokens, cursor.index, "MAP"))
@@ -91,7 +92,7 @@ def _nested(cursor: Cursor, word: str, path: Path, found: TypeRewrites) -> None:
 
 
 def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
-    """STRUCT<...> as it is, ROW<...> and ROW(...) to STRUCT<...>, fields included."""
+    """Rewrite ROW<...> and ROW(...) to STRUCT<...>, and the types of their fields; STRUCT<...> itself is kept."""
     first = cursor.index
     closing = ">" if cursor.symbol(1) == "<" else ")"
     if cursor.symbol() == "ROW":
@@ -118,7 +119,7 @@ def _row(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _binary(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
-    """BYTES, BINARY(n), VARBINARY(n) to BINARY."""
+    """Rewrite BYTES, BINARY(n) and VARBINARY(n) to BINARY."""
     first, word = cursor.index, cursor.symbol()
     cursor.index += 1
     length = _number_in_parentheses(cursor)
@@ -129,7 +130,7 @@ def _binary(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
 
 
 def _timestamp(cursor: Cursor, path: Path, found: TypeRewrites) -> None:
-    """TIMESTAMP(p) is without a time zone in Flink, TIMESTAMP_LTZ(p) is an instant."""
+    """Rewrite Flink's timestamps: TIMESTAMP(p) has no time zone, TIMESTAMP_LTZ(p) is an instant."""
     first, word = cursor.index, cursor.symbol()
     cursor.index += 1
     precision = _number_in_parentheses(cursor)
@@ -155,7 +156,7 @@ def _number_in_parentheses(cursor: Cursor) -> int | None:
 
 
 def _skip_to_separator(cursor: Cursor, closing: str) -> None:
-    """Past NOT NULL, COMMENT '...' and whatever else follows a type, up to the comma or the end of its list."""
+    """Skip NOT NULL, COMMENT '...' and anything else after a type, up to the comma or the end of its list."""
     depth = 0
     while not cursor.at_end() and not (depth == 0 and cursor.symbol() in (",", closing)):
         depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(cursor.symbol(), 0)

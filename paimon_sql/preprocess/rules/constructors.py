@@ -18,16 +18,16 @@ _READ = ("(", "[", ",", ")", "]", "AS", "ROW")
 
 
 def constructors(cursor: Cursor) -> list[Edit]:
-    """Brackets to parentheses, `ROW` to `struct`, the types of casts to Spark's."""
+    """Return edits of brackets to parentheses, of `ROW` to `struct`, and of the types of casts to Spark's."""
     tokens = cursor.tokens
     symbols, start = tokens.symbols, 0
-    if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # before a query there are only types
+    if {"CREATE", "REPLACE", "ALTER"} & set(symbols[:1]):  # the part before a query has only types
         if "SELECT" not in symbols:
             return []
         start = symbols.index("SELECT")
     edits: list[Edit] = []
-    opened: list[int] = []  # the brackets that are not closed yet
-    commas: list[bool] = []  # whether these have a comma
+    opened: list[int] = []  # brackets that are still open
+    commas: list[bool] = []  # for each of these, whether it has a comma
     has_columns, type_end = not _lists_rows(tokens), start
     for index in tokens.indexes(*_READ):
         if index < start:
@@ -51,7 +51,7 @@ def constructors(cursor: Cursor) -> list[Edit]:
 
 
 def _lists_rows(tokens: Tokens) -> bool:
-    """Whether the statement is `INSERT … VALUES …` with no query in it."""
+    """Return whether the statement is `INSERT … VALUES …` without a query in it."""
     words = tokens.symbols[Cursor(tokens).index :]
     return words[:1] == ["INSERT"] and "VALUES" in words and not any(w in words[2:] for w in _QUERY)
 
@@ -69,7 +69,9 @@ def _makes_row(symbols: Sequence[str], index: int) -> bool:
 
 
 def _take_type(cursor: Cursor, edits: list[Edit]) -> int:
-    """Reads a cast's type and returns the index of its end. No edits if Spark does not have the precision or length."""
+    """Read a cast's type and return the index of its end. Make no edits if Spark does not have the
+    precision or length.
+    """
     types = TypeRewrites()
     read_type(cursor, (), types)
     edits += types.edits if types.flink_only and not types.declared else []

@@ -1,7 +1,7 @@
-"""COPY INTO as a value: files into a table, a table or a query into files.
+"""COPY INTO as a value: load files into a table, or write a table or a query to files.
 
-COPY INTO t [(a, b)] FROM 'source' FILE_FORMAT = (TYPE = CSV, …) [PATTERN = '…'] [FORCE = TRUE]
-    [ON_ERROR = CONTINUE]
+COPY INTO t [(a, b)] FROM 'source' FILE_FORMAT = (TYPE = CSV, …) [PATTERN = '…'] [FORCE = TRUE] [ON_ERROR = CONTINUE]
+
 COPY INTO 'target' FROM {t | (query)} FILE_FORMAT = (TYPE = CSV, …) [OVERWRITE = TRUE]
 """
 
@@ -25,14 +25,14 @@ _MODES = ("ABORT_STATEMENT", "CONTINUE", "SKIP_FILE")
 
 
 def copy_into(cursor: Cursor) -> CopyStatement | None:
-    """Reads COPY INTO; None for other statements. Raises `PreprocessError` for an invalid statement."""
+    """Read COPY INTO; None for other statements. Raises `PreprocessError` for an invalid statement."""
     if not cursor.take("COPY", "INTO"):
         return None
     return _into_folder(cursor) if cursor.at_string() else _into_table(cursor)
 
 
 def _into_table(cursor: Cursor) -> CopyIntoTable:
-    """`t (a, b) FROM 'source' …`."""
+    """Read `t (a, b) FROM 'source' …`."""
     table = cursor.take_table()
     if not table:
         raise _wrong(cursor, "COPY INTO needs a table's name, or the path of a folder in quotes")
@@ -48,7 +48,7 @@ def _into_table(cursor: Cursor) -> CopyIntoTable:
 
 
 def _into_folder(cursor: Cursor) -> CopyIntoFolder:
-    """`'target' FROM t …`, `'target' FROM (query) …`."""
+    """Read `'target' FROM t …` or `'target' FROM (query) …`."""
     target = _string(cursor.next())
     if not cursor.take("FROM"):
         raise _wrong(cursor, "COPY INTO 'path' needs FROM a table, or FROM (SELECT …)")
@@ -63,7 +63,7 @@ def _into_folder(cursor: Cursor) -> CopyIntoFolder:
 
 
 def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Any]:
-    """Reads the clauses to the end of the statement: the fields of its value."""
+    """Read the clauses to the end of the statement. Return the fields of the statement's value."""
     found: dict[str, Any] = {}
     while not cursor.at_end():
         word = cursor.symbol()
@@ -90,7 +90,7 @@ def _clauses(cursor: Cursor, allowed: Sequence[str]) -> dict[str, Any]:
 
 
 def _options(cursor: Cursor) -> dict[str, str | list[str]]:
-    """`(TYPE = CSV, NULL_IF = ('a', 'b'))`."""
+    """Read `(TYPE = CSV, NULL_IF = ('a', 'b'))`."""
     options: dict[str, str | list[str]] = {}
     if not cursor.take("("):
         raise _wrong(cursor, "FILE_FORMAT needs options in parentheses: (TYPE = CSV)")

@@ -32,9 +32,9 @@ _NO_CONNECTORS = (
 class Clauses:
     """The clauses after the column list, up to the query of a CTAS."""
 
-    behind_columns: Token  # new properties may be inserted after this token
+    behind_columns: Token  # the last token before the place for new properties
     provider: str = "paimon"
-    keyword: Token | None = None  # WITH or TBLPROPERTIES
+    keyword: Token | None = None  # the token WITH or TBLPROPERTIES
     opening: Token | None = None
     closing: Token | None = None
     is_empty: bool = False
@@ -46,7 +46,7 @@ class Clauses:
 
 
 def create_table(cursor: Cursor) -> list[Edit]:
-    """Return the edits of a CREATE or REPLACE TABLE; none if it has nothing of Flink's."""
+    """Return the edits of a CREATE or REPLACE TABLE; none if it has no syntax of Flink."""
     _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []
@@ -70,14 +70,14 @@ def create_table(cursor: Cursor) -> list[Edit]:
 
 
 def computed_columns(cursor: Cursor) -> list[Edit]:
-    """Raises `PreprocessError` for a new table with a column that is computed."""
+    """Raise `PreprocessError` for a new table with a computed column."""
     if _take_header(cursor):
         read_columns(cursor)
     return []
 
 
 def _refuse_temporary(cursor: Cursor) -> None:
-    """Raises `PreprocessError` for a table of Flink's session, which reads another system through a connector."""
+    """Raise `PreprocessError` for a temporary table of Flink, which reads another system through a connector."""
     tokens = cursor.tokens
     if tokens.symbols[cursor.index : cursor.index + 3] != ["CREATE", "TEMPORARY", "TABLE"]:
         return
@@ -173,7 +173,7 @@ CREATE_TABLE = Rule(
     create_table,
     first=("create", "replace"),
     pattern=re.compile(
-        r"(?=[bdlmprtvw)])"  # what follows begins with one of these: most characters are passed over
+        r"(?=[bdlmprtvw)])"  # each alternative begins with one of these, so most characters are skipped fast
         r"(?:\b(?:with|primary|bytes|row|multiset|varbinary|binary|varchar(?!\s*\()|timestamp(?:_ntz|_ltz)?(?=\s*\()"
         r"|double\s+precision|watermark|metadata|temporary|like(?=\s+[\w.`]+\s*\())\b"
         r"|\)\s*like\s+[\w`])"

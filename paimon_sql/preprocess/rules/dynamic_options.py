@@ -1,6 +1,6 @@
 """Dynamic table options: `t /*+ OPTIONS('k'='v') */` becomes Spark's `t WITH ('k'='v')`.
 
-Spark has these behind `FOR SYSTEM_TIME AS OF …`, Flink before it.
+Spark expects WITH after `FOR SYSTEM_TIME AS OF …`; Flink has the hint before it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from paimon_sql.preprocess.rules.rule import Rule
 
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "STREAM", ",", "("}
 _VERSIONS = ("SYSTEM_TIME", "SYSTEM_VERSION", "TIMESTAMP", "VERSION")
-_LONGEST_VERSION = 20  # tokens of an expression behind AS OF
+_LONGEST_VERSION = 20  # the most tokens of an expression after AS OF
 _OPERATORS = ("+", "-", "*", "/", "%")
 
 
 def dynamic_options(cursor: Cursor) -> list[Edit]:
-    """Rewrites each OPTIONS hint right behind a table's name or version, before its alias as in Flink."""
+    """Rewrite each OPTIONS hint that follows a table's name or version directly, before its alias as in Flink."""
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(HINT):
@@ -43,7 +43,9 @@ def _before_table(tokens: Tokens, hint: int) -> str:
 
 
 def _without_hint(tokens: Tokens, hint: int) -> list[Edit]:
-    """UPDATE reads the table as it is: no option changes that, and Spark before 4.3 has no place for them."""
+    """Return the edits that remove the hint of an UPDATE: options do not change how it reads its table, and the syntax
+    of Spark before 4.3 does not allow them there.
+    """
     cursor = Cursor(tokens, hint + 1)
     if not cursor.take("OPTIONS") or cursor.symbol() != "(":
         return []
@@ -81,7 +83,7 @@ def _options_clause(tokens: Tokens, hint: int) -> list[Edit]:
 
 
 def _take_version(cursor: Cursor) -> bool:
-    """Reads `[FOR] SYSTEM_TIME AS OF` and its expression."""
+    """Read `[FOR] SYSTEM_TIME AS OF` and its expression. Return whether it was read."""
     kind = 1 if cursor.symbol() == "FOR" else 0
     if cursor.symbol(kind) not in _VERSIONS or (cursor.symbol(kind + 1), cursor.symbol(kind + 2)) != ("AS", "OF"):
         return False
@@ -101,7 +103,7 @@ def _take_operand(cursor: Cursor) -> None:
     elif cursor.symbol() == "(":
         cursor.skip_parentheses()
     elif cursor.take_name():
-        if cursor.at_string():  # TIMESTAMP '…'
+        if cursor.at_string():  # a literal, TIMESTAMP '…'
             cursor.next()
         elif cursor.symbol() == "(":
             cursor.skip_parentheses()

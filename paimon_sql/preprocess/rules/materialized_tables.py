@@ -112,7 +112,7 @@ def _options(cursor: Cursor) -> dict[str, str]:
 
 
 def _interval(cursor: Cursor) -> tuple[str, str]:
-    """`INTERVAL '30' MINUTE`: a number and a unit."""
+    """Read `INTERVAL '30' MINUTE` and return the number and the unit."""
     if not cursor.take("INTERVAL"):
         _wrong(cursor, "FRESHNESS must be an interval: INTERVAL '30' MINUTE")
     amount = cursor.next_text() if cursor.at_string() or cursor.at_number() else ""
@@ -141,7 +141,7 @@ def _partition(cursor: Cursor) -> dict[str, str]:
 
 
 def _query(cursor: Cursor) -> str:
-    """The text from here on."""
+    """Return the text from the cursor to the end."""
     if cursor.at_end():
         _wrong(cursor, "AS needs a query")
     token = cursor.next()

@@ -12,7 +12,9 @@ _NAMESPACE = ("DATABASE", "SCHEMA", "NAMESPACE")
 
 
 def alter_properties(cursor: Cursor) -> list[Edit]:
-    """`ALTER TABLE t SET (...)` to SET TBLPROPERTIES, `RESET (...)` to UNSET TBLPROPERTIES; databases likewise."""
+    """Return the edits of `ALTER TABLE t SET (...)` to SET TBLPROPERTIES and `RESET (...)` to UNSET TBLPROPERTIES.
+    Databases are rewritten likewise.
+    """
     if not cursor.take("ALTER"):
         return []
     is_table = cursor.take_any("TABLE", "VIEW")
@@ -27,13 +29,13 @@ def alter_properties(cursor: Cursor) -> list[Edit]:
 
 
 def database_properties(cursor: Cursor) -> list[Edit]:
-    """`CREATE DATABASE d ... WITH (...)` to WITH DBPROPERTIES."""
+    """Return the edit of `CREATE DATABASE d ... WITH (...)` to WITH DBPROPERTIES."""
     if not (cursor.take("CREATE") and cursor.take_any(*_NAMESPACE)):
         return []
     cursor.take("IF", "NOT", "EXISTS")
     cursor.take_name()
     while not cursor.at_end():
-        if cursor.take("WITH"):  # the clause: a WITH inside of it is not a second clause
+        if cursor.take("WITH"):  # skip the clause: a WITH inside of it is not a second clause
             opening = cursor.peek() if cursor.symbol() == "(" else None
             return [Edit.before(opening, "DBPROPERTIES ")] if opening else []
         cursor.next()

@@ -65,7 +65,7 @@ def _parenthesized(text: str, cursor: Cursor) -> str:
 
 
 def _type(text: str, cursor: Cursor) -> str:
-    """The text of a type: up to the first clause that is in no brackets."""
+    """Return the text of a type: up to the first clause outside of brackets."""
     first = cursor.peek() or cursor.last
     depth, end = 0, first.start
     while not cursor.at_last() and (depth or cursor.symbol() not in _ENDS_TYPE):

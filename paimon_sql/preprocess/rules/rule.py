@@ -11,7 +11,7 @@ from paimon_sql.preprocess.cursor import Cursor
 
 T_co = TypeVar("T_co", covariant=True)
 
-# a string or a name in quotes, which is kept, or a comment
+# a comment; or a string or a name in quotes, which is kept
 _COMMENT = re.compile(
     r"""(?=['"`r/-])(?:(\br(?:'[^']*+'|"[^"]*+")|'(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|`[^`]*+`)"""
     r"""|--[^\r\n]*+|/\*(?!\+).*?\*/)""",
@@ -29,11 +29,13 @@ _HEAD = re.compile(
 class Rule(Generic[T_co]):
     """A rule: `read` gets a cursor at the first token after EXPLAIN.
 
-    Tokens take time, so the other fields first choose the statements that may have the spelling, by their text in lower
-    case and without comments:
+    Making tokens is slow. So the other fields first select the statements that may have the spelling, by their text in
+    lower case and without comments:
 
-    first: the statement's first word, after comments and EXPLAIN, see `first_word`; none for any
+    first: the statement's first word, after comments and EXPLAIN, see `first_word`; empty for any word
+
     words: the statement contains at least one of them
+
     pattern: the statement contains a match; checked last, because it takes longest
     """
 
@@ -56,5 +58,7 @@ def first_word(lower: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """The text with a blank for each comment, so that patterns need not expect one between two words."""
+    """Return the text with a blank in place of each comment, so that patterns need not expect comments
+    between words.
+    """
     return _COMMENT.sub(lambda m: m[1] or " ", text) if "--" in text or "/*" in text else text

@@ -1,5 +1,6 @@
-"""Session statements: SET and RESET of keys that Spark wants in backquotes, Flink's options of tables, USE CATALOG; and
-its SHOW CREATE VIEW."""
+"""Statements about the session: SET and RESET of keys that need backquotes in Spark, Flink's options of tables, USE
+CATALOG, and SHOW CREATE VIEW of Flink.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +11,20 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.rules.rule import Rule
 
 _KEY_SYMBOLS = (".", "-", "*", ":")
-_OF_TABLES = ("paimon.", "scan.", "incremental-between")  # Flink's options of tables, of one or of all
+_OF_TABLES = ("paimon.", "scan.", "incremental-between")  # Flink's options for one table or all tables
 
 
 def configuration(cursor: Cursor) -> list[Edit]:
-    """`SET spark.paimon.scan.snapshot-id=1` and Flink's `SET 'k'='v'` to a key in backquotes; the same for RESET."""
+    """Put the key of `SET spark.paimon.scan.snapshot-id=1` and of Flink's `SET 'k'='v'` into backquotes; the same for
+    RESET.
+    """
     if not cursor.take_any("SET", "RESET") or cursor.at_end():
         return []
     return _string_key(cursor) if cursor.at_string() else _dashed_key(cursor)
 
 
 def use_catalog(cursor: Cursor) -> list[Edit]:
-    """`USE CATALOG c` to `SET CATALOG c`; `USE catalog` without a name means a database."""
+    """Rewrite `USE CATALOG c` to `SET CATALOG c`. `USE catalog` without a name means a database."""
     if not cursor.take("USE", "CATALOG") or cursor.at_end() or cursor.symbol() == ".":
         return []
     cursor.next()
@@ -38,7 +41,7 @@ def show_create_view(cursor: Cursor) -> list[Edit]:
 
 
 def _dashed_key(cursor: Cursor) -> list[Edit]:
-    """Quotes a key that has a character Spark's bare keys may not have."""
+    """Quote a key with a character that Spark's bare keys cannot have."""
     if not cursor.at_word():
         return []
     first = cursor.next()
@@ -56,7 +59,7 @@ def _in_key(cursor: Cursor) -> bool:
 
 
 def _string_key(cursor: Cursor) -> list[Edit]:
-    """Quotes a key and a value that are strings, as in Flink."""
+    """Quote a key and a value that are strings, as in Flink."""
     key = cursor.next()
     edits = [Edit.replace(key, key, quoted_name(_in_spark(key.text)))]
     if cursor.at_end():

@@ -1,6 +1,6 @@
-"""Names that Spark does not take: system tables and branches without backquotes, tables by their format and path.
+"""Names that Spark's parser refuses: system tables and branches without backquotes, tables by their format and path.
 
-`db.t$files` becomes ``db.`t$files` ``, and ``paimon.`/path` `` is in the catalog of paths.
+`db.t$files` becomes ``db.`t$files` ``, and ``paimon.`/path` `` becomes a name in the catalog of paths.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _BEFORE_TABLES = frozenset(
 )
 _DESCRIBES = frozenset({"DESCRIBE", "DESC", "EXTENDED"})
 _BEFORE_SOURCES = frozenset({"FROM", "JOIN", "USING"}) | _DESCRIBES
-# in Spark's SQL: a bare name with a `$` inside, which an even number of backquotes follows, and the same in backquotes;
-# without a backslash, which a setting of Spark gives two meanings
+# A regular expression in Spark's SQL: a bare name with a `$` inside and an even number of backquotes after it is put
+# into backquotes. It has no backslash, because a setting of Spark changes the meaning of backslashes.
 _IN_BACKQUOTES = "`$1`"
 _SPARKS_NAME = f"'([^`.$ ]+(?:[$][^`.$ ]+)+)(?=(?:[^`]*`[^`]*`)*[^`]*$)', '{_IN_BACKQUOTES}'"
 _NAME = re.compile(r"\w+(?:\$\w+)+")
 
 
 def system_tables(cursor: Cursor) -> list[Edit]:
-    """Quotes every unquoted name with a `$` inside, which no Spark statement can have; `${var}` is left to Spark."""
+    """Quote every bare name with a `$` inside, which no Spark statement can have. `${var}` is left to Spark."""
     tokens = cursor.tokens
     if _takes_raw_text(Cursor(tokens)):
         return []
@@ -39,11 +39,11 @@ def system_tables(cursor: Cursor) -> list[Edit]:
 
 
 def _named_by_texts(cursor: Cursor) -> list[Edit]:
-    """Quotes the same names in the strings of `IDENTIFIER('t$files')`, which Spark parses as a name."""
+    """Quote such names in the strings of `IDENTIFIER('t$files')`, which Spark parses as a name."""
     tokens, edits = cursor.tokens, []
     for index in tokens.indexes("IDENTIFIER"):
         if _is_computed_source(tokens, index):
-            continue  # `names_by_expressions` quotes what all of the expression gives
+            continue  # `names_by_expressions` quotes the value of the whole expression
         for inside in range(index + 2, tokens.closings.get(index + 1, 0)):
             first, end = tokens.span(inside)
             written = tokens[inside].source[first:end]
@@ -63,18 +63,20 @@ def _takes_raw_text(statement: Cursor) -> bool:
 
 
 def _touches_variable(tokens: Tokens, index: int) -> bool:
-    """Whether the name is the rest of one that begins with a substituted variable: `${env}_t$files`."""
+    """Return whether the name continues a substituted variable: `${env}_t$files`."""
     return index > 0 and tokens.text(index - 1) == "}" and tokens[index - 1].end + 1 == tokens[index].start
 
 
 def names_by_expressions(cursor: Cursor) -> list[Edit]:
-    """Quotes the same names in what an expression gives, as in `FROM IDENTIFIER(:name)`, when Spark has its value."""
+    """Quote such names in the value of an expression, as in `FROM IDENTIFIER(:name)`. Spark's SQL does it when it
+    computes the value.
+    """
     tokens = cursor.tokens
     return [
         edit
         for index in tokens.indexes("IDENTIFIER")
         if _is_computed_source(tokens, index)
-        and not tokens.text(tokens.closings[index + 1] - 2).startswith(_IN_BACKQUOTES[:3])  # as what has been rewritten
+        and not tokens.text(tokens.closings[index + 1] - 2).startswith(_IN_BACKQUOTES[:3])  # rewritten already
         for edit in (
             Edit.before(tokens[index + 2], "regexp_replace("),
             Edit.after(tokens[tokens.closings[index + 1] - 1], f", {_SPARKS_NAME})"),
@@ -83,8 +85,10 @@ def names_by_expressions(cursor: Cursor) -> list[Edit]:
 
 
 def _is_computed_source(tokens: Tokens, index: int) -> bool:
-    """Whether IDENTIFIER(…) at an index has more than a text in it and stands where rows are read or a table is
-    described. A table that a statement changes, or whose version is asked for, must be a value when Spark parses it."""
+    """Return whether `IDENTIFIER(…)` at an index has an expression that is more than one text, in a place where rows
+    are read or a table is described. The name of a table that a statement changes, or reads in another version, must be
+    a text when Spark parses the statement.
+    """
     symbols, end = tokens.symbols, tokens.closings.get(index + 1, 0)
     if end < index + 3 or set(symbols[index + 2 : end]) == {STRING}:
         return False
@@ -101,7 +105,7 @@ SYSTEM_TABLES = Rule(system_tables, words=("$",), pattern=re.compile(r"\w\$\w"))
 
 
 def tables_of_paths(cursor: Cursor) -> list[Edit]:
-    """Names the catalog of paths in ``FROM paimon.`/path` ``: no table's own name begins as a path does."""
+    """Put the catalog of paths before ``FROM paimon.`/path` ``. A table's own name never begins like a path."""
     tokens, symbols = cursor.tokens, cursor.tokens.symbols
     return [
         Edit.at(tokens, index - 2, PATHS)

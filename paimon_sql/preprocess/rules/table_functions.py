@@ -26,7 +26,9 @@ _PLAIN_PART = re.compile(r"\w+")
 
 
 def table_functions(cursor: Cursor) -> list[Edit]:
-    """Rewrites each call. Raises PreprocessError for a wrong number of arguments, or other arguments than literals."""
+    """Rewrite each call. Raises PreprocessError for a wrong number of arguments, or for an argument that is not a
+    literal.
+    """
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(*_FUNCTIONS):
@@ -59,7 +61,7 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
 
 
 def _literal(cursor: Cursor) -> str | None:
-    """Reads a string, or a whole number with its sign; None for another token."""
+    """Read a string, or a whole number with its sign; None for another token."""
     sign = "-" if cursor.take("-") else ""
     if not (cursor.at_number() or (cursor.at_string() and not sign)):
         return None

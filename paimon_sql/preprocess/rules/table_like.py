@@ -1,6 +1,6 @@
 """Flink's CREATE TABLE … LIKE: options before LIKE, and after it the parts that are not copied from the other table.
 
-The parts that are not copied travel in a table property, `EXCLUDED_PROPERTY`, which the catalog applies and drops.
+A table property, `EXCLUDED_PROPERTY`, names the parts that are not copied; the catalog applies and drops it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from paimon_sql.preprocess.statements import CreateLike
 
 EXCLUDED_PROPERTY = "paimon-sql.excluded"
 _PARTS = ("OPTIONS", "CONSTRAINTS", "PARTITIONS")
-_NOT_STORED = ("DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")  # Flink's own: a Paimon table has none of these
+_NOT_STORED = ("DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")  # parts that only Flink's tables have
 
 
 def table_like(cursor: Cursor) -> list[Edit]:
     """Return the edits of `[WITH (…)] LIKE source [(EXCLUDING OPTIONS …)]` after a new table's name.
 
-    None are needed if Spark understands the statement, or something else follows."""
+    Return none if Spark understands the statement, or something else follows.
+    """
     name, start = cursor.last, cursor.index
     options = _take_options(cursor)
     like, source = cursor.peek(), cursor.index + 1
@@ -41,7 +42,7 @@ def table_like(cursor: Cursor) -> list[Edit]:
 
 
 def read_create_like(cursor: Cursor) -> CreateLike | None:
-    """Reads the whole statement in Spark's spelling; None for another statement."""
+    """Read the whole statement in Spark's spelling; None for another statement."""
     lenient = False
     if not cursor.take("CREATE", "TABLE"):
         return None
@@ -66,7 +67,7 @@ def read_create_like(cursor: Cursor) -> CreateLike | None:
 
 
 def _take_properties(cursor: Cursor, properties: dict[str, str]) -> bool:
-    """Reads `'k' = 'v', k.l = 1)` into the properties; whether it is whole."""
+    """Read `'k' = 'v', k.l = 1)` into the properties. Return whether the list is complete."""
     while not cursor.take(")"):
         key = cursor.take_text() or ".".join(cursor.take_parts())
         cursor.take("=")
@@ -88,7 +89,7 @@ def refuse_columns(cursor: Cursor) -> None:
 
 
 def _take_options(cursor: Cursor) -> tuple[Token, Token] | None:
-    """Reads `WITH (…)` that is not empty, and returns its word and its opening bracket."""
+    """Read a `WITH (…)` that is not empty. Return its word and its opening bracket."""
     keyword, bracket = cursor.peek(), cursor.peek(1)
     if keyword is None or bracket is None or (cursor.symbol(), cursor.symbol(1)) != ("WITH", "("):
         return None
@@ -98,7 +99,7 @@ def _take_options(cursor: Cursor) -> tuple[Token, Token] | None:
 
 
 def _take_excluded(cursor: Cursor) -> list[str]:
-    """Reads `(EXCLUDING OPTIONS INCLUDING CONSTRAINTS …)`: the parts that are not taken."""
+    """Read `(EXCLUDING OPTIONS INCLUDING CONSTRAINTS …)`. Return the parts that are not copied."""
     excluded: set[str] = set()
     if not cursor.take("("):
         return []

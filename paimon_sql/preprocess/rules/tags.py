@@ -9,13 +9,13 @@ from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.statements import CreateTag, DeleteTags, Name, RenameTag
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
-# in Spark's SQL: the name that an expression gives, with `$tags` behind its last part, in backquotes; no backslash,
-# which a setting of Spark gives two meanings
+# A regular expression in Spark's SQL: it adds `$tags` to the last part of the name that an expression returns, in
+# backquotes. It has no backslash, because a setting of Spark changes the meaning of backslashes.
 _TAGS_OF = "regexp_replace(concat({}, '$tags'), '`([^`]+)`([$]tags)$|([^`.]+[$]tags)$', '`$1$2$3`')"
 
 
 def show_tags(cursor: Cursor) -> list[Edit]:
-    """`SHOW TAGS t` to a query of `t$tags`."""
+    """Rewrite `SHOW TAGS t` to a query of `t$tags`."""
     first = cursor.index
     if not cursor.take("SHOW", "TAGS"):
         return []
@@ -29,7 +29,7 @@ def show_tags(cursor: Cursor) -> list[Edit]:
 
 
 def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:
-    """Reads `ALTER TABLE t CREATE TAG a …` and its like; None for other statements."""
+    """Read `ALTER TABLE t CREATE TAG a …`, and REPLACE, DELETE or RENAME TAG; None for other statements."""
     if not cursor.take("ALTER", "TABLE") or not (table := cursor.take_table()):
         return None
     if cursor.take("CREATE", "OR", "REPLACE", "TAG"):
@@ -52,7 +52,7 @@ def tag_statement(cursor: Cursor) -> CreateTag | DeleteTags | RenameTag | None:
 def _create(
     cursor: Cursor, table: Name, *, replaces: bool = False, must_exist: bool = False, if_not_exists: bool = False
 ) -> CreateTag | None:
-    """Reads the part after CREATE TAG: the name, the snapshot, and the time that the tag is retained."""
+    """Read the part after CREATE TAG: the name, the snapshot, and how long the tag is retained."""
     tag = _name(cursor)
     snapshot = retained = None
     if cursor.take("AS", "OF", "VERSION") and (snapshot := cursor.take_number()) is None:

@@ -9,7 +9,7 @@ from paimon_sql.preprocess.rules.column_types import DEEPEST_TYPE
 
 Node = str | dict[str, Any]
 
-# the meaning of a name without precision or length: TIMESTAMP is an instant, no length is no limit
+# in Paimon, names without precision or length mean: TIMESTAMP is an instant, a text or binary has any length
 _BARE = {
     "TIMESTAMP": "TIMESTAMP_LTZ",
     "TIMESTAMP_NTZ": "TIMESTAMP",
@@ -25,7 +25,7 @@ _COLLECTIONS = {"ARRAY": ("element",), "MULTISET": ("element",), "MAP": ("key", 
 
 
 def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
-    """Reads a type and its NOT NULL; None for an unknown type."""
+    """Read a type and its NOT NULL; None for an unknown type."""
     if not cursor.at_name() or depth > DEEPEST_TYPE:
         return None
     word = cursor.next_text().upper()
@@ -39,7 +39,7 @@ def take_type(cursor: Cursor, depth: int = 0) -> Node | None:
 
 
 def _atom(cursor: Cursor, word: str) -> str:
-    """Reads the words of a type without parts; the reader of the result checks that the type exists."""
+    """Read the words of a type without parts. The reader of the result checks that the type exists."""
     if cursor.take("PRECISION"):
         word += " PRECISION"
     sizes = _sizes(cursor)
@@ -87,7 +87,7 @@ def _fields(cursor: Cursor, closing: str, depth: int) -> list[dict[str, Any]] | 
 
 
 def _sizes(cursor: Cursor) -> str:
-    """Reads the parentheses after a type's name, and returns their text."""
+    """Read the parentheses after a type's name, and return their text."""
     if cursor.symbol() != "(":
         return ""
     start = cursor.index

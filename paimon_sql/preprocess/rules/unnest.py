@@ -1,5 +1,5 @@
-"""Flink's `t, UNNEST(t.items) AS i (a, b)`: Spark needs LATERAL for columns of the tables before it, and has UNNEST
-from 4.3 on.
+"""Flink's `t, UNNEST(t.items) AS i (a, b)`. Spark needs LATERAL if the array is a column of a table before it, and has
+UNNEST from 4.3 on.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import Tokens
 from paimon_sql.preprocess.rules.rule import Rule
 
-_LONGEST_ARGUMENTS = 200  # tokens looked at
+_LONGEST_ARGUMENTS = 200  # the most tokens that are searched
 
 
 def unnest(cursor: Cursor) -> list[Edit]:
-    """Puts LATERAL before each UNNEST of columns; several named columns are the fields of rows: INLINE.
+    """Put LATERAL before each UNNEST of columns. If it names several columns, these are the fields of rows: use INLINE.
 
-    A Spark without UNNEST gets EXPLODE."""
+    A Spark without UNNEST gets EXPLODE.
+    """
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes("UNNEST"):
@@ -30,7 +31,7 @@ def unnest(cursor: Cursor) -> list[Edit]:
 
 
 def _exploded(tokens: Tokens, index: int, lateral: list[Edit]) -> list[Edit]:
-    """Return UNNEST as functions that Spark had before 4.3; `lateral` are the edits for other cases."""
+    """Return UNNEST as functions that Spark had before 4.3; `lateral` are the edits for the other cases."""
     cursor = Cursor(tokens, index + 1)
     if cursor.symbol() != "(":
         return lateral

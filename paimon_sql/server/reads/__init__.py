@@ -1,1 +1,3 @@
-"""The lists of what `--read-only` allows, for each door: only requests and statements known to read; the rest fails."""
+"""The allow-lists of `--read-only`: requests and statements that are known to only read, for each protocol. All others
+fail.
+"""

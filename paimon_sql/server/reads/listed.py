@@ -1,5 +1,6 @@
 """The lists of this folder: statements, expressions, functions, data sources, options, settings, messages, calls and
-requests that read."""
+requests that only read.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ READ_PATHS = "spark.paimon-sql.read-paths"
 _CATALOGS, _WAREHOUSE, _METASTORE = "spark.sql.catalog.", ".warehouse", ".metastore"
 _WAREHOUSE_OF_SPARK = "spark.sql.warehouse.dir"
 
-# a kind of the checks in Java, by the name of its file
+# the kind under which the checks in Java find a list, by the name of the list's file
 _KINDS = {
     "calls": "call",
     "expressions": "expression",
@@ -33,19 +34,20 @@ _KINDS = {
 
 @cache
 def allowed(name: str) -> frozenset[str]:
-    """Return the words that the list of a name allows."""
+    """Return the words in the list of this name."""
     lines = files(reads).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def is_read(method: str, address: str) -> bool:
-    """Return whether a request of the REST API is known to read; in `address`, `*` stands for a name."""
+    """Return whether a request of the REST API is known to only read; in `address`, `*` stands for a name."""
     return f"{method}:{address}" in allowed("requests")
 
 
 def places(settings: Mapping[str, str]) -> frozenset[str]:
-    """Return the places of files that clients may name by a path, by the settings of the server's session. These are
-    the warehouses of its catalogs, and what the setting `spark.paimon-sql.read-paths` lists."""
+    """Return the folders with files that clients may name by a path, from the settings of the server's session. These
+    are the warehouses of its catalogs, except catalogs of REST servers, and the paths in `spark.paimon-sql.read-paths`.
+    """
     of_rest = {
         key.removesuffix(_METASTORE) for key, value in settings.items() if key.endswith(_METASTORE) and value == "rest"
     }
@@ -60,14 +62,15 @@ def places(settings: Mapping[str, str]) -> frozenset[str]:
 
 
 def _spellings(path: str) -> set[str]:
-    """Return a normalized path, and if it is local also the place that its links lead to."""
+    """Return a normalized path. If it is local, also return the path without links."""
     return {path, without_links(path)}
 
 
 def listed(read_places: Iterable[str] = (), *, python_functions: bool = False) -> str:
     """Return all lists as the checks in Java read them: lines of a kind and a name. Clients may name paths in
-    `read_places`. With `python_functions` the lists also allow the catalogs' functions in Python, if the server was
-    started with these allowed."""
+    `read_places`. If the server was started with functions in Python allowed, `python_functions` allows the catalogs'
+    functions in Python, too.
+    """
     lines = [f"{kind}\t{word}" for name, kind in _KINDS.items() for word in sorted(allowed(name))]
     lines += [f"place\t{place}" for place in sorted(read_places) if place.isprintable()]
     return "\n".join([*lines, "expression\tPythonUDF"] if python_functions else lines)

@@ -34,8 +34,8 @@ from paimon_sql.server.rest.users import ANYONE, User, Users
 
 _LOG = logging.getLogger(__name__)
 PREFIX = "paimon"
-_MOST = 2**24  # bytes of a request
-_SECONDS = 30  # for the body of a request
+_MOST = 2**24  # the most bytes of a request
+_SECONDS = 30  # seconds for the body of a request
 _ROUTES: Routes = {
     **databases.ROUTES,
     **tables.ROUTES,
@@ -59,7 +59,7 @@ _STATUS: tuple[tuple[type[PaimonError], int, str | None], ...] = (
 
 
 class _Answered(Exception):
-    """The answer to a request that does not reach a handler."""
+    """An answer to a request that does not reach a handler."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,8 @@ class _Answered(Exception):
 
 class RestApp:
     """An ASGI application for a catalog. Without `users`, requests need no token. `read_only` refuses all writes. `say`
-    gets a line for each request that may change something."""
+    is called with a line for each request other than GET.
+    """
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class RestApp:
             parameters = dict(parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True))
             if parts == ("v1", "config") and request.method == "GET":
                 return JSONResponse(self._config())
-            handler, names = _routed(request.method, parts, user)  # before its body is read
+            handler, names = _routed(request.method, parts, user)  # before the body is read
             call = RestCall(names, parameters, await _body_in_time(request))
             response = await run_in_threadpool(self._handled, handler, call)
         except _Answered as answered:
@@ -119,7 +120,7 @@ class RestApp:
             return _error(400, f"The request is not valid in the API: {error}.")
         except Exception:
             _LOG.exception("A request failed")
-            return _error(500, "The server failed: its log says why.")
+            return _error(500, "The server failed: see its log.")
         return Response(b"", media_type="application/json") if answer is None else JSONResponse(answer)
 
     def _user(self, header: str) -> User:
@@ -151,10 +152,11 @@ def routes() -> list[tuple[str, str]]:
 
 
 def _routed(method: str, parts: tuple[str, ...], user: User) -> tuple[Handler, tuple[str, ...]]:
-    """Return the handler of a request, and the names in its address. Raises `_Answered` if it has none, or if the user
-    may not use it."""
+    """Return the handler of a request, and the names in its address. Raises `_Answered` if it has no handler, or if the
+    user must not use it.
+    """
     if parts[:2] != ("v1", PREFIX):
-        raise _Answered(404, "There is no such address.")
+        raise _Answered(404, "The API does not have this address.")
     is_known = False
     for (wanted, pattern), handler in _ROUTES.items():
         names = _match(pattern, parts[2:])
@@ -166,7 +168,7 @@ def _routed(method: str, parts: tuple[str, ...], user: User) -> tuple[Handler, t
         if user.read_only and not is_read(method, pattern):
             raise _Answered(403, f"User {user.name} may only read.")
         return handler, names
-    raise _Answered(405 if is_known else 501, "The API, or this server, does not have that.")
+    raise _Answered(405 if is_known else 501, "The API, or this server, does not support this request.")
 
 
 def _match(pattern: str, parts: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -180,7 +182,7 @@ async def _body_in_time(request: Request) -> Mapping[str, Any]:
     try:
         return await asyncio.wait_for(_body(request), _SECONDS)
     except TimeoutError:
-        raise _Answered(408, f"The body of the request was not there after {_SECONDS} seconds.") from None
+        raise _Answered(408, f"The body of the request did not arrive within {_SECONDS} seconds.") from None
 
 
 async def _body(request: Request) -> Mapping[str, Any]:
@@ -188,7 +190,7 @@ async def _body(request: Request) -> Mapping[str, Any]:
     async for chunk in request.stream():
         data += chunk
         if len(data) > _MOST:
-            raise _Answered(413, f"A request has at most {_MOST} bytes.")
+            raise _Answered(413, f"A request must have at most {_MOST} bytes.")
     if not data.strip():
         return {}
     try:
@@ -204,7 +206,8 @@ def _refusal(error: PaimonError) -> Response:
         if isinstance(error, kind):
             return _error(status, str(error), resource, type(error).__name__)
     _LOG.warning("A request failed: %s", error)
-    # these errors guarantee a client of this package that nothing was changed; other failures leave that open
+    # these errors guarantee that nothing was changed, and clients of this package rely on that; other failures leave it
+    # open
     certain = isinstance(error, errors.CommitConflictError | errors.StorageRefusedError)
     return _error(500, str(error), None, type(error).__name__ if certain else "")
 

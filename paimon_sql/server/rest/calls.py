@@ -1,4 +1,4 @@
-"""The arguments of a handler, and the parts of its answer."""
+"""The arguments of a handler, and parts of its answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RestCall:
-    """A request: the names in its address, the parameters behind it, and its JSON."""
+    """A request: the names in its address, its query parameters, and its JSON."""
 
     names: tuple[str, ...]
     parameters: Mapping[str, str]
@@ -25,12 +25,12 @@ class RestCall:
 
     @property
     def identifier(self) -> Identifier:
-        """The table or view that the first two names mean. Raises `InvalidNameError`."""
+        """Return the table or view that the first two names mean. Raises `InvalidNameError`."""
         return Identifier.of(self.names[0], self.names[1])
 
 
 Handler = Callable[[SupportsDatabases, RestCall], Node | None]
-Routes = Mapping[tuple[str, str], Handler]  # by method and address; `*` stands for a name
+Routes = Mapping[tuple[str, str], Handler]  # handlers by method and address; `*` stands for a name
 
 
 def page(call: RestCall, key: str, names: Sequence[str], pattern: str = "") -> dict[str, Any]:
@@ -53,7 +53,7 @@ def page_size(text: str | None) -> int:
     if not text:
         return MOST_RESULTS
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise InvalidOptionError(f"maxResults cannot be {text[:20]!r}: it is a number.")
+        raise InvalidOptionError(f"maxResults cannot be {text[:20]!r}: use a number.")
     return min(int(text), MOST_RESULTS) or MOST_RESULTS
 
 
@@ -62,9 +62,10 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def is_like(name: str, pattern: str) -> bool:
-    """Return whether a name is like a pattern in which `%` stands for any text. Each text between two `%` is searched
-    once, from left to right: its leftmost place leaves the most room for the texts after it. A regular expression would
-    try all places of all texts, so a hostile pattern would take very long."""
+    """Return whether a name matches a pattern in which `%` stands for any text. Each text between two `%` is searched
+    once, from left to right: its leftmost position leaves the most room for the texts after it. A regular expression
+    would try all positions of all texts, so a hostile pattern would take very long.
+    """
     first, *parts = pattern.split("%")
     if not parts:
         return name == first

@@ -1,4 +1,6 @@
-"""Connections of the REST server with a time limit: a client that sends half a header does not keep one for long."""
+"""Connections of the REST server with a time limit: a client that sends only half a header cannot hold a connection for
+long.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from paimon_sql.server.waiting import SECONDS, Waiting
 
 
 def timely(waiting: Waiting, seconds: float = SECONDS) -> type[asyncio.Protocol]:
-    """Return a protocol for uvicorn that closes a connection if its request is late by some seconds. If an address has
-    too many waiting connections, it closes the oldest."""
+    """Return a protocol for uvicorn that closes a connection if its request takes more than `seconds` to arrive. If an
+    address has too many waiting connections, it closes the oldest.
+    """
 
     class TimelyProtocol(H11Protocol):
         _late: asyncio.TimerHandle | None = None

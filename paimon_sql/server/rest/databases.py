@@ -39,7 +39,7 @@ def get_database(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 def alter_database(catalog: SupportsDatabases, call: RestCall) -> Node:
     if not isinstance(catalog, SupportsDatabaseProperties):
-        raise UnsupportedFeatureError("The catalog behind this server keeps no properties of databases.")
+        raise UnsupportedFeatureError("The catalog of this server does not store properties of databases.")
     updates, removals = text_map(call.body, "updates"), text_list(call.body, "removals")
     before = catalog.database_properties(call.names[0])
     catalog.alter_database(call.names[0], updates, removals)
@@ -48,7 +48,7 @@ def alter_database(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 
 def drop_database(catalog: SupportsDatabases, call: RestCall) -> None:
-    """With all that is in it, as the API has it, unless the client says otherwise."""
+    """Drop a database with everything in it, which is the default of the API; the client may refuse that."""
     catalog.drop_database(call.names[0], cascade=call.parameters.get("cascade", "true") != "false")
 
 

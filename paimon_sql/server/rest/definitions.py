@@ -1,4 +1,4 @@
-"""Views and functions of a catalog that keeps them: one set of requests for both."""
+"""Views and functions of a catalog that supports them: one set of requests for both."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class DefinitionCalls(Generic[D]):
 
 @dataclass(frozen=True)
 class RequestKind(Generic[D]):
-    """The parts of a request about a kind of definitions: the name of a new one, the definition, its changes, and
-    the description in an answer."""
+    """The differences between requests about views and about functions: the name of a new one, the definition, its
+    changes, and the description in an answer.
+    """
 
     name: str
     of: Callable[[SupportsDatabases], DefinitionCalls[D]]  # raises `UnsupportedFeatureError`
@@ -55,7 +56,7 @@ class RequestKind(Generic[D]):
 
     @property
     def pattern(self) -> str:
-        """The parameter that restricts the names of a list."""
+        """Return the name of the parameter that restricts the names of a list."""
         return f"{self.name}NamePattern"
 
 
@@ -68,7 +69,9 @@ def _list_all(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) 
 
 
 def _list_details(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> Node:
-    """Return a page of names as a page of descriptions. Leaves out what was dropped meanwhile or cannot be read."""
+    """Return a page of names as a page of descriptions. Definitions that were dropped meanwhile or cannot be read are
+    left out.
+    """
     kept, key = kind.of(catalog), f"{kind.name}Details"
     found = page(call, key, kept.names(call.names[0]), kind.pattern)
     details = []
@@ -82,8 +85,9 @@ def _list_details(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCa
 
 
 def _create(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> None:
-    """Create a definition. Clients of this package may send `replace`, which replaces an existing one, and with it
-    `create`, which also creates a missing one."""
+    """Create a definition. Clients of this package may send `replace`, which replaces an existing one. With `create` in
+    addition, a missing one is created.
+    """
     kept, identifier = kind.of(catalog), kind.identifier(call)
     try:
         definition = kind.definition(call)
@@ -112,7 +116,7 @@ def _drop(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> N
 # -- views ------------------------------------------------------------------------------------------------------------
 def _with_views(catalog: SupportsDatabases) -> SupportsViews:
     if not isinstance(catalog, SupportsViews):
-        raise UnsupportedFeatureError("The catalog behind this server keeps no views.")
+        raise UnsupportedFeatureError("The catalog of this server does not support views.")
     return catalog
 
 
@@ -124,7 +128,7 @@ def _views(catalog: SupportsDatabases) -> DefinitionCalls[View]:
 def _view_identifier(call: RestCall) -> Identifier:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
-        raise InvalidOptionError("The view is of another database than the address.")
+        raise InvalidOptionError("The view's database differs from the address.")
     return identifier
 
 
@@ -141,7 +145,7 @@ def _rename_view(catalog: SupportsDatabases, call: RestCall) -> None:
 # -- functions --------------------------------------------------------------------------------------------------------
 def _functions(catalog: SupportsDatabases) -> DefinitionCalls[Function]:
     if not isinstance(catalog, SupportsFunctions):
-        raise UnsupportedFeatureError("The catalog behind this server keeps no functions.")
+        raise UnsupportedFeatureError("The catalog of this server does not support functions.")
     found = (catalog.list_functions, catalog.load_function)
     return DefinitionCalls(*found, catalog.create_function, catalog.replace_function, catalog.drop_function)
 

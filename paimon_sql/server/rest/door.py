@@ -1,4 +1,4 @@
-"""The REST server as one of the doors of `paimon-sql serve`."""
+"""The REST server as a part of `paimon-sql serve`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ Say = Callable[[str], None]
 
 @contextmanager
 def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) -> Iterator[None]:
-    """Serve the catalog of some options while the block runs. Raises `InvalidOptionError` for a catalog that is itself
-    at a REST server, `UnsupportedFeatureError` if a package is missing, `StorageError` if it cannot listen."""
+    """Serve the catalog with these options during the block. Raises `InvalidOptionError` for a catalog that is itself
+    on a REST server, `UnsupportedFeatureError` if a package is missing, `StorageError` if it cannot listen.
+    """
     for package in ("starlette", "uvicorn"):
         import_optional(package, "paimon-sql serve --rest", "rest-server")
     if options.get("metastore", "").strip().lower() == "rest":
-        raise InvalidOptionError("--rest serves a catalog of another kind than rest: that has a server already.")
+        raise InvalidOptionError("--rest cannot serve a catalog with metastore=rest: it has a server already.")
     assert settings.rest is not None
     users = Users(settings.rest_tokens) if settings.rest_tokens else None
     from paimon_sql.server.rest.app import RestApp  # noqa: PLC0415  an extra
@@ -36,7 +37,9 @@ def open_door(options: Mapping[str, str], settings: ServerSettings, say: Say) ->
 
 
 def wait(settings: ServerSettings, stop: threading.Event, say: Say) -> None:
-    """Wait until `stop` is set, and answer probes meanwhile, if no other door does. Raises `StorageError`."""
+    """Wait until `stop` is set. If no other part of the server answers health checks, answer them meanwhile. Raises
+    `StorageError`.
+    """
     if settings.health is None:
         stop.wait()
         return

@@ -1,4 +1,4 @@
-"""The partitions of a table: those that its files are in, so none is made or dropped here."""
+"""The partitions of a table. They follow from its files, so requests cannot create or drop them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serve requests in a separate thread, until the caller stops it."""
+"""Serve requests in another thread, until the caller stops it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.server.rest.app import RestApp
 from paimon_sql.server.rest.connections import timely
 from paimon_sql.server.waiting import Waiting
 
-_WAIT = 20  # seconds for requests under way at the end
+_WAIT = 20  # seconds for requests in progress at the end
 _BACKLOG = 128
 
 
@@ -23,9 +23,10 @@ _BACKLOG = 128
 def serving(
     app: RestApp, host: str, port: int, certificate: Path | None = None, key: Path | None = None
 ) -> Iterator[int]:
-    """Serve a catalog while the block runs; yields the port. With 0 the system chooses the port.
+    """Serve a catalog during the block; yields the port. If `port` is 0, the system chooses one.
 
-    Raises `StorageError` if it cannot listen."""
+    Raises `StorageError` if it cannot listen.
+    """
     try:
         config = uvicorn.Config(
             app,
@@ -55,7 +56,9 @@ def serving(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """TCP by name: for such sockets alone asyncio turns off Nagle's algorithm, which costs 40 ms an answer."""
+    """Return a socket with the protocol TCP set explicitly. Only for such sockets asyncio turns off Nagle's algorithm,
+    which costs 40 ms per answer.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -39,7 +39,7 @@ def list_tables(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 
 def list_table_details(catalog: SupportsDatabases, call: RestCall) -> Node:
-    """A table that is dropped meanwhile, or that cannot be read, is left out."""
+    """Return a page of descriptions. A table that is dropped meanwhile, or that cannot be read, is left out."""
     found = page(call, "tableDetails", catalog.list_tables(call.names[0]), "tableNamePattern")
     kind = call.parameters.get("tableType")
     details = []
@@ -79,7 +79,7 @@ def page_of_all(
 def create_table(catalog: SupportsDatabases, call: RestCall) -> None:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
-        raise InvalidOptionError("The table is of another database than the address.")
+        raise InvalidOptionError("The table's database differs from the address.")
     catalog.create_table(identifier, _new_schema(call.body))
 
 
@@ -109,10 +109,12 @@ def replace_table(catalog: SupportsDatabases, call: RestCall) -> None:
     staged = catalog.stage_replace(call.identifier, _new_schema(call.body))
     if staged.is_separate:
         staged.discard()
-        raise UnsupportedFeatureError("A table is not replaced by one of another partitioning: drop and create it.")
+        raise UnsupportedFeatureError(
+            "A table cannot be replaced by one with another partitioning: drop and create it."
+        )
     expected = member(call.body, "schemaId", int | None, None)
     if expected is not None and staged.table.schema.id != expected:
-        raise CommitConflictError(f"Table {call.identifier} was altered meanwhile: it was not replaced, try again.")
+        raise CommitConflictError(f"Table {call.identifier} was altered meanwhile, so it was not replaced: try again.")
     staged.publish()
 
 
@@ -127,7 +129,9 @@ def rename_table(catalog: SupportsDatabases, call: RestCall) -> None:
 def register_table(catalog: SupportsDatabases, call: RestCall) -> None:
     """Register a folder that the catalog has lost; it must be in the place where the catalog expects it."""
     if not isinstance(catalog, SupportsRegistration):
-        raise UnsupportedFeatureError("The catalog behind this server knows its tables by their folders.")
+        raise UnsupportedFeatureError(
+            "The catalog of this server finds its tables by their folders: it cannot register others."
+        )
     identifier = decode_identifier(call.body.get("identifier"))
     expected = f"{normalize(catalog.database_properties(call.names[0])['location'])}/{identifier.table}"
     if identifier.database != call.names[0] or normalize(member(call.body, "path", str)) != expected:
@@ -156,7 +160,9 @@ def describe(table: Table) -> dict[str, Any]:
 
 
 def table_id(table: Table) -> str:
-    """Return an id made of a table's folder and first schema: a new table in its place has another id."""
+    """Return a table's id, which is made from its folder and first schema: a new table in the same folder has another
+    id.
+    """
     return _id(table.store.root, _first_schema(table))
 
 

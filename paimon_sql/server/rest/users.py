@@ -1,6 +1,6 @@
-"""The users of the REST API: a file with a line `NAME:sha256$HASH[:read-only]` for each token.
+"""The users of the REST API. Their file has a line `NAME:sha256$HASH[:read-only]` for each token.
 
-A token is made of 32 random bytes, so it cannot be guessed from its plain SHA-256. A changed file is read again.
+A token consists of 32 random bytes, so it cannot be guessed from its plain SHA-256. A changed file is read again.
 """
 
 from __future__ import annotations
@@ -55,15 +55,19 @@ class Users:
             if seen == self._seen:
                 return
             if stat.S_IMODE(found.st_mode) & 0o077:
-                raise InvalidOptionError(f"Others can read the file of tokens {self._file}: chmod 600 {self._file}.")
+                raise InvalidOptionError(
+                    f"Other users of this machine can read the token file {self._file}: chmod 600 {self._file}."
+                )
             lines = self._file.read_text("utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise InvalidOptionError(f"The file of tokens {self._file} cannot be read: {error}.") from None
+            raise InvalidOptionError(f"The token file {self._file} cannot be read: {error}.") from None
         self._by_hash, self._seen = dict(_user(self._file, n, line) for n, line in enumerate(lines, 1) if line), seen
 
 
 def add_token(file: Path, user: str, *, read_only: bool) -> str:
-    """Add a user, or give one another token, which is returned and stored nowhere. Raises `InvalidNameError`."""
+    """Add a user, or give an existing user a new token. Return the token, which is stored nowhere. Raises
+    `InvalidNameError`.
+    """
     if not user or not user.isprintable() or ":" in user or user != user.strip():
         raise InvalidNameError(f"A user cannot be called {user!r}: give a name without colons and control characters.")
     token = secrets.token_urlsafe(32)

@@ -44,20 +44,21 @@ from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.server.rest.calls import Node, RestCall, Routes, next_page, page, page_size
 from paimon_sql.server.rest.tables import table_id
 
-_AHEAD = 24 * 60 * 60  # seconds that the clock of a client may be ahead
+_AHEAD = 24 * 60 * 60  # seconds that a client's clock may be ahead
 
 
 def commit(catalog: SupportsDatabases, call: RestCall) -> Node:
-    """Publish the next snapshot of a table, if it still is the next: `success` in the answer shows whether it was
-    published. If a client repeats a request because the answer was lost, it gets the same answer again."""
+    """Publish the next snapshot of a table, if the number is still free. `success` in the answer shows whether it was
+    published. If a client repeats a request because the answer was lost, it gets the same answer again.
+    """
     table = catalog.load_table(call.identifier)
     given = member(call.body, "tableId", str | None, None)
     if given is not None and given != table_id(table):
-        raise TableNotFoundError(f"Table {call.identifier} is not the one of the id {given}: it was created again.")
+        raise TableNotFoundError(f"Table {call.identifier} does not have the id {given}: it was created again.")
     data = encode_json_object(member(call.body, "snapshot", dict))
     snapshot = _checked(table, data)
     base = member(call.body, "baseSnapshotUuid", str | None, None)
-    # a client on this machine holds the turn of writers while it asks, so none is waited for here
+    # a client on this machine may hold the lock of writers while it sends this request, so do not wait for it here
     return {"success": _publish(table, snapshot, data, base)}
 
 
@@ -74,7 +75,7 @@ def _checked(table: Table, data: bytes) -> Snapshot:
     if snapshot.id < 1 or not (snapshot.uuid or table.store.schema.has_strict_readers):
         raise InvalidDataError("The snapshot needs a number from 1 on and a uuid.")
     if any(n is not None and (not n or "/" in n or n in (".", "..") or "\x00" in n) for n in names):
-        raise InvalidDataError("The snapshot names files by paths: names are wanted.")
+        raise InvalidDataError("The snapshot names files by paths: it must use plain names.")
     if snapshot.schema_id not in schema_ids(table.store.io, table.store.paths.version_root):
         raise InvalidDataError(f"Table {table.name} has no schema {snapshot.schema_id}.")
     _check_time(snapshot)
@@ -86,8 +87,8 @@ def _check_time(snapshot: Snapshot) -> None:
     latest = (time.time() + _AHEAD) * 1000
     if not 0 <= snapshot.time_millis <= latest:
         raise InvalidDataError(
-            f"The snapshot cannot be of the time {snapshot.time_millis}: milliseconds since 1970, at most a day ahead "
-            "of the server's clock, are wanted."
+            f"The snapshot cannot have the time {snapshot.time_millis}: use milliseconds since 1970, at most a day "
+            "ahead of the server's clock."
         )
 
 
@@ -142,7 +143,7 @@ def get_latest(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 
 def get_version(catalog: SupportsDatabases, call: RestCall) -> Node:
-    """EARLIEST, LATEST, a number or a tag."""
+    """Return a snapshot by its version: EARLIEST, LATEST, a number or a tag."""
     store, version = catalog.load_table(call.identifier).store, call.names[2]
     ends = {"EARLIEST": earliest_snapshot, "LATEST": latest_snapshot}
     if version in ends:
@@ -181,7 +182,7 @@ def roll_back_table(catalog: SupportsDatabases, call: RestCall) -> None:
         case "tag":
             roll_back(store, tag=member(instant, "tagName", str))
         case other:
-            raise InvalidOptionError(f"A table is rolled back to a snapshot or a tag, not to {other!r}.")
+            raise InvalidOptionError(f"A table can be rolled back to a snapshot or a tag, not to {other!r}.")
 
 
 def roll_back_schema(catalog: SupportsDatabases, call: RestCall) -> None:

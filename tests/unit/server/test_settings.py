@@ -63,7 +63,7 @@ def test_the_rest_door_needs_tokens_and_tls(users: Path, keystore: Path) -> None
 def test_what_cannot_be(users: Path, tmp_path: Path) -> None:
     for settings, reason in (
         (ServerSettings(), "Nothing to serve"),
-        (ServerSettings(thrift=1, users=users, ldap="ldap://x"), "not in both"),
+        (ServerSettings(thrift=1, users=users, ldap="ldap://x"), "not both"),
         (ServerSettings(thrift=1, users=tmp_path / "none"), "cannot be read"),
         (ServerSettings(thrift=1, keystore=tmp_path / "none"), "no keystore"),
     ):
