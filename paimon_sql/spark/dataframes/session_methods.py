@@ -1,11 +1,12 @@
 """`spark.newSession()`, and `spark.catalog.listTables()` and `listFunctions()` without a database.
 
-In Spark, each session has its own settings, and the settings that a program starts with hold for all sessions. Catalogs
-are usually configured at the start. So a new session gets all catalogs, even if `connect` or a setting added them late.
+In Spark, each session has its own settings, and all sessions share the settings that a program starts with. Programs
+usually configure catalogs at the start. So a new session gets all catalogs, even those that `connect` or a setting
+added later.
 
-PySpark's listings ask Spark with the name of the current database. Spark first looks for a database of that name in its
-own session catalog, which has a database `default`. So the listings would show Spark's tables and not the tables
-of the current catalog.
+PySpark's listings pass the name of the current database to Spark. Spark first looks for a database of that name in its
+own session catalog, which has a database `default`. So the listings would show Spark's tables instead of the current
+catalog's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from paimon_sql.spark.statements.parser import registry_of
     python("pyspark.sql.catalog", "Catalog.listFunctions"),
 )
 def install_session_methods() -> None:
-    """Let these methods of PySpark ask here first. Does nothing if they already do."""
+    """Extend these methods of PySpark. Do nothing if they are extended already."""
     ask_first(SparkSession, "newSession", _new_session)
     ask_first(Catalog, "listTables", _list_tables)
     ask_first(Catalog, "listFunctions", _list_functions)
@@ -49,7 +50,7 @@ def _new_session(session: Any) -> Any:
             settings[key] = name
     for key, value in settings.items():
         made.conf.set(key, value)
-    made.sql("SELECT 1")  # the hook makes the catalogs: Spark's catalog API would not find them before a statement
+    made.sql("SELECT 1")  # the parser hook makes the catalogs
     return made
 
 

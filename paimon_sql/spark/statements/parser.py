@@ -168,8 +168,9 @@ class PaimonParser(Proxy):
         return with_written_origins(self.jvm, plan, statement)
 
     def _refuse(self, statement: Rewriting, *, is_parsed: bool) -> None:
-        """Raise for a statement that needs a feature that this Spark lacks, and for a statement of another format on a
-        Paimon table. The error names the feature, or the statement to write instead."""
+        """Raise an error if a statement needs a feature that this Spark lacks, or is another format's statement on a
+        Paimon table. The error names the feature, or the statement to write instead.
+        """
         reason = refused(statement.text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed)
         reason = reason or self._advice(counterpart(statement.written, is_parsed=is_parsed))
         if reason:
@@ -177,7 +178,7 @@ class PaimonParser(Proxy):
             raise Py4JJavaError(reason, contradiction(self.jvm, error, statement.written))
 
     def _advice(self, found: Counterpart | None) -> str | None:
-        """Return the advice for a statement of another format; None if its table is in no Paimon catalog."""
+        """Return the advice for a statement of another format; None if its table is not in a Paimon catalog."""
         if found is None:
             return None
         try:

@@ -56,7 +56,7 @@ def test_the_rest_door_needs_tokens_and_tls(users: Path, keystore: Path) -> None
     check(ServerSettings(host="0.0.0.0", rest=1, rest_tokens=users, tls_certificate=keystore, tls_key=keystore))
     check(ServerSettings(host="0.0.0.0", rest=1, insecure=True))
     users.chmod(0o640)
-    with pytest.raises(InvalidOptionError, match="Others can read"):
+    with pytest.raises(InvalidOptionError, match="Other users of this machine can read"):
         check(ServerSettings(rest=1, rest_tokens=users))
 
 
@@ -70,7 +70,7 @@ def test_what_cannot_be(users: Path, tmp_path: Path) -> None:
         with pytest.raises(InvalidOptionError, match=reason):
             check(settings)
     users.chmod(0o640)
-    with pytest.raises(InvalidOptionError, match="Others can read"):
+    with pytest.raises(InvalidOptionError, match="Other users of this machine can read"):
         check(ServerSettings(thrift=1, users=users))
 
 

@@ -3,10 +3,10 @@ import java.util.function.BiPredicate;
 import java.util.regex.Pattern;
 
 /**
- * What a server that only reads allows: names by their kind, such as a plan, a function or a setting.
+ * The names that a read-only server allows, by their kind, such as a plan, a function or a setting.
  *
- * The checks before each door ask the same lists. A setting or an option may also match a pattern, and variables may always
- * be set. A path must be at a listed place, or below one. The value of a setting must not name the server's environment.
+ * All protocols of the server use the same lists. A setting or an option may also match a pattern, and variables may always
+ * be set. A path must be a listed folder, or below one. The value of a setting must not name the server's environment.
  * Options have no case.
  */
 public class AllowLists implements BiPredicate {
@@ -14,9 +14,9 @@ public class AllowLists implements BiPredicate {
   private static final Pattern OF_SERVER = Pattern.compile("\\$\\{\\w+:");
   private static final Pattern UNCLEAR = Pattern.compile("\\.\\.|[\\\\\\x00-\\x1f]|\\{.*/.*\\}|^\\s|^//");
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
-  private static final String OF_PATTERNS = " pattern";  // ends the kind of a line that has one
-  private final Map names = new HashMap();  // sets, by kind
-  private final Map patterns = new HashMap();  // lists, by kind
+  private static final String OF_PATTERNS = " pattern";  // the kind of a line with a pattern ends so
+  private final Map names = new HashMap();  // from a kind to a set
+  private final Map patterns = new HashMap();  // from a kind to a list
 
   /** Lists of lines: each has a kind and a name, with a tab between them. */
   public BiPredicate of(String lines) {
@@ -42,7 +42,7 @@ public class AllowLists implements BiPredicate {
     return kind.equals("setting") && VARIABLE.matcher(asked).matches() || matches((Set) patterns.get(kind), asked);
   }
 
-  /** Whether a path is a listed place, or below one. */
+  /** Whether a path is a listed folder, or below one. */
   private static boolean isWithin(String path, Set places) {
     String asked = place(path);
     if (asked == null || places == null) return false;
@@ -54,8 +54,8 @@ public class AllowLists implements BiPredicate {
   }
 
   /**
-   * Return a path with its scheme, without repeated separators; null for a path that may lead out of the place that it
-   * begins with, as Hadoop reads it: by `..`, by an escaped character, or by alternatives, each of them a path of its own.
+   * Return a path with its scheme, without repeated separators; null for a path that Hadoop may read as one outside
+   * of the folder that it begins with: by `..`, by an escaped character, or by alternatives, which are several paths.
    */
   private static String place(String path) {
     if (path.length() == 0 || UNCLEAR.matcher(path).find()) return null;

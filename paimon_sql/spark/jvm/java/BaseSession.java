@@ -1,7 +1,7 @@
 import scala.Function0;
 import scala.runtime.AbstractFunction0;
 
-/** Gives the session that those of Spark Connect's clients are made from. */
+/** Returns the session from which the sessions of Spark Connect's clients are created. */
 public class BaseSession {
   public Function0 of(final Object session) {
     return new AbstractFunction0() {

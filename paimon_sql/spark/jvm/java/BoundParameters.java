@@ -16,9 +16,9 @@ import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 
-/** A rule that gives a statement to a function of ours once its parameters have values, before Spark resolves it. */
+/** A rule that passes a statement to a function of this package once its parameters have values, before Spark resolves it. */
 public class BoundParameters {
-  /** Whether a parsed statement has parameters: also in what WITH defines, which are not among its children. */
+  /** Whether a parsed statement has parameters, also in the queries of WITH, which are not children of its node. */
   public boolean has(Object parsed) {
     LogicalPlan plan = (LogicalPlan) parsed;
     if (plan.containsPattern(TreePattern$.MODULE$.PARAMETER())) return true;
@@ -30,7 +30,7 @@ public class BoundParameters {
     return has(with.child());
   }
 
-  /** `rewrite` takes a session and a plan, and gives the plan that runs, in a session and in those made from it. */
+  /** Install the rule in a session and in sessions created from it. `rewrite` takes a session and a plan, and returns a plan. */
   public void install(SparkSession session, SparkSessionExtensions extensions, Object analyzer, final Function2 rewrite)
       throws Exception {
     extensions.injectHintResolutionRule(new AbstractFunction1() {

@@ -24,24 +24,24 @@ import scala.collection.Iterator;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Bounds the rows of an answer that are in the driver's memory at once, unpacked.
+ * Limits the unpacked rows of an answer that are in the driver's memory at the same time.
  *
- * Spark limits what tasks send. Before that, it unpacks all rows of a statement with LIMIT, of `show` and of `tail` in the
- * driver, and for clients of Spark Connect a task holds all rows of its partition, which is in the driver's memory if tasks
- * run there. Here such a statement fails once its rows take more than an answer may take.
+ * Spark limits only the bytes that tasks send. But it unpacks all rows of a statement with LIMIT, of `show` and of `tail` in
+ * the driver. For clients of Spark Connect, a task holds all rows of its partition; if tasks run in the driver, these are in
+ * its memory, too. With this class, such a statement fails once its rows take more bytes than an answer may take.
  */
 public class BoundedRows {
-  private static final int GROWTH = 4;  // of the partitions that a statement looks at next
+  private static final int GROWTH = 4;  // how many times more partitions the next job reads
   private static final String[] ANSWERS = new String[] {
     "org.apache.spark.sql.connect.execution.SparkConnectPlanExecution", "processAsArrowBatches"
   };
   private static final String EXECUTION = "org.apache.spark.sql.execution.";
-  private static final String[] PARTS = new String[] {  // of plans: stages, what is cached, subqueries
+  private static final String[] PARTS = new String[] {  // callers that make a part of a plan: stages, caches, subqueries
     EXECUTION + "adaptive.", EXECUTION + "columnar.", EXECUTION + "PlanSubqueries", EXECUTION + "dynamicpruning."
   };
 
-  /** Bound the plans of the sessions that are made from one: rows beyond `largest` bytes fail with a condition. If tasks
-   *  run in the driver, `inTasks` is how many bytes of an answer of Spark Connect they may hold, else 0. */
+  /** Limit the plans of sessions created from this one: statements with more than `largest` bytes of rows fail with
+   *  `condition`. If tasks run in the driver, they may hold `inTasks` bytes of an answer of Spark Connect; else it is 0. */
   public static void install(SparkSessionExtensions extensions, long largest, long inTasks, String condition, String setting) {
     final Bound bound = new Bound(largest, condition, setting), ofTasks = new Bound(inTasks, condition, setting);
     extensions.injectColumnar(new AbstractFunction1() {
@@ -49,7 +49,7 @@ public class BoundedRows {
     });
   }
 
-  /** How many bytes rows may take, and the error of more. */
+  /** The most bytes that rows may take, and the error for more. */
   static class Bound implements Serializable {
     private final long largest;
     private final String condition, setting;
@@ -62,8 +62,8 @@ public class BoundedRows {
 
     void check(long bytes) {
       if (bytes <= largest) return;
-      String message = "The rows take more than the " + largest + " bytes that this server gives an answer (" + setting
-        + "): ask for fewer rows.";
+      String message = "The rows take more than " + largest + " bytes, the limit of an answer on this server (" + setting
+        + "): request fewer rows.";
       scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
       scala.collection.immutable.Map values = (scala.collection.immutable.Map) none.updated("message", message);
       Platform.throwException(new SparkRuntimeException(condition, values, null, new QueryContext[0], ""));
@@ -101,7 +101,8 @@ public class BoundedRows {
     }
   }
 
-  /** Whether Spark Connect plans or runs an answer: not a part of a plan, nor what a statement writes, which may be larger. */
+  /** Whether the caller is Spark Connect that plans or runs an answer. A part of a plan does not count, nor do rows that a
+   *  statement writes: these may be larger. */
   private static boolean isAnswer() {
     StackTraceElement[] callers = Thread.currentThread().getStackTrace();
     for (int i = 0; i < callers.length; i++) {
@@ -114,7 +115,8 @@ public class BoundedRows {
 
   private static RDD counted(RDD rows, Bound bound) { return rows.toJavaRDD().mapPartitions(new Counting(bound)).rdd(); }
 
-  /** A plan whose tasks count the bytes of their rows: all of an answer's together, as tasks hold them until they end. */
+  /** A plan with tasks that count the bytes of their rows. All tasks of an answer share the count, because each task holds
+   *  its rows until it ends. */
   static class Answer extends InputAdapter {
     private final Bound bound;
 
@@ -130,7 +132,7 @@ public class BoundedRows {
     public RDD doExecute() { return counted(child().execute(), bound); }
   }
 
-  /** The last rows of each partition: Spark's own task holds them without a bound. */
+  /** The last rows of each partition. Spark's own task would hold them without a limit. */
   static class Last extends InputAdapter {
     private final int count;
     private final Bound bound;
@@ -174,7 +176,7 @@ public class BoundedRows {
   private static long sizeOf(InternalRow row) { return row instanceof UnsafeRow ? ((UnsafeRow) row).getSizeInBytes() : 0; }
 
   static class Counting implements FlatMapFunction {
-    private static final Map SEEN = Collections.synchronizedMap(new LinkedHashMap() {  // bytes, by answer
+    private static final Map SEEN = Collections.synchronizedMap(new LinkedHashMap() {  // from an answer to its bytes
       protected boolean removeEldestEntry(Map.Entry eldest) { return size() > 1000; }
     });
     private final Bound bound;
@@ -203,7 +205,7 @@ public class BoundedRows {
     }
   }
 
-  /** As Spark's own, whose classes executors have: tasks get that one. */
+  /** Spark's own node with a limit of bytes. Executors do not have this class, so tasks get Spark's own node. */
   static class Limit extends CollectLimitExec {
     private final Bound bound, ofTasks;
 
@@ -255,7 +257,7 @@ public class BoundedRows {
     }
   }
 
-  /** Whether the driver has the rows already, or few of them: Spark's own class says how. */
+  /** Whether the plan's class returns rows by its own method, because the driver has them already or there are few. */
   private static boolean holdsRows(SparkPlan plan) {
     try {
       return plan.getClass().getMethod("executeCollect", new Class[0]).getDeclaringClass() != SparkPlan.class;
@@ -264,7 +266,7 @@ public class BoundedRows {
     }
   }
 
-  /** The first rows of a plan, or the last ones, of no more partitions than have them, and few more. */
+  /** The first or last `wanted` rows of a plan. Jobs read only as many partitions as necessary, or a few more. */
   private static List taken(SparkPlan plan, int wanted, boolean last, Bound bound) {
     LinkedList rows = new LinkedList();
     if (wanted == 0) return rows;
@@ -286,7 +288,7 @@ public class BoundedRows {
     return rows;
   }
 
-  /** Unpack a block of rows behind others, or before others; returns the bytes of all. */
+  /** Unpack a block of rows and add it after the other rows, or before them if `last`. Returns the bytes of all rows. */
   private static long unpack(SparkPlan plan, Tuple2 block, LinkedList rows, int wanted, boolean last, long bytes, Bound bound) {
     long size = bytes, skipped = last ? Math.max(0, ((Long) block._1()).longValue() - (wanted - rows.size())) : 0;
     List more = new ArrayList();
@@ -302,6 +304,7 @@ public class BoundedRows {
     return size;
   }
 
+  /** The result of a method of SparkPlan that other classes may not call. Exceptions of the method pass unchanged. */
   private static Object called(SparkPlan plan, String name, Class[] types, Object[] values) {
     try {
       Method found = SparkPlan.class.getDeclaredMethod(name, types);

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.*;
 /**
  * Input partitions that know their bucket, and the function `bucket`: Spark joins tables of equal buckets without a shuffle.
  *
- * Spark asks partitions for their key (HasPartitionKey), which the partitions of its own scans do not have. These stay in
- * the driver: to executors they travel as the classes they extend, and the function not at all.
+ * Spark reads the key of such a partition from HasPartitionKey, which the partitions of its own scans lack. These classes
+ * are used in the driver only: executors get instances of the classes that they extend, and never get the function.
  */
 public class BucketPartitions {
   static InternalRow key(Object bucket) {

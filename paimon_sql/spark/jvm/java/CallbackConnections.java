@@ -11,11 +11,11 @@ import py4j.Py4JJavaServer;
 import py4j.Py4JPythonClient;
 
 /**
- * Connections over which the JVM calls Python: as many as threads call at once, not one per thread that ever called.
+ * Connections over which the JVM calls Python: as many as threads call at the same time, not one per thread that has called.
  *
- * Spark plans scans on threads that it makes for a query (exchanges, broadcasts, subqueries). py4j opens a connection for
- * each calling thread, which a Python thread serves, and keeps it when the calling thread has ended: a long session would
- * run out of file descriptors. Here a thread borrows a connection for the length of its outermost call.
+ * Spark plans scans on threads that it creates for a query (exchanges, broadcasts, subqueries). py4j opens a connection for
+ * each calling thread, served by a Python thread, and keeps it after the calling thread has ended. A long session would run
+ * out of file descriptors. With this class, a thread borrows a connection for the duration of its outermost call.
  */
 public class CallbackConnections {
   private static final int MOST_IDLE = 16;

@@ -5,10 +5,10 @@ import org.apache.spark.util.Utils;
 import org.codehaus.janino.SimpleCompiler;
 
 /**
- * Lets Spark find the classes that settings of catalogs name: it looks for them by itself, in catalog managers of its own.
+ * Lets Spark find the classes that catalogs' settings name. Spark looks for these classes in catalog managers of its own.
  *
- * One analyzes the defaults of columns, with the settings of a session and without its catalogs. It loads the default
- * catalog for its name alone.
+ * One such manager analyzes the defaults of columns. It has the settings of a session, but not its catalogs, and loads the
+ * default catalog only for its name.
  */
 public class CatalogClasses {
   private static final String TEXT =
@@ -40,8 +40,8 @@ public class CatalogClasses {
   }
 
   /**
-   * Let Spark find a class of a name. Nothing changes if there is one, such as the class of another connector's jar.
-   * Returns whether there is one now: a JVM that Spark did not start may refuse.
+   * Define a class of this name for Spark, unless it exists, for instance in another connector's jar. Returns whether the
+   * class exists now: a JVM that Spark did not start may refuse to define it.
    */
   public synchronized boolean define(String name) throws Exception {
     if (isThere(name)) return true;
@@ -53,7 +53,7 @@ public class CatalogClasses {
       "defineClass", new Class[] {String.class, byte[].class, Integer.TYPE, Integer.TYPE});
     try {
       define.setAccessible(true);
-    } catch (RuntimeException e) { // java.lang is not open to others
+    } catch (RuntimeException e) { // this JVM does not open java.lang
       return false;
     }
     ClassLoader sparks = Utils.getSparkClassLoader();

@@ -11,8 +11,8 @@ import scala.Option;
 /**
  * Variables `${x}` in statements of a server's clients: settings of the session, as SET shows them.
  *
- * Spark also replaces `${env:x}` and `${system:x}`, which would show the server's environment and its JVM's properties. Here
- * they stay as they are written, as every variable that Spark does not find. So does each prefix that is not listed.
+ * Spark also replaces `${env:x}` and `${system:x}`, which would show the server's environment and its JVM's properties. With
+ * this class they remain as written, like every variable that Spark does not find. So do variables with an unlisted prefix.
  */
 public class ClientVariables extends VariableSubstitution {
   private static final String[] PREFIXES = {"spark", "sparkconf", "hivevar", "hiveconf"};
@@ -34,7 +34,7 @@ public class ClientVariables extends VariableSubstitution {
     return SQLConf.get().variableSubstituteEnabled() ? settings.substitute(text) : text;
   }
 
-  /** The value of a setting, without secrets; Spark takes one that is not set for empty. */
+  /** The value of a setting, without secrets; empty if it is not set, as in Spark. */
   private static String shown(String key) {
     SQLConf all = SQLConf.get();
     scala.collection.immutable.Map none = scala.collection.immutable.Map$.MODULE$.empty();
@@ -42,7 +42,7 @@ public class ClientVariables extends VariableSubstitution {
     return String.valueOf(all.redactOptions(one).apply(key));
   }
 
-  /** Have a parser, and those that it asks, replace variables by these; return how many of them do. */
+  /** Make a parser, and the parsers that it delegates to, replace only these variables. Returns the number of such parsers. */
   public int install(Object parser) throws Exception {
     return install(parser, Collections.newSetFromMap(new IdentityHashMap()));
   }
@@ -69,7 +69,7 @@ public class ClientVariables extends VariableSubstitution {
     return found;
   }
 
-  /** Have a value of Scala's made that is made on first use: it would else replace what is set before. */
+  /** Compute a lazy value of Scala now: computed later, it would overwrite the field that is set after this call. */
   private static void make(Class owner, String name, Object parser) throws Exception {
     java.lang.reflect.Method getter = owner.getDeclaredMethod(name, new Class[0]);
     getter.setAccessible(true);

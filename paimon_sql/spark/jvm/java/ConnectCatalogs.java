@@ -10,9 +10,9 @@ import org.sparkproject.connect.grpc.*;
 import scala.Option;
 
 /**
- * Has the catalogs of a session of Spark Connect there before its client's first plan, and before each `spark.catalog`.
+ * Makes the catalogs of a Spark Connect session before its client's first plan, and before each call of `spark.catalog`.
  *
- * They are made when the session parses something, which neither a call of that API nor a DataFrame without names does.
+ * They are made when the session parses a text. A call of that API does not parse one, nor does a DataFrame without names.
  */
 public class ConnectCatalogs implements ServerInterceptor {
   private static final Map SEEN = Collections.synchronizedMap(new WeakHashMap());
@@ -44,7 +44,7 @@ public class ConnectCatalogs implements ServerInterceptor {
       if (SEEN.put(found, Boolean.TRUE) != null && !isCatalogs) return;
       found.sessionState().sqlParser().parseMultipartIdentifier("any");
     } catch (Throwable e) {
-      // a session that is closed or cannot be, of which Spark tells the client
+      // the session is closed or invalid: Spark reports that to the client
     }
   }
 }

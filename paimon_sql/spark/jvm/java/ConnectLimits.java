@@ -16,14 +16,14 @@ import scala.Option;
 import scala.PartialFunction;
 
 /**
- * Stands between Spark Connect and its clients: counts the rows of each statement, and holds sessions to limits.
+ * An interceptor between Spark Connect and its clients: it counts the rows of each statement, and applies limits to sessions.
  *
- * A statement is asked for once (`ExecutePlan`), and its answer comes in one or several calls, as clients attach to it
- * again. One that breaks a limit is interrupted; the call that tells its client of that then tells the reason.
+ * A client sends a statement once (`ExecutePlan`), and gets its answer in one or several calls, because it may attach to the
+ * answer again. A statement that exceeds a limit is interrupted, and the call that returns this to its client has the reason.
  */
 public class ConnectLimits implements ServerInterceptor {
-  private static final int KEPT = 1000;  // statements whose rows are remembered: more than Spark remembers
-  private static final int FORGOTTEN = 100;  // statements that run, from which those of clients that are gone are looked for
+  private static final int KEPT = 1000;  // statements with a known number of rows: more than Spark keeps
+  private static final int FORGOTTEN = 100;  // running statements; with more, drop those of clients that are gone
   private static final Map ROWS = Collections.synchronizedMap(new LinkedHashMap() {
     protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
   });
@@ -31,7 +31,7 @@ public class ConnectLimits implements ServerInterceptor {
   private static volatile long rows;
   private static volatile long seconds;
   private static volatile String condition = "";
-  private static final Map RUNNING = new HashMap();  // by operation; guarded by itself
+  private static final Map RUNNING = new HashMap();  // from an operation to its statement; guarded by itself
   private static final ScheduledExecutorService TIMER = Executors.newSingleThreadScheduledExecutor(new ThreadFactory() {
     public Thread newThread(Runnable work) {
       Thread made = new Thread(work, "connect-limits");
@@ -48,13 +48,13 @@ public class ConnectLimits implements ServerInterceptor {
     condition = ofErrors;
   }
 
-  /** How many rows a statement's answer has; -1 where nobody counted. `tag` is the job tag of its operation. */
+  /** The number of rows of a statement's answer; -1 if they were not counted. `tag` is the job tag of its operation. */
   public static long rows(String tag) {
     Object found = ROWS.get(tag.substring(tag.lastIndexOf('_') + 1));
     return found == null ? -1L : ((Long) found).longValue();
   }
 
-  /** How many statements are remembered as running. */
+  /** The number of statements that are registered as running. */
   public static int running() {
     synchronized (RUNNING) { return RUNNING.size(); }
   }
@@ -85,7 +85,7 @@ public class ConnectLimits implements ServerInterceptor {
     return found.isDefined() ? (SessionHolder) found.get() : null;
   }
 
-  /** Remember a statement that is asked for; whether its session may run it. */
+  /** Register a new statement. Returns whether its session may run it. */
   private static boolean begin(final Running one) {
     synchronized (RUNNING) {
       if (statements > 0 || RUNNING.size() > FORGOTTEN) forget();
@@ -95,7 +95,7 @@ public class ConnectLimits implements ServerInterceptor {
     }
     if (seconds > 0)
       one.timer = TIMER.schedule(new Runnable() {
-        public void run() { one.fail("The statement took more than the " + seconds + " seconds that this server gives it."); }
+        public void run() { one.fail("The statement took more than " + seconds + " seconds, the limit of this server."); }
       }, seconds, TimeUnit.SECONDS);
     return true;
   }
@@ -109,7 +109,7 @@ public class ConnectLimits implements ServerInterceptor {
     return found;
   }
 
-  /** Forget statements whose clients went away. A new one may not be known to its session yet. */
+  /** Drop the statements of clients that are gone. Keep new ones: their session may not have them yet. */
   private static void forget() {
     for (Iterator each = RUNNING.values().iterator(); each.hasNext();) {
       Running one = (Running) each.next();
@@ -134,7 +134,7 @@ public class ConnectLimits implements ServerInterceptor {
     return new Question(next.startCall(answer, headers), answer);
   }
 
-  /** What a client asks. */
+  /** The messages of a client's call. */
   static class Question extends ForwardingServerCallListener.SimpleForwardingServerCallListener {
     private final Answer answer;
     private boolean refused;
@@ -155,7 +155,7 @@ public class ConnectLimits implements ServerInterceptor {
       }
     }
 
-    /** A client may leave it to the server to name its operation. */
+    /** The request with a name of its operation. If the client gives none, the server chooses it. */
     private static ExecutePlanRequest named(ExecutePlanRequest request) {
       if (!request.getOperationId().isEmpty()) return request;
       return request.toBuilder().setOperationId(UUID.randomUUID().toString()).build();
@@ -166,7 +166,7 @@ public class ConnectLimits implements ServerInterceptor {
       answer.one = one;
       if (begin(one)) return;
       refused = true;
-      one.failure = "A session runs " + statements + " statements at the same time: wait for one to end.";
+      one.failure = "A session may run " + statements + " statements at the same time: wait for one to end.";
       answer.close(Status.RESOURCE_EXHAUSTED, new Metadata());
     }
 
@@ -179,7 +179,7 @@ public class ConnectLimits implements ServerInterceptor {
     }
   }
 
-  /** What a client is told. */
+  /** The server's answer to a call. */
   static class Answer extends ForwardingServerCall.SimpleForwardingServerCall {
     volatile Running one;
 
@@ -200,12 +200,12 @@ public class ConnectLimits implements ServerInterceptor {
       one.rows += more;
       ROWS.put(one.operation, Long.valueOf(one.rows));
       if (rows > 0 && one.rows > rows)
-        one.fail("The answer has more than the " + rows + " rows that this server gives: ask for fewer, such as with LIMIT.");
+        one.fail("The answer has more than " + rows + " rows, the limit of this server: request fewer, for example with LIMIT.");
     }
 
     public void close(Status status, Metadata trailers) {
       Running one = this.one;
-      if (one == null || (status.isOk() && one.failure == null)) {  // complete, or its client attaches again
+      if (one == null || (status.isOk() && one.failure == null)) {  // complete, or the client will attach again
         super.close(status, trailers);
         return;
       }
@@ -214,7 +214,7 @@ public class ConnectLimits implements ServerInterceptor {
       else fail(one);
     }
 
-    /** As Spark tells errors: it knows the client's settings of them. */
+    /** Return the error to the client by Spark's own code, which applies the client's settings for errors. */
     private void fail(Running one) {
       Object told = ErrorUtils$.MODULE$.handleError("execute", new Failed(delegate()), one.user, one.session, Option.empty(),
           false, Option.empty());

@@ -11,18 +11,18 @@ import scala.Option;
 import scala.PartialFunction;
 
 /**
- * Refuses each call of a client of Spark Connect that is not known to read, before anything of it runs.
+ * Refuses each call of a Spark Connect client unless it is known to only read, before any part of it runs.
  *
- * A call is a tree of messages. Each message has to be of a listed type, and so has the call; of some types the values are
- * looked at, too: a setting, the format of what is read, and options.
+ * A call is a tree of messages. The call and each message must be of a listed type. For some types the values are checked,
+ * too: settings, the format of a data source, and options.
  */
 public class ConnectReads implements ServerInterceptor {
-  private static final String PATHS = "paimon_path";  // the catalog of tables that are named by their paths
+  private static final String PATHS = "paimon_path";  // the catalog in which a table's name is its path
   private static final String PREFIX = "spark.connect.";
   private static volatile BiPredicate listed;
   private static volatile String condition = "";
 
-  /** What is allowed, by its kind. */
+  /** Set the allow-lists, which test a kind and a name, and the condition of errors. */
   public static void allow(String ofErrors, BiPredicate lists) {
     listed = lists;
     condition = ofErrors;
@@ -61,7 +61,7 @@ public class ConnectReads implements ServerInterceptor {
     };
   }
 
-  /** A call of which Spark hears nothing. */
+  /** A listener that refuses a call without passing it to Spark. */
   private static ServerCall.Listener unheard(final ServerCall call, final String method) {
     call.request(1);
     return new ServerCall.Listener() {
@@ -74,7 +74,7 @@ public class ConnectReads implements ServerInterceptor {
     };
   }
 
-  /** What of a message is not listed; null where all of it is. */
+  /** The part of a message that is not listed; null if the whole message is listed. */
   private static String refusal(Message message) {
     String type = message.getDescriptorForType().getFullName();
     String name = type.startsWith(PREFIX) ? type.substring(PREFIX.length()) : type;
@@ -89,7 +89,7 @@ public class ConnectReads implements ServerInterceptor {
     return reason;
   }
 
-  /** A map's entries are messages, too, which no list names. */
+  /** The part of a field that is not listed; null if all of it is. The entries of a map are messages without a listed type. */
   private static String ofField(Map.Entry field, Message value) {
     Descriptors.FieldDescriptor one = (Descriptors.FieldDescriptor) field.getKey();
     if (!one.isMapField()) return refusal(value);
@@ -107,7 +107,7 @@ public class ConnectReads implements ServerInterceptor {
       if (!format.isEmpty() && !has("source", format)) return "the data source " + format;
       List paths = (List) value(message, "paths");
       for (int i = 0; i < paths.size(); i++)
-        if (!has("place", String.valueOf(paths.get(i)))) return "the path " + paths.get(i) + ", which is in no warehouse of this server";
+        if (!has("place", String.valueOf(paths.get(i)))) return "the path " + paths.get(i) + ", which is outside of this server's warehouses";
       return null;
     }
     if (name.equals("SetCurrentCatalog") && PATHS.equalsIgnoreCase(String.valueOf(value(message, "catalog_name")))) return PATHS;
@@ -141,7 +141,7 @@ public class ConnectReads implements ServerInterceptor {
     return message.getField(message.getDescriptorForType().findFieldByName(field));
   }
 
-  /** As Spark tells errors: it knows the client's settings of them. */
+  /** Return the error to the client by Spark's own code, which applies the client's settings for errors. */
   private static void refuse(ServerCall call, Object message, String reason) {
     String user = "", session = "";
     if (message instanceof Message) {

@@ -11,14 +11,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
 
 /**
- * What Spark finds under the name of `format("paimon")`: the table of a catalog that the options name.
+ * The class that Spark finds for `format("paimon")`: it returns the table of a catalog that the options name.
  *
- * Clients of Spark Connect have PySpark's own readers and writers, and Spark looks for this class for them.
+ * For clients of Spark Connect, which have PySpark's own readers and writers, Spark looks for this class.
  */
 public class DefaultSource implements SupportsCatalogOptions {
   private static volatile Function1 locate;
 
-  /** A function of options, that gives the parts of a table's name between NULs, the catalog first. */
+  /** Set the function that finds a table. It takes options and returns the parts of a name, joined by NULs, the catalog first. */
   public static void locateWith(Function1 function) { locate = function; }
 
   private static String[] parts(Map options) { return ((String) locate.apply(options)).split("\0"); }
@@ -26,7 +26,7 @@ public class DefaultSource implements SupportsCatalogOptions {
   private static Identifier identifier(String[] parts) {
     String[] namespace = new String[parts.length - 2];
     System.arraycopy(parts, 1, namespace, 0, namespace.length);
-    try {  // Janino calls no static method of an interface
+    try {  // Janino cannot call static methods of interfaces
       return (Identifier) Identifier.class.getMethod("of", new Class[] {String[].class, String.class})
         .invoke(null, new Object[] {namespace, parts[parts.length - 1]});
     } catch (Exception e) {
@@ -35,7 +35,7 @@ public class DefaultSource implements SupportsCatalogOptions {
   }
 
   private static String registered(String catalog) throws Exception {
-    // our parser makes the catalogs of a session when it sees a name
+    // parsing makes the catalogs of a session
     ((org.apache.spark.sql.classic.SparkSession) SparkSession.active()).sessionState().sqlParser()
       .parseMultipartIdentifier("`" + catalog.replace("`", "``") + "`");
     return catalog;

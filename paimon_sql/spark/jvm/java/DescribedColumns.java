@@ -12,9 +12,9 @@ import scala.collection.immutable.Seq;
 import scala.collection.mutable.ArrayBuffer;
 
 /**
- * DESCRIBE EXTENDED of our tables lists the columns that are NOT NULL, in a section behind Spark's own.
+ * DESCRIBE EXTENDED of Paimon tables with their NOT NULL columns, in a section after Spark's own.
  *
- * A strategy of Spark's planner that makes Spark's node with more rows. A table that is a proxy is one of ours.
+ * A strategy of Spark's planner that makes Spark's node with more rows. Tables that are proxies are Paimon tables.
  */
 public class DescribedColumns {
   public static class DescribedExec extends DescribeTableExec {

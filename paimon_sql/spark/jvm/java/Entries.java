@@ -13,7 +13,7 @@ import scala.collection.Map;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Maps, lists and expressions, which cross as JSON: entry by entry, each would take a crossing. */
+/** Maps, lists and expressions as JSON, in one crossing to Python. Otherwise each entry would take a crossing. */
 public class Entries {
   private static final List WITH_TERMS = Arrays.asList("Predicate", "And", "Or", "Not", "GeneralScalarExpression");
   private final ObjectMapper json = new ObjectMapper();
@@ -35,7 +35,7 @@ public class Entries {
     return json.writeValueAsString(CollectionConverters.asJava(texts));
   }
 
-  /** The namespace, and behind it the name. */
+  /** The parts of the namespace, then the name. */
   public String identifier(Identifier identifier) throws Exception {
     List parts = new ArrayList(Arrays.asList(identifier.namespace()));
     parts.add(identifier.name());
@@ -48,7 +48,7 @@ public class Entries {
     return json.writeValueAsString(tree((Expression) node));
   }
 
-  /** Those of an array: of `Expression[]`, or of a subclass, which Py4J hands to `Object` only. */
+  /** The connector expressions of an array. It may be of a subclass of `Expression`: Py4J passes such arrays only as `Object`. */
   public String terms(Object nodes) throws Exception {
     List trees = new ArrayList();
     Expression[] given = (Expression[]) nodes;
@@ -65,7 +65,7 @@ public class Entries {
     String name = ((GeneralScalarExpression) node).name();
     Expression[] children = node.children();
     call.set(1, name);
-    // thousands of literals, for a column that no filter is made of
+    // do not send thousands of literals for an expression that is not a column
     int wanted = name.equals("IN") && !isColumn(children[0]) ? 1 : children.length;
     LinkedList left = new LinkedList(Arrays.asList(children).subList(0, wanted));
     while (!left.isEmpty()) {
@@ -76,7 +76,7 @@ public class Entries {
     return call;
   }
 
-  /** Whether `name`, AND or OR, goes on in an operand: hundreds of them nest as deeply. */
+  /** Whether an operand of AND or OR has the same operator. Hundreds of them nest deeply, so they are flattened. */
   private static boolean isChain(String name, Expression child) {
     boolean joins = name.equals("AND") || name.equals("OR");
     return joins && child instanceof GeneralScalarExpression && ((GeneralScalarExpression) child).name().equals(name);
@@ -86,7 +86,7 @@ public class Entries {
     return node.getClass().getSimpleName().equals("FieldReference") && ((NamedReference) node).fieldNames().length == 1;
   }
 
-  /** Numbers with a fraction as text: JSON has no NaN. What is no number, text or binary is null. */
+  /** A literal as JSON. FLOAT and DOUBLE are texts, because JSON has no NaN. Other kinds than number, text, binary are null. */
   private static Object literal(Object value) {
     if (value instanceof Float || value instanceof Double) return Arrays.asList("float", value.toString());
     if (value instanceof byte[]) return Arrays.asList("binary", value);

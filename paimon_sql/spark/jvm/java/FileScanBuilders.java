@@ -9,7 +9,7 @@ import org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
-/** Spark 4.0 hands Catalyst's filters to its own FileScanBuilder alone: here is one that asks a scan builder of ours. */
+/** Spark 4.0 passes Catalyst's filters only to its own FileScanBuilder. This subclass passes them to a Paimon scan builder. */
 public class FileScanBuilders {
   public static class Plain extends FileScanBuilder {
     protected final Object asked;

@@ -14,13 +14,13 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * The calls of functions in parsed plans, and plans with other names in their calls: Spark before 4.2 lets no catalog
- * make the expression of a call, and none the rows of a table function.
+ * The calls of functions in parsed plans, and copies of plans with other names in their calls. In Spark before 4.2, a catalog
+ * cannot make the expression of a call; in no version can it make the rows of a table function.
  */
 public class FunctionCalls {
   static final String SCALAR = "scalar", TABLE = "table", RELATION = "relation", QUERY = "query";
 
-  /** What is done with a name: `name` is its kind and its parts with NUL between them; the new name, or null. */
+  /** A function of a name and its node. `name` is the kind and the parts, joined by NULs. Returns the new name, or null. */
   public interface Names { String of(String name, TreeNode node); }
 
   static String name(String kind, scala.collection.immutable.Seq parts) {
@@ -53,7 +53,7 @@ public class FunctionCalls {
     }
   }
 
-  /** Common table expressions are no children of the node that has them. */
+  /** Handle the common table expressions of a node, which are not its children. */
   public static class Plans extends AbstractPartialFunction {
     private final Names names;
     Plans(Names names) { this.names = names; }
@@ -89,7 +89,7 @@ public class FunctionCalls {
     }
   }
 
-  /** A plan that explains another has it as no child. */
+  /** Handle the plan that EXPLAIN explains, which is not a child of its node. */
   static Object changed(LogicalPlan plan, Names names) {
     if (plan.getClass().getSimpleName().equals("ExplainCommand")) {
       Object[] parts = elements((Product) plan);
@@ -101,8 +101,8 @@ public class FunctionCalls {
   }
 
   /**
-   * The names in a plan, a line for each: its kind, where it begins in the text, its parts; NUL is between them. Not
-   * those of functions that are built in or temporary.
+   * The names in a plan, a line for each: its kind, its position in the text, and its parts, joined by NULs. Names of
+   * built-in and temporary functions are left out.
    */
   public String names(Object plan, final Object catalog) {
     final StringBuilder lines = new StringBuilder();
@@ -124,14 +124,14 @@ public class FunctionCalls {
     return lines.toString();
   }
 
-  /** A plan in whose calls other names stand: `names` has them by kind and parts. */
+  /** A copy of a plan with other names in its calls. `names` maps the kind and the parts of a name to the new name. */
   public Object renamed(Object plan, final Map names) {
     return changed((LogicalPlan) plan, new Names() {
       public String of(String name, TreeNode node) { return (String) names.get(name); }
     });
   }
 
-  /** What makes of arguments the call of an SQL function: an expression, or of a table function a plan. */
+  /** A Scala function from arguments to the call of an SQL function: an expression, or a plan for a table function. */
   public Object builder(Object catalog, Object function) throws Exception {
     String name = ((SQLFunction) function).isTableFunc() ? "makeSQLTableFunctionBuilder" : "makeSQLFunctionBuilder";
     Method method = SessionCatalog.class.getDeclaredMethod(name, SQLFunction.class);

@@ -3,14 +3,14 @@ import java.util.*;
 import org.apache.spark.sql.execution.SparkSqlParser;
 import org.apache.spark.util.Utils;
 
-/** Says which members of Spark's classes there are: hundreds, in one call; and reads private ones. */
+/** Finds members of Spark's classes, hundreds in one call, and reads private ones. */
 public class Members {
   private static final String[] EMPTY = {"scala.Option", "boolean", "scala.collection.immutable.Map"};
 
   private static Class load(String name) {
     try {
       return Class.forName(name, false, Utils.getContextOrSparkClassLoader());
-    } catch (Throwable e) { // a class that is there may need one that is not
+    } catch (Throwable e) { // an existing class may need a missing one
       return null;
     }
   }
@@ -35,7 +35,7 @@ public class Members {
     }
   }
 
-  /** What is called by a name: constructors for none, methods of a class and of the classes and interfaces above it. */
+  /** The methods of a name, of a class and of the classes and interfaces above it; constructors if the name is empty. */
   private static List called(Class owner, String name) {
     List found = new ArrayList();
     if (name.isEmpty()) {
@@ -51,7 +51,7 @@ public class Members {
     return found;
   }
 
-  /** What stands for nothing of a type: N, F and M for None, false and an empty Map; null where there is no such value. */
+  /** A letter for the empty value of a type: N, F and M for None, false and an empty Map; null for a type without one. */
   private static String rest(Class[] types, int given) {
     StringBuilder rest = new StringBuilder();
     for (int i = given; i < types.length; i++) {
@@ -62,7 +62,7 @@ public class Members {
     return rest.toString();
   }
 
-  /** For `given` arguments of a method or constructor, what to add to them for the one of fewest parameters that they fit. */
+  /** The empty values to add to `given` arguments, for the method or constructor with the fewest parameters that they fit. */
   public String added(String owner, String name, int given, boolean isPrivate) {
     Class found = load(owner);
     String best = null;
@@ -93,7 +93,7 @@ public class Members {
     return false;
   }
 
-  /** Whether a method of one of some interfaces, a name in each line, may throw an exception. */
+  /** Whether a method of an interface may throw an exception. `interfaces` has a name in each line. */
   public boolean mayRaise(String interfaces, String name, Throwable thrown) {
     if (thrown instanceof RuntimeException || thrown instanceof Error) return true;
     String[] names = interfaces.split("\n");
@@ -107,14 +107,14 @@ public class Members {
     return false;
   }
 
-  /** What a private field of an object's class holds. */
+  /** The value of a private field of an object's class. */
   public Object value(Object owner, String name) throws Exception {
     Field field = owner.getClass().getDeclaredField(name);
     field.setAccessible(true);
     return field.get(owner);
   }
 
-  /** A 1 or a 0 for each line, a member: its kind, the class, the name, the number of parameters, `fits`, tabs between. */
+  /** A 1 or a 0 for each line. A line is a member: kind, class, name, number of parameters and `fits`, with tabs between them. */
   public String there(String lines) {
     StringBuilder out = new StringBuilder();
     String[] members = lines.split("\n");

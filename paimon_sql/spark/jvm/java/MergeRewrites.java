@@ -8,10 +8,10 @@ import scala.Function2;
 import scala.runtime.AbstractFunction1;
 
 /**
- * A rule that gives the MERGE of a DataFrame, which no parser has seen, to a function of ours before Spark resolves it.
+ * A rule that passes the MERGE of a DataFrame to a function of this package before Spark resolves it. No parser has read it.
  */
 public class MergeRewrites {
-  /** `rewrite` takes a session and a plan, and gives the plan that runs. */
+  /** Install the rule. `rewrite` takes a session and a plan, and returns the plan to run. */
   public void install(SparkSessionExtensions extensions, final Function2 rewrite) {
     extensions.injectHintResolutionRule(new AbstractFunction1() {
       public Object apply(Object session) { return new Rewritten((SparkSession) session, rewrite); }

@@ -10,9 +10,9 @@ import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
-/** Statements inside of parsed plans: those of a script, and the one behind WITH. */
+/** Statements inside of parsed plans: the statements of a script, and the statement after WITH. */
 public class NestedStatements {
-  /** What is done with each statement of a script, in order. */
+  /** A function that is called with each statement of a script, in order. */
   public interface Change { LogicalPlan of(LogicalPlan statement); }
 
   static Object changed(Object part, Change change) {
@@ -43,7 +43,7 @@ public class NestedStatements {
     return isSeq ? CollectionConverters.asScala(parts).toSeq() : ((TreeNode) part).makeCopy(parts.toArray());
   }
 
-  /** The statements, conditions and queries of a script; null where the plan is not one. */
+  /** The statements, conditions and queries of a script; null if the plan is not a script. */
   public Object statements(Object plan) {
     if (!(plan instanceof CompoundPlanStatement)) return null;
     final List found = new ArrayList();
@@ -77,7 +77,7 @@ public class NestedStatements {
     return (LogicalPlan) with.withNewChildren(CollectionConverters.asScala(Collections.singletonList(query)).toSeq());
   }
 
-  /** The statement behind WITH, each query in it behind the same WITH; `kept` counts its first children that are none. */
+  /** The statement after WITH, with the WITH moved to each query in it. The first `kept` children are not queries. */
   public Object withQueries(Object plan, int kept) {
     UnresolvedWith with = (UnresolvedWith) plan;
     LogicalPlan statement = (LogicalPlan) with.child().transformExpressions(new Queries(with));

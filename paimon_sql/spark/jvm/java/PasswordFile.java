@@ -12,30 +12,30 @@ import org.apache.hive.service.auth.PasswdAuthenticationProvider;
 /**
  * Passwords of HiveServer2's users, from the file that `paimon_sql/server/passwords.py` describes; read at each login.
  *
- * A password's hash is made to cost much, and a client logs in for each session. So a password that was right is
- * remembered until its entry changes: by a digest under a key that nobody has who does not have this memory.
+ * Computing a password's hash is slow by design, and a client logs in for each session. So a correct password is cached until
+ * its entry in the file changes, as a digest with a key that exists only in this process's memory.
  *
- * Who guesses slows himself down, not the others: behind some wrong passwords from an address for a user nothing is hashed
- * for a while, and one password of a user and one of nobody are hashed at the same time.
+ * A client that guesses slows down only itself. After some wrong passwords from one address for one user, none of its
+ * passwords is hashed for a while. At most one password of a known user and one of an unknown user are hashed at a time.
  */
 public class PasswordFile implements PasswdAuthenticationProvider {
-  private static final String NOBODY = "pbkdf2_sha256$600000$AAAAAAAAAAAAAAAAAAAAAA==$AAAA";  // costs as much as another
+  private static final String NOBODY = "pbkdf2_sha256$600000$AAAAAAAAAAAAAAAAAAAAAA==$AAAA";  // its check takes as long as any other
   private static final byte[] KEY = new byte[32];
-  private static final Map RIGHT = Collections.synchronizedMap(new HashMap());  // digests of entry and password, by user
+  private static final Map RIGHT = Collections.synchronizedMap(new HashMap());  // from a user to a digest of entry and password
 
-  private static final int FREE = 3, MOST_SECONDS = 60, KEPT = 10000;  // wrong passwords; of a pause; addresses and users
-  // one text, since a pause of users and one of nobody begin at different times
-  private static final String WRONG = "Wrong user or password. Behind three wrong ones none is looked at for up to a minute.";
-  private static final long STEP = 1000;  // milliseconds of which every refusal takes a multiple: more than a hash takes
+  private static final int FREE = 3, MOST_SECONDS = 60, KEPT = 10000;  // wrong passwords without a pause; longest pause; entries kept
+  // one text for all: pauses of known and unknown users begin at different times
+  private static final String WRONG = "Wrong user or password. After three wrong ones, none is checked for up to a minute.";
+  private static final long STEP = 1000;  // milliseconds; every refusal takes a multiple; more than a hash takes
   private static final ThreadLocal ADDRESS = new ThreadLocal();
   private static final Semaphore USERS = new Semaphore(1, true), STRANGERS = new Semaphore(1, true);
-  private static final Map GUESSES = new LinkedHashMap() {  // of an address and a user; guarded by itself
+  private static final Map GUESSES = new LinkedHashMap() {  // from an address and a user; guarded by itself
     protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
   };
 
   static { new SecureRandom().nextBytes(KEY); }
 
-  /** The address that the next passwords of this thread come from. */
+  /** The client address of the next passwords that this thread checks. */
   public static void cameFrom(String address) { ADDRESS.set(address); }
 
   public void Authenticate(String user, String password) throws AuthenticationException {
@@ -55,8 +55,8 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     throw new AuthenticationException(WRONG);
   }
 
-  /** Wait until a refusal has taken whole steps: the time of a hash, of a pause and of a turn is the same to a client, and
-   *  does not show whether a name is a user's. */
+  /** Wait until a refusal has taken whole steps. Then its time does not show a client whether a password was hashed, paused
+   *  or queued, nor whether the user exists. */
   private static void refuse(long began) {
     long taken = (System.nanoTime() - began) / 1000000L;
     try {
@@ -73,7 +73,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     turn.acquire();
     boolean right;
     try {
-      if (pauses(guesser)) return false;  // others may have guessed while this one waited
+      if (pauses(guesser)) return false;  // other threads may have guessed while this one waited
       right = matches(entry, given) && known;
     } finally {
       turn.release();
@@ -85,7 +85,7 @@ public class PasswordFile implements PasswdAuthenticationProvider {
     return right;
   }
 
-  /** Whether somebody has guessed wrong too often a short while ago. */
+  /** Whether this address and user have had too many wrong passwords recently. */
   private static boolean pauses(String guesser) {
     long[] wrong;
     synchronized (GUESSES) { wrong = (long[]) GUESSES.get(guesser); }

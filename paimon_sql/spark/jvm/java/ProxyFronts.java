@@ -5,18 +5,17 @@ import org.apache.spark.util.Utils;
 import org.codehaus.janino.SimpleCompiler;
 
 /**
- * Puts an object in front of a Python proxy. It answers methods whose answers never change without a second call to
- * Python, and lets errors out that the interfaces of the proxy do not declare.
+ * Puts an object in front of a Python proxy. The object caches results that never change, so that they need only one call to
+ * Python, and passes on errors that the interfaces of the proxy do not declare.
  *
- * Spark asks catalogs, tables and scans for their names dozens of times in a query, and each question to Python takes as
- * long as much of its work.
+ * Spark calls methods such as `name` of catalogs, tables and scans dozens of times in a query, and a call to Python is slow.
  *
  * A dynamic proxy replaces a checked exception that its interface does not declare. Spark treats the few that are declared
- * as messages of their own: to `createTable`, "the table exists already" is a success of IF NOT EXISTS.
+ * as results: after `createTable`, "the table exists already" means success of IF NOT EXISTS.
  */
 public class ProxyFronts {
   private static final Object NOTHING = new Object();
-  private final Map raising = new ConcurrentHashMap();  // interfaces by the ones they extend, and the methods that raise
+  private final Map raising = new ConcurrentHashMap();  // from interfaces and their raising methods to the interface made of them
 
   public static class Front implements InvocationHandler {
     private final InvocationHandler asked;
@@ -25,7 +24,7 @@ public class ProxyFronts {
     Front(InvocationHandler asked, Set names) { this.asked = asked; this.names = names; }
 
     public Object invoke(Object self, Method method, Object[] arguments) throws Throwable {
-      // equal is what says the same of itself, see `Proxy`
+      // proxies with equal texts are equal, see `Proxy`
       if (method.getName().equals("equals") && names.contains("toString"))
         return self == arguments[0] || (arguments[0] != null && self.toString().equals(arguments[0].toString()));
       boolean caches = arguments == null && names.contains(method.getName());
@@ -37,8 +36,8 @@ public class ProxyFronts {
     }
   }
 
-  /** An interface that extends others, and whose methods of some names may raise anything. The language has no such
-   * interface, the machine has. */
+  /** An interface that extends others and lets some methods raise any exception. Java's language does not allow such an
+   * interface, but the JVM does. */
   private static Class raising(Class[] extended, Set names) throws Exception {
     StringBuilder text = new StringBuilder("public interface RaisingAnything extends ");
     for (int i = 0; i < extended.length; i++) text.append(i == 0 ? "" : ", ").append(extended[i].getCanonicalName());
@@ -63,7 +62,7 @@ public class ProxyFronts {
     return compiler.getClassLoader().loadClass("RaisingAnything");
   }
 
-  /** `cached` names methods without arguments whose answers never change, `raises` those that may raise anything. */
+  /** `cached` names methods without arguments and with a result that never changes, `raises` methods that may raise anything. */
   public Object before(Object asked, Set cached, Set raises) throws Exception {
     Class made = asked.getClass();
     InvocationHandler front = new Front(Proxy.getInvocationHandler(asked), cached);

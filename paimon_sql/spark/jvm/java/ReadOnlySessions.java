@@ -22,21 +22,21 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Two checks of Spark's analyzer that refuse each statement that is not known to read.
+ * Two checks in Spark's analyzer that refuse each statement unless it is known to only read.
  *
- * Whatever a client asks for, as SQL or by a DataFrame, is a tree of plans and expressions, which Spark analyzes before it
- * runs. The trees are looked at twice: as they are parsed, since Spark evaluates parts of them while it analyzes, and as
- * they are analyzed, since only then it is known of views and functions what is in them. Each class, function, data source,
- * option and setting has to be on a list.
+ * Every request of a client, as SQL or by a DataFrame, is a tree of plans and expressions, which Spark analyzes before it
+ * runs. The trees are checked twice. First as parsed, because Spark evaluates parts of them while it analyzes. Then as
+ * analyzed, because only then they include the definitions of views and functions. Each class, function, data source,
+ * option and setting must be on a list.
  */
 public class ReadOnlySessions {
   private static final String SPARK = "org.apache.spark.sql.";
   private static final Pattern OF_OPTIONS = Pattern.compile("(?:from|to|schema_of)_(?:avro|csv|json|xml)");
-  private static final String PATHS = "paimon_path";  // the catalog of tables that are named by their paths
+  private static final String PATHS = "paimon_path";  // the catalog in which a table's name is its path
   private static final String TEMPORARY = "only temporary ones are allowed";
   private static final String OF_ALL = "other sessions see it";
 
-  /** Have the sessions that are made from one refuse what is not listed, by its kind, with an error of a condition. */
+  /** Make sessions created from this one refuse names that are not listed for their kind, with errors of a condition. */
   public void install(SparkSessionExtensions extensions, final String condition, BiPredicate listed) {
     final Reads reads = new Reads(condition, listed);
     extensions.injectCheckRule(new AbstractFunction1() {
@@ -54,7 +54,7 @@ public class ReadOnlySessions {
     });
   }
 
-  /** Plans before they are analyzed. */
+  /** A rule that checks plans before they are analyzed. */
   static class Parsed extends Rule {
     private final Reads reads;
 
@@ -66,7 +66,7 @@ public class ReadOnlySessions {
     }
   }
 
-  /** What is listed. */
+  /** The check of a plan against the lists. */
   static class Reads {
     private final String condition;
     private final BiPredicate listed;
@@ -85,9 +85,9 @@ public class ReadOnlySessions {
       if (reason != null) refuse(plan.getClass().getSimpleName() + (reason.isEmpty() ? "" : ": " + reason));
       for (Iterator each = plan.expressions().iterator(); each.hasNext();) checkExpression((Expression) each.next(), parsed);
       for (Iterator each = plan.children().iterator(); each.hasNext();) check((LogicalPlan) each.next(), parsed);
-      Object relation = answer(plan, "relation");  // of a table at a time
+      Object relation = answer(plan, "relation");  // the table of time travel, which is not a child
       if (relation instanceof LogicalPlan) check((LogicalPlan) relation, parsed);
-      if (name.equals("ExplainCommand")) return;  // analyzes what it explains, as any statement
+      if (name.equals("ExplainCommand")) return;  // it analyzes the explained plan, which is then checked
       for (Iterator each = plan.innerChildren().iterator(); each.hasNext();) {
         Object inner = each.next();
         if (inner instanceof LogicalPlan) check((LogicalPlan) inner, parsed);
@@ -107,7 +107,7 @@ public class ReadOnlySessions {
       for (Iterator each = one.children().iterator(); each.hasNext();) checkExpression((Expression) each.next(), parsed);
     }
 
-    /** A function of Spark's has to be listed; one of a catalog, or a temporary one, is known when it is resolved. */
+    /** A function of Spark must be listed. Functions of catalogs and temporary ones are checked once they are resolved. */
     private void checkFunction(Object parts) {
       String name = lastOf(parts);
       if (has("function", name)) return;
@@ -116,7 +116,7 @@ public class ReadOnlySessions {
           || TableFunctionRegistry$.MODULE$.builtin().functionExists(known)) refuse("the function " + name);
     }
 
-    /** Why a plan of a listed class is refused; nothing where it is not. */
+    /** The reason to refuse a plan of a listed class; null if it is allowed. */
     private String refusal(LogicalPlan plan, String name) {
       if (name.equals("SetCommand")) return ofSettings(answer(plan, "kv"), true);
       if (name.equals("ResetCommand")) return ofSettings(answer(plan, "config"), false);
@@ -157,7 +157,7 @@ public class ReadOnlySessions {
       return ofOptions(options);
     }
 
-    /** A name may be a path: behind a data source, or of a table of ours. */
+    /** The reason to refuse a name, null if it is allowed. The name may be a path: after a data source, or of a Paimon table. */
     private String ofName(Object parts) {
       if (!(parts instanceof scala.collection.Seq) || ((scala.collection.Seq) parts).isEmpty()) return null;
       scala.collection.Seq all = (scala.collection.Seq) parts;
@@ -168,7 +168,7 @@ public class ReadOnlySessions {
       return isPath || place.indexOf('/') >= 0 || all.size() == 2 && place.indexOf(':') >= 0 ? ofPath(last) : null;
     }
 
-    /** The parts of a name behind its catalog, as a path. */
+    /** The parts of a name after its catalog, joined to a path. */
     private static String behindFirst(scala.collection.Seq parts) {
       StringBuilder path = new StringBuilder();
       for (int i = 1; i < parts.size(); i++) path.append(i > 1 ? "/" : "").append(parts.apply(i));
@@ -186,10 +186,10 @@ public class ReadOnlySessions {
 
     private String ofPath(Object path) {
       if (has("place", String.valueOf(path))) return null;
-      return "the path " + path + ", which is in no warehouse of this server";
+      return "the path " + path + ", which is outside of this server's warehouses";
     }
 
-    /** Options that are not listed may be of Hadoop, of a storage, of another catalog, or name files and addresses. */
+    /** The reason to refuse options. Unlisted ones may configure Hadoop, a storage or another catalog, or name files. */
     private String ofOptions(Object options) {
       for (java.util.Iterator each = keys(options).iterator(); each.hasNext();) {
         String key = String.valueOf(each.next());
@@ -215,7 +215,7 @@ public class ReadOnlySessions {
       return found;
     }
 
-    /** Spark may evaluate a function before it is analyzed whole, so the options in its arguments have to be literals. */
+    /** Check the options of a function. They must be literals, because Spark may evaluate a function early in the analysis. */
     private String ofArguments(Expression function, String name) {
       if (!name.equals("UnresolvedFunction") || !OF_OPTIONS.matcher(lastOf(answer(function, "nameParts"))).matches()) return null;
       for (Iterator each = function.children().iterator(); each.hasNext();) {
@@ -236,15 +236,15 @@ public class ReadOnlySessions {
       return "UnresolvedFunction".equals(nameOf(given)) && lastOf(answer(given, "nameParts")).equals("map");
     }
 
-    /** Files that a catalog names may be anywhere. */
+    /** The reason to refuse a loaded relation. The files of a catalog's table may be anywhere. */
     private String ofLoaded(Object relation, Object table) {
-      if (relation == null || !has("relation", relation.getClass().getSimpleName())) return "what it reads from";
+      if (relation == null || !has("relation", relation.getClass().getSimpleName())) return "its data source";
       boolean isNamed = table instanceof scala.Option && ((scala.Option) table).isDefined();
       Object files = isNamed ? null : answer(relation, "location");
       return files == null ? null : ofPaths(answer(files, "rootPaths"));
     }
 
-    /** The names of options, however Spark has them; none of what are no options. */
+    /** The names of options, in any form that Spark has them; none if the value is not of such a form. */
     private static java.util.Collection keys(Object options) {
       if (options instanceof java.util.Map) return ((java.util.Map) options).keySet();
       List found = new ArrayList();
@@ -272,7 +272,7 @@ public class ReadOnlySessions {
     return String.valueOf(((scala.collection.Seq) parts).last()).toLowerCase(Locale.ROOT);
   }
 
-  /** What a class of Spark's is called in the lists: without its package; nothing for a class of another's. */
+  /** The name of a Spark class in the lists, without its package; null for a class of another library. */
   private static String nameOf(Object node) {
     String full = node.getClass().getName();
     if (!full.startsWith(SPARK)) return null;
@@ -293,7 +293,7 @@ public class ReadOnlySessions {
     }
   }
 
-  /** What a member of a plan is; nothing where it has none of the name. */
+  /** The value of a plan's member; null if it has no member of this name. */
   private static Object answer(Object node, String method) {
     try {
       Method found = node.getClass().getMethod(method, new Class[0]);

@@ -13,16 +13,16 @@ import org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperat
 import org.apache.spark.util.kvstore.KVStore;
 import scala.collection.Iterator;
 
-/** What Spark's servers know of the statements of their clients, read in one crossing. */
+/** The statements of clients that Spark's servers have listed, read in one crossing. */
 public class ServerStatements {
   private static final Set RUNNING = new HashSet(Arrays.asList(new Object[] {"STARTED", "COMPILED", "READY"}));
 
-  private static final int KEPT = 1000;  // statements: more than Spark remembers
+  private static final int KEPT = 1000;  // statements: more than Spark keeps
   private static final Map FAILURES = Collections.synchronizedMap(new LinkedHashMap() {
     protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
   });
 
-  /** Remembers how statements failed. Spark forgets that when their clients close them. */
+  /** Records how statements failed. Spark forgets that when clients close the statements. */
   static class Failures extends SparkListener {
     public void onOtherEvent(SparkListenerEvent event) {
       if (event instanceof SparkListenerThriftServerOperationError)
@@ -37,7 +37,7 @@ public class ServerStatements {
         remember("connect", ((SparkListenerConnectOperationCanceled) event).jobTag(), "CANCELED");
     }
 
-    /** What came first is the cause: a statement that was cancelled may fail of it. */
+    /** Keep the first event, which is the cause: a cancelled statement may also fail because of that. */
     private static void remember(String server, String id, String state) {
       synchronized (FAILURES) {
         if (!FAILURES.containsKey(server + id)) FAILURES.put(server + id, state);
@@ -45,7 +45,7 @@ public class ServerStatements {
     }
   }
 
-  /** Remember failures from now on, in the queue of the servers' own listeners: each failure before its statement's end. */
+  /** Record failures from now on. The listener is in the queue of the servers' own, so a failure comes before its statement's end. */
   public void watch(SparkContext context) { context.listenerBus().addToStatusQueue(new Failures()); }
 
   private static KVStore store(SparkContext context) { return context.statusStore().store(); }
@@ -61,12 +61,12 @@ public class ServerStatements {
     one.put("statement", statement);
     one.put("milliseconds", Long.valueOf((abandoned ? closed : ended) - began));
     one.put("state", failure != null ? failure : abandoned ? "CANCELED" : state.toString());
-    // one that was cancelled while it was planned has an end, though Spark calls it compiled afterwards
+    // a statement cancelled while it was planned has ended, though its state is then "compiled"
     one.put("runs", Boolean.valueOf(failure == null && ended == 0 && RUNNING.contains(state.toString())));
     return one;
   }
 
-  /** Statements of both servers, those that run or those that have ended. */
+  /** The running or the ended statements of both servers. */
   private static List statements(SparkContext context, boolean running) {
     List found = new ArrayList();
     Iterator thrift = new HiveThriftServer2AppStatusStore(store(context)).getExecutionList().iterator();
@@ -87,7 +87,7 @@ public class ServerStatements {
     return found;
   }
 
-  /** JSON, an object for each statement that has ended; of those that have rows, when these have been `fetched`. */
+  /** JSON with an object for each ended statement. If `fetched`, statements with rows are included only after the rows are fetched. */
   public String ended(SparkContext context, boolean fetched) throws Exception {
     List found = statements(context, false);
     for (java.util.Iterator each = found.iterator(); fetched && each.hasNext();)
@@ -95,10 +95,10 @@ public class ServerStatements {
     return new ObjectMapper().writeValueAsString(found);
   }
 
-  /** How many statements are under way. */
+  /** The number of running statements. */
   public int running(SparkContext context) { return statements(context, true).size(); }
 
-  /** How many sessions of clients are open. */
+  /** The number of open client sessions. */
   public int sessions(SparkContext context) {
     return new HiveThriftServer2AppStatusStore(store(context)).getOnlineSessionNum()
       + new SparkConnectServerAppStatusStore(store(context)).getOnlineSessionNum();

@@ -7,10 +7,10 @@ import scala.Function3;
 import scala.Option;
 
 /**
- * A rule of Spark's optimizer that leaves the shuffle before a write out where the tasks that read files may write them.
+ * A rule of Spark's optimizer that removes the shuffle before a write if the tasks that read files may also write.
  *
- * It runs behind the rules that ask connectors for their distribution. A write of ours is an IntSupplier: of how many
- * files a task writes that may have any rows, 0 where tasks may not.
+ * It runs after the rules that apply the distributions of connectors. A Paimon write is an IntSupplier: the number of files
+ * that a task writes if tasks may have any rows, 0 if they may not.
  */
 public class SourceTasks {
   public static class Unshuffled extends Rule {

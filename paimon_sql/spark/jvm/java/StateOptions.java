@@ -9,9 +9,9 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Puts options of a query's tables, those that decide which columns there are, into the names of the tables.
+ * Moves options that change a table's columns into the names of a query's tables.
  *
- * Spark before 4.3 hands these options only to the scan, when the columns are settled. A table keeps its own name as an
+ * Spark before 4.3 passes these options only to the scan, after the columns are resolved. A table keeps its own name as an
  * alias.
  */
 public class StateOptions {
@@ -68,7 +68,7 @@ public class StateOptions {
       return new SubqueryAlias(new AliasIdentifier(name, CollectionConverters.asScala(qualifier).toSeq()), named);
     }
 
-    /** Common table expressions are no children of the node that has them: tuples of their names and plans, and more. */
+    /** Handle the common table expressions of a node, which are not its children: tuples of names, plans and more. */
     private Object of(UnresolvedWith node) {
       List found = new ArrayList();
       for (Iterator it = CollectionConverters.asJava(node.cteRelations()).iterator(); it.hasNext();) {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.DataType;
 /**
  * Moves the origins of a plan's nodes from the text that Spark parsed to the statement that the user wrote.
  *
- * There are hundreds of nodes, so that one call moves them all.
+ * A plan has hundreds of nodes, so one call moves all of them.
  */
 public class StatementOrigins {
   private static final Method MAPPER = positionMapper();
@@ -30,7 +30,7 @@ public class StatementOrigins {
     field.set(origin, value);
   }
 
-  /** What knows the places of parameters, null for none; before 4.1 Spark puts them into the plan, not into the text. */
+  /** Spark's mapping of the positions of parameters, or null. Before 4.1 Spark puts their values into the plan, not the text. */
   private static Object mapper(Origin origin) throws Exception {
     if (MAPPER == null) return null;
     Option found = (Option) MAPPER.invoke(origin, new Object[0]);
@@ -46,7 +46,7 @@ public class StatementOrigins {
     int first = ((Integer) origin.startIndex().get()).intValue();
     int last = ((Integer) origin.stopIndex().get()).intValue();
     Object mapper = mapper(origin);
-    if (mapper != null) { // parameters stand between the two texts
+    if (mapper != null) { // the values of parameters also move positions
       first = original(mapper, first);
       last = original(mapper, last);
       set(origin, "positionMapper", Option.empty());
@@ -62,7 +62,7 @@ public class StatementOrigins {
     set(origin, "startIndex", new Some(Integer.valueOf(first)));
     set(origin, "stopIndex", new Some(Integer.valueOf(last)));
     set(origin, "sqlText", new Some(written));
-    set(origin, "bitmap$0", Boolean.FALSE); // its context is made anew
+    set(origin, "bitmap$0", Boolean.FALSE); // so that Spark computes its context again
   }
 
   private static int offsetWritten(int offset, int[] edits, boolean last) {

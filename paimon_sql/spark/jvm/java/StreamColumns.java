@@ -11,10 +11,10 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A rule of Spark's optimizer that tells streams which columns a batch needs, and by what it filters them.
+ * A rule of Spark's optimizer that pushes the columns and filters of a batch down to streams.
  *
- * Spark pushes neither down to the sources of streams. A scan of ours is a Function2: of the names of columns and of
- * filters, to a scan that reads these columns and may leave out rows that the filters, which stay in the plan, drop.
+ * Spark pushes neither down to the sources of streams. A Paimon scan is a Function2 of the names of columns and of filters.
+ * It returns a scan of these columns that may leave out rows. The filters remain in the plan.
  */
 public class StreamColumns {
   public static class Pruned extends Rule {
@@ -40,7 +40,7 @@ public class StreamColumns {
       return differs ? (LogicalPlan) plan.withNewChildren(seq(children)) : plan;
     }
 
-    /** Whether nothing above a stream leaves out columns or rows. */
+    /** Whether the plan above a stream keeps all columns and rows. */
     private boolean needsAll(StreamingDataSourceV2ScanRelation source, List chain) {
       for (Object member : chain) if (member instanceof Filter) return false;
       if (chain.isEmpty()) return true;
@@ -57,7 +57,7 @@ public class StreamColumns {
         for (Object member : chain) needed = needed || ((LogicalPlan) member).references().contains((NamedExpression) attribute);
         if (needed) output.add(attribute);
       }
-      if (output.isEmpty()) output.add(source.output().head());  // rows without columns would lose their number
+      if (output.isEmpty()) output.add(source.output().head());  // rows without columns would lose their count
       for (Object attribute : output) names.add(((AttributeReference) attribute).name());
       Scan scan = (Scan) ((Function2) source.scan()).apply(seq(names), seq(filters));
       return source.copy(source.relation(), scan, seq(output), scan.toMicroBatchStream(""), source.startOffset(), source.endOffset());
@@ -79,7 +79,7 @@ public class StreamColumns {
     private static Seq seq(List members) { return CollectionConverters.asScala(members).toSeq(); }
   }
 
-  /** Puts the rule behind those that a session has, once. */
+  /** Add the rule after the session's other rules, once. */
   public void addTo(ExperimentalMethods methods) {
     List rules = new ArrayList(CollectionConverters.asJava(methods.extraOptimizations()));
     for (Object known : rules) if (((Rule) known).ruleName().equals(new Pruned().ruleName())) return;

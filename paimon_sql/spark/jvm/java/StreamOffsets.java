@@ -2,7 +2,7 @@ import java.util.Optional;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 
 /**
- * Offsets of streams. Spark's is an abstract class, which no proxy can be: these are a text, and equal where it is.
+ * Offsets of streams. Spark's is an abstract class, which a proxy cannot extend. These have a text, and are equal if it is.
  */
 public class StreamOffsets {
   public static class Text extends Offset {
@@ -15,12 +15,12 @@ public class StreamOffsets {
     return new Text(text);
   }
 
-  /** The texts of two offsets, a NUL between them, which JSON never has. */
+  /** The texts of two offsets, joined by a NUL, which JSON never contains. */
   public String both(Offset start, Offset end) {
     return start.json() + '\0' + end.json();
   }
 
-  /** The text of an offset, null for none. */
+  /** The text of an offset; null without one. */
   public String text(Optional offset) {
     return offset.isPresent() ? ((Offset) offset.get()).json() : null;
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics;
 import org.apache.spark.sql.types.*;
 
-/** The statistics of a scan, made of those that Spark's own catalog keeps: it asks for each several times in a statement. */
+/** The statistics of a scan, made from the form that Spark's own catalog stores. Spark reads each several times per statement. */
 public class TableStatistics {
   static OptionalLong number(scala.Option found) {
     return found.isDefined() ? OptionalLong.of(((Number) found.get()).longValue()) : OptionalLong.empty();

@@ -12,15 +12,15 @@ import org.apache.thrift.server.TServer;
 import org.apache.thrift.transport.*;
 
 /**
- * Gives clients of HiveServer2 some seconds to log in, and each address so many logins at the same time.
+ * Limits the seconds that clients of HiveServer2 may take to log in, and the number of logins of an address at a time.
  *
- * HiveServer2 has a thread for each connection, and waits in it for ever. A connection beyond those of its address closes
- * the oldest of them, which keeps out nobody: a client that logs in is through in a moment.
+ * HiveServer2 has a thread for each connection, which waits for the login forever. If an address has too many connections
+ * without a login, the oldest of them is closed. That keeps out no client that logs in, because a login takes a moment.
  */
 public class ThriftLogins extends TTransportFactory {
   private final TTransportFactory inner;
   private final int most, seconds;
-  private final Map waiting = new HashMap();  // queues of sockets, by address; guarded by itself
+  private final Map waiting = new HashMap();  // from an address to a queue of sockets; guarded by itself
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(new ThreadFactory() {
     public Thread newThread(Runnable work) {
       Thread made = new Thread(work, "thrift-logins");
@@ -37,7 +37,7 @@ public class ThriftLogins extends TTransportFactory {
     this.seconds = seconds;
   }
 
-  /** Stand before the logins of a server. */
+  /** Install the limits before the logins of a server. */
   public void install(HiveServer2 server, int most, int seconds) throws Exception {
     Object thrift = field(HiveServer2.class, "thriftCLIService").get(server);
     if (!(thrift instanceof ThriftBinaryCLIService)) return;
@@ -101,13 +101,13 @@ public class ThriftLogins extends TTransportFactory {
     }
   }
 
-  /** Let passwords of a file be guessed slowly from an address. */
+  /** Pass the client's address to `PasswordFile`, which slows down guesses from an address. */
   private static void guessFrom(String address) {
     try {
       Method came = ClassLoader.getSystemClassLoader().loadClass("PasswordFile").getMethod("cameFrom", new Class[] {String.class});
       came.invoke(null, new Object[] {address});
     } catch (Exception e) {
-      // there is no such file
+      // the server has no file of users
     }
   }
 }

@@ -21,25 +21,25 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * What HiveServer2 does for its clients, with limits and with the tables of every catalog.
+ * The operations of HiveServer2, with limits and with the tables of every catalog.
  *
- * Spark's manager of operations makes an object per call of a client. This one, in its place, makes those of subclasses:
- * statements that count the rows they hand out, and answers to metadata calls that have the tables of catalogs that are
- * not Spark's own, of which Spark tells nothing.
+ * Spark's manager of operations makes an object for each call of a client. This manager replaces it and makes objects of
+ * subclasses: statements that count the rows they return, and answers to metadata calls. The answers include the tables of
+ * catalogs other than Spark's own, which Spark leaves out.
  */
 public class ThriftOperations {
-  private static final int KEPT = 1000;  // statements whose rows are remembered: more than Spark remembers
+  private static final int KEPT = 1000;  // statements with a known number of rows: more than Spark keeps
   private static final Map ROWS = Collections.synchronizedMap(new LinkedHashMap() {
     protected boolean removeEldestEntry(Map.Entry eldest) { return size() > KEPT; }
   });
 
-  /** How many rows a statement has handed out; -1 where nobody counted. */
+  /** The number of rows that a statement has returned; -1 if they were not counted. */
   public static long rows(String statement) {
     Object found = ROWS.get(statement);
     return found == null ? -1L : ((AtomicLong) found).get();
   }
 
-  /** Take the place of a server's manager. Limits of 0 are none. `results` runs a dataset; without it Spark does. */
+  /** Replace a server's manager. A limit of 0 means no limit. `results` runs a dataset; without it Spark does. */
   public void install(HiveServer2 server, int statements, long rows, String condition, String state, Function results)
       throws Exception {
     CLIService service = (CLIService) field(HiveServer2.class, "cliService").get(server);
@@ -55,7 +55,7 @@ public class ThriftOperations {
       HiveThriftServer2$.MODULE$.eventManager_$eq(new Events(SparkContext.getOrCreate(), manager));
   }
 
-  /** Spark says when it has analyzed a statement, and before it runs it. */
+  /** Events of statements. Spark calls `onStatementParsed` after it has analyzed a statement, and before it runs it. */
   static class Events extends HiveThriftServer2EventManager {
     private final Manager manager;
 
@@ -90,7 +90,7 @@ public class ThriftOperations {
       this.results = results;
     }
 
-    /** Run a statement that is analyzed. */
+    /** Run a statement that Spark has analyzed. */
     void run(String id) {
       Object[] all = handleToOperation().values().toArray();
       for (int i = 0; i < all.length; i++)
@@ -100,7 +100,7 @@ public class ThriftOperations {
     public synchronized ExecuteStatementOperation newExecuteStatementOperation(HiveSession session, String statement,
         Map overlay, boolean background, long timeout) {
       if (statements > 0 && underWay(session) >= statements)
-        refuse("A session runs " + statements + " statements at the same time: wait for one to end.");
+        refuse("A session may run " + statements + " statements at the same time: wait for one to end.");
       long seconds = timeout;
       SparkSession spark = (SparkSession) sessionToContexts().get(session.getSessionHandle());
       Statement made = new Statement(this, spark, session, statement, overlay, background, seconds);
@@ -121,7 +121,7 @@ public class ThriftOperations {
 
     void check(long given) {
       if (rows > 0 && given > rows)
-        refuse("The answer has more than the " + rows + " rows that this server gives: ask for fewer, such as with LIMIT.");
+        refuse("The answer has more than " + rows + " rows, the limit of this server: request fewer, for example with LIMIT.");
     }
 
     private void refuse(String message) {
@@ -177,7 +177,7 @@ public class ThriftOperations {
       this.manager = manager;
     }
 
-    /** Run it, and leave Spark an answer that has its columns and no rows. */
+    /** Run the statement, and give Spark an answer with its columns but without rows. */
     void run(Function results) {
       try {
         Field answer = own("org$apache$spark$sql$hive$thriftserver$SparkExecuteStatementOperation$$result");
@@ -236,7 +236,7 @@ public class ThriftOperations {
     }
   }
 
-  /** The tables of a catalog that is not Spark's own, as `SHOW TABLES` and `SHOW VIEWS` know them. */
+  /** The tables of a catalog other than Spark's own, from `SHOW TABLES` and `SHOW VIEWS`. */
   static class Catalog {
     private final SparkSession spark;
     final String name;
@@ -246,7 +246,7 @@ public class ThriftOperations {
       this.name = name;
     }
 
-    /** The catalog that a call names, or the current one; null for Spark's own, and for one that is not there. */
+    /** The catalog that a call names, or the current one; null for Spark's own catalog, and for a missing one. */
     static Catalog of(SparkSession spark, String asked) {
       boolean any = isAny(asked);
       String name = any ? first(spark, "SELECT current_catalog()") : asked;
@@ -291,7 +291,7 @@ public class ThriftOperations {
       return found;
     }
 
-    /** Columns; null for a table that cannot be read, which is not to hide the others. */
+    /** The columns of a table; null if it cannot be read, so that it does not hide other tables. */
     StructType columns(String schema, String table) {
       try {
         return spark.sql("SELECT * FROM " + quoted(name) + "." + quoted(schema) + "." + quoted(table)).schema();
@@ -300,7 +300,7 @@ public class ThriftOperations {
       }
     }
 
-    /** The columns of a table's primary key, in its order; none of a table without one, or that cannot be read. */
+    /** The columns of a table's primary key, in its order; none for a table without a key, or one that cannot be read. */
     List key(String schema, String table) {
       try {
         List found = rows(spark, "SHOW TBLPROPERTIES " + quoted(name) + "." + quoted(schema) + "." + quoted(table));
@@ -308,7 +308,7 @@ public class ThriftOperations {
           if (((Row) found.get(i)).getString(0).equals("primary-key"))
             return Arrays.asList(((Row) found.get(i)).getString(1).split("\\s*,\\s*"));
       } catch (Exception e) {
-        // a table that was dropped since, a view, or a table whose files are damaged
+        // the table was dropped since or is damaged, or it is a view
       }
       return Collections.EMPTY_LIST;
     }
@@ -319,7 +319,7 @@ public class ThriftOperations {
         for (int i = 0; i < found.size(); i++)
           if (!((Row) found.get(i)).getBoolean(2)) kinds.put(((Row) found.get(i)).getString(1), kind);
       } catch (Exception e) {
-        // a database that was dropped since, or a catalog that keeps no views
+        // the database was dropped since, or the catalog does not support views
       }
     }
 
@@ -332,8 +332,8 @@ public class ThriftOperations {
     private static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
   }
 
-  /** A pattern of JDBC, as one of Java's over names in lower case. What stands between two signs for any text is looked for
-   *  once, since a pattern that tries all places of all of them may try for ever. */
+  /** Java's pattern for a pattern of JDBC, for names in lower case. Each text between two wildcards is searched only once,
+   *  because a pattern that tries all positions of all texts may take forever. */
   static Pattern pattern(String asked) {
     if (asked == null || asked.isEmpty() || asked.equals("*")) return Pattern.compile(".*", Pattern.DOTALL);
     List parts = new ArrayList();
@@ -357,7 +357,7 @@ public class ThriftOperations {
     return Pattern.compile(made.toString(), Pattern.DOTALL);
   }
 
-  /** The catalogs, where Spark (before 4.3) tells of none. */
+  /** The answer with all catalogs, of which Spark before 4.3 lists none. */
   static class Catalogs extends SparkGetCatalogsOperation {
     Catalogs(SparkSession spark, HiveSession session) { super(spark, session); }
 
@@ -369,7 +369,7 @@ public class ThriftOperations {
     }
   }
 
-  /** The schemas of the catalog that is asked for; Spark tells of one, its own or from 4.3 on the current one, instead. */
+  /** The answer with the schemas of the requested catalog. Spark lists those of its own catalog, or from 4.3 on the current one. */
   static class Schemas extends SparkGetSchemasOperation {
     private final String asked, schemas;
 
@@ -454,7 +454,7 @@ public class ThriftOperations {
       }
     }
 
-    /** Spark's own code makes the rows of a table, without the name of a catalog. */
+    /** Add the catalog's name to the rows that Spark's own code makes for a table. */
     private void addAll(Catalog catalog) throws Exception {
       Method add = SparkGetColumnsOperation.class.getDeclaredMethod("addToRowSet",
         new Class[] {Pattern.class, String.class, String.class, StructType.class});
@@ -478,7 +478,7 @@ public class ThriftOperations {
     }
   }
 
-  /** Primary keys of tables outside of a Hive metastore, for which alone HiveServer2 has them. */
+  /** The answer with primary keys. HiveServer2 has them only for tables in a Hive metastore. */
   static class PrimaryKeys extends GetPrimaryKeysOperation {
     private final SparkSession spark;
     private final String asked, schema, table;
@@ -507,7 +507,7 @@ public class ThriftOperations {
       setState(OperationState.FINISHED);
     }
 
-    /** JDBC has the columns by name, and their places in the key beside them. */
+    /** Sort the columns by name as JDBC requires; each row also has the column's position in the key. */
     private void addAll(Catalog catalog) throws Exception {
       RowSet rows = (RowSet) field(GetPrimaryKeysOperation.class, "rowSet").get(this);
       boolean current = schema == null || schema.isEmpty();

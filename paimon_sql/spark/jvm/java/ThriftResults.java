@@ -24,15 +24,15 @@ import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Runs a statement of HiveServer2, and keeps its answer as tasks sent it: compressed, whatever it is unpacked.
+ * Runs a statement of HiveServer2, and keeps its answer compressed, as the tasks sent it.
  *
- * Spark limits what tasks send, but unpacks all of it at once: rows that compress well take the driver's memory many times
- * over. Here a client's call unpacks as many rows as it fetches, and at most some megabytes of them. All answers that are
- * kept take at most a part of the memory.
+ * Spark limits the bytes that tasks send, but unpacks all of them at once: rows that compress well take many times as much
+ * memory of the driver. With this class, a client's call unpacks only the rows that it fetches, at most some megabytes. All
+ * answers that are kept take at most a part of the memory.
  */
 public class ThriftResults implements Function {
   private static final String INCREMENTAL = "spark.sql.thriftServer.incrementalCollect", LARGEST = "spark.driver.maxResultSize";
-  private static final int GROWTH = 4;  // of the partitions that a statement with LIMIT looks at next
+  private static final int GROWTH = 4;  // how many times more partitions the next job of a LIMIT reads
   private static final AtomicLong KEPT = new AtomicLong();  // bytes of all answers that clients may still fetch
   private final long call, largest, most;
   private final String condition, state;
@@ -47,12 +47,13 @@ public class ThriftResults implements Function {
     this.state = state;
   }
 
-  /** Answers of which a call gives some bytes, and which take at most `largest` each and `most` together; 0 is no limit. */
+  /** A runner of statements. A client's call gets about `call` bytes of rows. An answer takes at most `largest` bytes, and
+   *  all together at most `most`; 0 is no limit. Errors have a condition and a state. */
   public Function of(long call, long largest, long most, String condition, String state) {
     return new ThriftResults(call, largest, most, condition, state);
   }
 
-  /** Run a dataset: its rows, as a `FetchIterator` that is an `AutoCloseable`, too. */
+  /** Run a dataset. Returns its rows as a `FetchIterator` that is also an `AutoCloseable`. */
   public Object apply(Object dataset) {
     Dataset data = (Dataset) dataset;
     boolean incremental = Boolean.parseBoolean(data.sparkSession().conf().get(INCREMENTAL, "false"));
@@ -90,7 +91,7 @@ public class ThriftResults implements Function {
     return answer;
   }
 
-  /** Whether the driver has the rows already, or few of them: Spark's own class says how. */
+  /** Whether the plan's class returns rows by its own method, because the driver has them already or there are few. */
   private static boolean holdsRows(SparkPlan plan) {
     try {
       return plan.getClass().getMethod("executeCollect", new Class[0]).getDeclaringClass() != SparkPlan.class;
@@ -99,7 +100,7 @@ public class ThriftResults implements Function {
     }
   }
 
-  /** As many partitions as have the rows that a statement asks for, and few more. */
+  /** Read as many partitions as the LIMIT of a statement needs, or a few more. */
   private void take(CollectLimitExec plan, Answer answer) {
     answer.plan = plan.child();
     answer.skipped = plan.offset();
@@ -124,9 +125,9 @@ public class ThriftResults implements Function {
       answer.rows += ((Long) block._1()).longValue();
       answer.bytes += size;
       if (largest > 0 && answer.bytes > largest)
-        refuse("The answer takes more than the " + largest + " bytes that this server gives one (" + LARGEST + "): ask for fewer rows.");
+        refuse("The answer takes more than " + largest + " bytes, the limit of this server (" + LARGEST + "): request fewer rows.");
       if (most > 0 && kept > most)
-        refuse("The answers of this server that are not closed take more than " + most + " bytes: close others, and try again.");
+        refuse("The open answers of this server take more than " + most + " bytes together: close other answers, then try again.");
     }
   }
 
@@ -138,6 +139,7 @@ public class ThriftResults implements Function {
     return (RDD) called(plan, "getByteArrayRdd", new Class[] {int.class, boolean.class}, new Object[] {Integer.valueOf(rows), Boolean.FALSE});
   }
 
+  /** The result of a method of SparkPlan that other classes may not call. Exceptions of the method pass unchanged. */
   private static Object called(SparkPlan plan, String name, Class[] types, Object[] values) {
     try {
       Method found = SparkPlan.class.getDeclaredMethod(name, types);
@@ -151,7 +153,7 @@ public class ThriftResults implements Function {
     return null;
   }
 
-  /** The rows of a statement, unpacked again by each walk over them; without blocks Spark runs a job for each partition. */
+  /** The rows of a statement. Each iterator unpacks them again. Without blocks, Spark runs a job for each partition. */
   static class Answer extends AbstractIterable {
     private final Dataset data;
     private final List blocks;
@@ -202,7 +204,7 @@ public class ThriftResults implements Function {
     }
   }
 
-  /** Rows as HiveServer2 fetches them: of each call no more once they have some bytes. */
+  /** Rows for HiveServer2. A call of a client gets no more rows once it has `call` bytes. */
   static class Rows extends IterableFetchIterator implements AutoCloseable {
     private final Answer answer;
     private final Function1 reader;

@@ -9,14 +9,14 @@ import org.apache.hive.service.server.HiveServer2;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Looks at the settings with which clients of HiveServer2 open sessions and run statements.
+ * Checks the settings with which clients of HiveServer2 open sessions and run statements.
  *
- * These become settings of the session without any statement: HiveServer2 takes them into its own configuration, into
- * Spark's and, as `set:system:`, into properties of the whole JVM.
+ * These become settings of the session without a statement. HiveServer2 copies them into its own configuration, into
+ * Spark's and, for `set:system:`, into properties of the whole JVM.
  */
 public class ThriftSessions {
-  /** Take the place of a server's service. `listed` has the settings that a client may give; without it, clients may give
-   *  all but properties of the JVM. */
+  /** Replace a server's service. `listed` has the settings that a client may give. Without it, clients may give all settings
+   *  except properties of the JVM. */
   public void install(HiveServer2 server, String condition, String state, BiPredicate listed) throws Exception {
     ThriftCLIService thrift = (ThriftCLIService) field(HiveServer2.class, "thriftCLIService").get(server);
     Field service = field(ThriftCLIService.class, "cliService");
@@ -93,8 +93,8 @@ public class ThriftSessions {
     }
 
     private void refuse(String setting) {
-      String message = "[" + condition + "] A client of this server does not set " + setting + ": open the session without "
-        + "it, and ask who runs the server to set it. SQLSTATE: " + state;
+      String message = "[" + condition + "] A client of this server must not set " + setting + ": open the session without "
+        + "it, or let the operator of the server set it. SQLSTATE: " + state;
       Platform.throwException(new HiveSQLException(message, state));
     }
   }

@@ -6,7 +6,7 @@ import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
-/** What a query refers to, subqueries and common table expressions included: parts of names, joined by NUL. */
+/** The names in a query, its subqueries and common table expressions: the parts of each name, joined by NULs. */
 public class ViewReferences {
   public static class Collector extends AbstractPartialFunction {
     final Set names = new LinkedHashSet(), aliases = new HashSet();
@@ -30,7 +30,7 @@ public class ViewReferences {
     }
   }
 
-  /** The tables and views that a parsed query names. */
+  /** The tables and views in a parsed query. */
   public String relations(Object plan) {
     Collector found = new Collector();
     ((LogicalPlan) plan).transformDownWithSubqueries(found);

@@ -69,7 +69,7 @@ def test_one_that_fails_holds_up_nobody(tmp_path: Path, caplog: pytest.LogCaptur
     compactions = SinkCompactions()
     compactions.add(fail, epoch(tmp_path, 0), most=1)
     assert compactions.wait(PATIENCE)
-    assert "behind a stream failed: no more memory" in caplog.text
+    assert "after an epoch of a stream failed: no more memory" in caplog.text
     compactions.add(fail, epoch(tmp_path, 1), most=1)
     assert compactions.wait(PATIENCE)
 
