@@ -1,4 +1,4 @@
-"""All tags of a table, where each of them must be readable."""
+"""All tags of a table, for tests in which each of them must be readable."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from paimon_core.store.tags import read_tag, tag_names
 
 
 def list_tags(store: TableStore) -> list[Tag]:
-    """All tags, by name; those that are deleted meanwhile are left out. Raises `UnreadableFileError`."""
+    """Return all tags, by name. Tags that are deleted meanwhile are left out. Raises `UnreadableFileError`."""
     return [tag for name in tag_names(store) if (tag := read_tag(store, name)) is not None]

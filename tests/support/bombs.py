@@ -1,4 +1,4 @@
-"""Small files that unpack to far more than they should, and a process of little memory to read them in."""
+"""Small files that unpack to far more bytes than they should, and a process with little memory to read them in."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.records import Record
 
 PACKED = tuple(c for c in CODECS if c != "null")
-PIECE = 2**24  # bytes that a block holds
-_MEMORY = 2**30  # bytes of address space, beyond what the imports take
+PIECE = 2**24  # bytes of a block
+_MEMORY = 2**30  # bytes of address space, in addition to the imports
 _ROOT = Path(__file__).parents[2]
 _RUN = """
 import json, resource, time
@@ -37,7 +37,9 @@ for act in {acts}:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The error of an expression ("": none), the seconds it took, the most megabytes that the process had by then."""
+    """The outcome of an expression: its error (empty: none), the seconds it took, and the most megabytes of the process
+    until then.
+    """
 
     error: str
     seconds: float
@@ -45,14 +47,14 @@ class Outcome:
 
 
 def avro_bomb(record: Record[Any], version: int, values: list[Any], codec: str, blocks: int) -> bytes:
-    """A file of records, behind which there are blocks of zeros, 16 MB each."""
+    """Return a file of records that is followed by blocks of zeros, 16 MB each."""
     honest = recoded(encode_avro(record, version, values, "null"), codec)
     packed, sync = compress(codec, 1, bytes(PIECE)), honest[-SYNC_SIZE:]
     return honest + blocks * (block_header(1, len(packed)) + packed + sync)
 
 
 def with_little_memory(imports: str, acts: Sequence[str], seconds: float = 120) -> list[Outcome]:
-    """What became of expressions in a process that may take a gigabyte more than it begins with."""
+    """Evaluate expressions in a process that may take one gigabyte more than at its start. Return their outcomes."""
     code = _RUN.format(imports=imports, acts=list(acts), memory=_MEMORY)
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=seconds, check=True)

@@ -5,6 +5,8 @@ import sys
 
 
 def keep_bytecode() -> None:
-    """Keep them whatever the environment says: each of hundreds of processes would compile the same anew."""
+    """Keep compiled modules, whatever the environment says: otherwise each of hundreds of processes would compile the
+    same again.
+    """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False

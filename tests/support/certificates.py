@@ -1,4 +1,4 @@
-"""Certificates that nobody has signed but themselves."""
+"""Self-signed certificates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def self_signed(folder: Path, names: str = "DNS:localhost,IP:127.0.0.1") -> tuple[Path, Path]:
-    """The PEM files of a certificate for this machine, and of its key; skips where there is no openssl."""
+    """Return the PEM files of a certificate for this machine, and of its key. Skips the test if there is no openssl."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     made, key = folder / "cert.pem", folder / "key.pem"

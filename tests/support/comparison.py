@@ -1,4 +1,4 @@
-"""Comparing the rows of two engines: as values that JSON keeps, in any order."""
+"""Comparison of the rows of two engines: as JSON values, in any order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 
 
 def cell(value: Any) -> Any:
-    """A value of a PySpark row: decimals, dates and times as text, bytes as `x:hex`, structs as lists."""
+    """Return a value of a PySpark row for JSON: decimals, dates and times as text, bytes as `x:hex`,
+    structs as lists.
+    """
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -35,7 +37,9 @@ def cells(rows: Iterable[Sequence[Any]]) -> list[Any]:
 
 
 def difference(expected: Sequence[Any], got: Sequence[Any], *, ordered: bool = False) -> str | None:
-    """What rows are missing and which are too many, None where there are none; -0.0 is not 0.0, NaN is NaN."""
+    """Return the missing rows and the rows that are too many, as a text; None if there are none. -0.0 is not 0.0, NaN
+    is NaN.
+    """
     wanted, found = list(map(_key, expected)), list(map(_key, got))
     if wanted == found or (not ordered and Counter(wanted) == Counter(found)):
         return None

@@ -1,7 +1,8 @@
 """A storage that counts requests, and the longest chain of requests that wait for one another.
 
-The chain is computed from who calls whom, without a clock. Requests of one thread are a chain. Threads begin where
-their caller is, and the caller goes on when all have ended. If there are more calls than threads, some calls wait.
+The chain is computed from the calls and their threads, without a clock. Requests of one thread are a chain. A thread's
+chain continues its caller's, and the caller continues when all its threads have ended. If there are more calls than
+threads, some calls wait.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 
 AT_ONCE = 16
-BULK = 1000  # files that one request deletes
+BULK = 1000  # the most files that one request deletes
 REQUESTS = ("read_bytes", "write_bytes", "replace_file", "create_exclusive", "exists", "status", "list", "open_input")
 REQUESTS += ("read_ranges", "open_output", "move_file", "copy_file")
 REQUESTS += ("delete", "delete_below", "delete_many_below", "delete_dir", "delete_dir_below", "make_dirs", "rename_dir")
@@ -29,14 +30,14 @@ REQUESTS += ("delete", "delete_below", "delete_many_below", "delete_dir", "delet
 
 @dataclass
 class Branch:
-    """The requests of one call in one thread: the length of its chain so far."""
+    """The requests of one call in one thread. `length` is the length of its chain so far."""
 
     length: int = 0
 
 
 @dataclass
 class Requests:
-    """The requests of a block, as `name path`, and their longest chain once the block has ended."""
+    """The requests of a block, as `name path`, and their longest chain after the block has ended."""
 
     made: list[str] = field(default_factory=list)
     chain: int = 0
@@ -50,7 +51,9 @@ _BRANCH: ContextVar[Branch] = ContextVar("branch")
 
 
 class CountedPool(ThreadPoolExecutor):
-    """Threads of `side_by_side`: each call begins where the caller is, who goes on when all have ended."""
+    """Threads of `side_by_side`. Each call's chain continues the caller's, and the caller continues when all have
+    ended.
+    """
 
     def __init__(self, most: int, **named: Any) -> None:
         super().__init__(most, **named)
@@ -74,7 +77,7 @@ class CountedPool(ThreadPoolExecutor):
 
 
 class CountingIO(DelegatingFileIO):
-    """`inner`, as a remote storage: several requests at once, no queue of writers, and every request counted."""
+    """`inner` as a remote storage: several requests at once, no queue of writers, and every request is counted."""
 
     def __init__(self, inner: FileIO | None = None) -> None:
         self.inner, self.requests = inner or LocalFileIO(), Requests()

@@ -1,4 +1,4 @@
-"""Files with bytes flipped, swapped, cut out or put in."""
+"""Files with bytes that are flipped, swapped, cut out or inserted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 
 @st.composite
 def damaged(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> bytes:
-    """One of the originals, changed in up to four positions."""
+    """Return one of the originals, changed in up to four positions."""
     data = bytearray(draw(originals))
     for change in draw(st.lists(CHANGES, min_size=1, max_size=4)):
         change(data)

@@ -30,7 +30,9 @@ def make_store(
     partitions: Sequence[str] = (),
     **options: str,
 ) -> TableStore:
-    """A table of the columns; options are written with underscores for dashes and double ones for dots."""
+    """Create a table of the columns. Options are written with underscores for dashes and double underscores
+    for dots.
+    """
     fields = tuple(DataField(id=i, name=n, type=t) for i, (n, t) in enumerate(columns.items()))
     schema = TableSchema(
         fields=fields,
@@ -51,7 +53,7 @@ def make_batch(store: TableStore, rows: Sequence[Sequence[Any]]) -> pa.RecordBat
 
 
 def files_of(messages: Iterable[CommitMessage], live: Live | None = None) -> Live:
-    """The files that are live after the messages, per bucket."""
+    """Return the files that are live after the messages, per bucket."""
     result: Live = {k: list(v) for k, v in (live or {}).items()}
     for message in messages:
         files = result.setdefault((message.partition, message.bucket), [])
@@ -67,7 +69,7 @@ def read_rows(
     columns: Sequence[str] | None = None,
     predicate: Predicate | None = None,
 ) -> list[tuple[Any, ...]]:
-    """The rows of all buckets, merged where the table has a primary key."""
+    """Return the rows of all buckets, merged if the table has a primary key."""
     rows: list[tuple[Any, ...]] = []
     for (partition, bucket), files in live.items():
         split = DataSplit(

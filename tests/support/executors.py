@@ -7,7 +7,7 @@ from paimon_core.spec.message import CommitMessage, WriteResult, written_message
 
 
 class TextExecutor:
-    """Runs jobs in this process, with tasks and results as the texts that travel."""
+    """Runs jobs in this process, with tasks and results as the texts that Spark would send."""
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         function = job.text_function

@@ -21,7 +21,9 @@ class Entry:
 
 
 class FakeHdfs:
-    """The name node. `lost` is the number of renames that happen, and are then asked for again by the client."""
+    """The name node. `lost` is the number of renames that succeed without an answer, so that the client
+    repeats them.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {"/": Entry(None)}
@@ -112,7 +114,7 @@ class FakeHdfs:
 
 
 class Writer:
-    """A file that is written: its bytes are there once it is closed."""
+    """A file that is being written. Its bytes are there once it is closed."""
 
     def __init__(self, node: FakeHdfs, path: str) -> None:
         self._node, self._path, self._parts = node, path, list[bytes]()
@@ -126,7 +128,7 @@ class Writer:
 
 
 class Reader:
-    """A file that is read."""
+    """A file that is being read."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self._at = content, 0

@@ -1,8 +1,8 @@
-"""A `FileIO` in which one call goes wrong: the storage refuses, loses the answer, acts late, tears a file, is full, or
-we die.
+"""A `FileIO` in which one call fails: the storage refuses it, loses the answer, acts late, writes half a file or is
+full, or the process dies.
 
-Every call is counted; of data files, opening one, each piece read or written, and the end
-of writing. Call number `fail_at` (from 1) fails as `mode` says; `fail_at=0` never fails, and `moments` then gives the
+Every call is counted. For data files, opening one, each piece read or written, and the end of writing count. Call
+number `fail_at` (from 1) fails according to `mode`. With `fail_at=0` no call fails, and `moments` then returns the
 numbers to try.
 """
 
@@ -37,7 +37,7 @@ class Fault(enum.Enum):
 
 
 class SimulatedCrash(BaseException):
-    """The end of the process: nothing may catch it, and nothing can be cleaned up."""
+    """The end of the process. No code may catch it, and nothing can be cleaned up."""
 
 
 class FaultyIO:
@@ -54,12 +54,13 @@ class FaultyIO:
         return len(self._moments)
 
     def moments(self, mode: Fault) -> list[int]:
-        """The numbers of the calls that can fail in a mode: a reading one has the same effect whether it fails
-        before or after, and who dies before it dies before the next call that changes something."""
+        """Return the numbers of the calls that can fail in a mode. A call that reads has the same effect whether it
+        fails before or after. A process that dies is only interesting before a call that changes something.
+        """
         return [number for number, modes in enumerate(self._moments, 1) if mode in modes]
 
     def settle(self) -> None:
-        """Do what the storage does late."""
+        """Run the call that the storage delays."""
         while self._late:
             with suppress(OSError):
                 self._late.pop()()
@@ -135,7 +136,9 @@ class FaultyIO:
         self.call(path, lambda: self.inner.delete_dir(path), tear, deletes=True)
 
     def _delete_half(self, folder: str) -> None:
-        """In the order of their names, as object stores list and delete them."""
+        """Delete the first half of a folder's files in the order of their names, as object stores list and
+        delete them.
+        """
         found = sorted(self._below(folder))
         for path in found[: (len(found) + 1) // 2]:
             self.inner.delete(path)
@@ -172,7 +175,7 @@ class FaultyIO:
         deletes: bool = False,
         may_be_late: bool = True,
     ) -> T:
-        """Count one call and let it happen, or not, or half."""
+        """Count one call, and run it, not run it, or run half of it."""
         changing = (Fault.AFTER, Fault.CRASH, *[Fault.LATE] * may_be_late) if writes or deletes else ()
         partly = (*[Fault.TORN] * bool(tear), *[Fault.SHORT] * bool(shorten), *[Fault.NO_SPACE] * writes)
         with self._lock:
@@ -192,7 +195,7 @@ class FaultyIO:
             act()
         elif (
             self.mode is Fault.LATE and Fault.LATE in changing
-        ):  # threads may come in another order than when it was counted
+        ):  # threads may come in another order than when the calls were counted
             self._late.append(act)
         elif self.mode is Fault.TORN and tear:
             tear()
@@ -204,7 +207,7 @@ def _half(data: bytes) -> bytes:
 
 
 class _FaultyReader(io.RawIOBase):
-    """A data file being read, each piece one call of `faulty`."""
+    """A data file that is being read. Each piece is one call of `faulty`."""
 
     def __init__(self, faulty: FaultyIO, path: str, inner: Any):
         self.faulty, self.path, self.inner = faulty, path, inner
@@ -235,7 +238,7 @@ class _FaultyReader(io.RawIOBase):
 
 
 class _FaultyStream(io.RawIOBase):
-    """A data file being written, each piece and the end one call of `faulty`."""
+    """A data file that is being written. Each piece and the end is one call of `faulty`."""
 
     def __init__(self, faulty: FaultyIO, path: str, inner: Any):
         self.faulty, self.path, self.inner = faulty, path, inner
@@ -256,4 +259,4 @@ class _FaultyStream(io.RawIOBase):
             try:
                 self.faulty.call(self.path, self.inner.close, writes=True, may_be_late=False)
             finally:
-                self.inner.close()  # the process lets go of the file whatever the storage answered
+                self.inner.close()  # the process closes the file whatever the storage has answered

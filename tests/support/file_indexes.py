@@ -1,4 +1,4 @@
-"""File indexes of columns for tests: made of values, and asked again."""
+"""File indexes of columns for tests: made from values, and read again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_core.write.indexes.file_index import FileIndexBuilder
 
 
 def column_of(values: Sequence[Any], data_type: DataType) -> pa.Array:
-    """An Arrow column of values as predicates hold them."""
+    """Return an Arrow column of values in the form of predicates."""
     arrow = arrow_type(data_type)
     if isinstance(data_type, TimeType) and data_type.kind is not Kind.TIME:
         per_milli = {"ms": 1, "us": 1000, "ns": 1_000_000}[arrow.unit]
@@ -44,7 +44,7 @@ def index_body(
 
 
 def indexed(columns: Iterable[tuple[str, Sequence[Any], DataType, Sequence[str]]]) -> Columns:
-    """What a predicate asks: columns by name, values, type and types of index."""
+    """Return the columns that a predicate reads, by name, with their values, type and types of index."""
     found = {}
     for name, values, data_type, index_types in columns:
         bodies = [(t, index_body(values, data_type, t)) for t in index_types]

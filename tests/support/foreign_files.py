@@ -44,7 +44,7 @@ _NESTED: dict[str, DataType] = {
 
 @dataclass(frozen=True)
 class Form:
-    """One way to store values of a type: the Arrow type that pyarrow's writer is given, and settings of the writer."""
+    """One way to store values of a type: the Arrow type for pyarrow's writer, and settings of the writer."""
 
     sql: str
     values: tuple[Any, ...]
@@ -159,7 +159,7 @@ def stored_table(columns: Mapping[str, Form], rows: Sequence[int], ids: Mapping[
 
 
 def settings_of(columns: Mapping[str, Form]) -> dict[str, Any]:
-    """Arguments of the writer for columns whose forms agree: encodings are of columns."""
+    """Return the writer's arguments for columns with forms that agree: encodings are set for single columns."""
     settings: dict[str, Any] = {}
     for form in columns.values():
         settings |= form.settings
@@ -167,7 +167,7 @@ def settings_of(columns: Mapping[str, Form]) -> dict[str, Any]:
 
 
 def write_file(store: TableStore, rows: pa.Table, **settings: Any) -> DataSplit:
-    """A split of one Parquet file of the table, which no snapshot names."""
+    """Write a Parquet file of the table that no snapshot names. Return its split."""
     folder = Path(store.bucket_dir(EMPTY_ROW, 0))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"data-{uuid.uuid4()}-0.parquet"
@@ -189,5 +189,5 @@ def commit_file(table: Table, rows: pa.Table, **settings: Any) -> None:
 
 
 def read_alone(store: TableStore, split: DataSplit, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The rows of a split as this library's reader gives them."""
+    """Return the rows of a split as this library's reader returns them."""
     return [tuple(row.values()) for b in read_split(store, split, columns) for row in b.to_pylist()]

@@ -1,4 +1,4 @@
-"""The choice of the gate: which tests of the largest suites every change must pass, the same on every day.
+"""The choice of the gate: the tests of the largest suites that every change must pass, the same on every day.
 
 `make test` runs the tests with the mark `gate`, `make test-all` runs everything. Of the suites below the gate has the
 first few tests of some kinds, ordered by a checksum of their names: a new test moves few others. The kind of a test is
@@ -19,7 +19,7 @@ import pytest
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first `cases` tests of each kind, and of the kinds one of `of`."""
+    """The first `cases` tests of each kind, for one of `of` kinds."""
 
     cases: int = 1
     of: int = 1

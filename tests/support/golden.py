@@ -1,7 +1,8 @@
-"""Golden tables: written by Apache Paimon's Java connector, with queries and what it answered.
+"""Golden tables: written by Apache Paimon's Java connector, with queries and its answers.
 
-tests/golden/warehouse/golden.db/NAME   the table
-tests/golden/expected/NAME.json         {"about": …, "checks": [{"query", "columns", "rows", "ordered"}, …]}
+tests/golden/warehouse/golden.db/NAME: the table
+
+tests/golden/expected/NAME.json: {"about": …, "checks": [{"query", "columns", "rows", "ordered"}, …]}
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from paimon_core.table import Table
 GOLDEN = Path(__file__).parents[1] / "golden"
 GOLDEN_DATABASE = GOLDEN / "warehouse" / "golden.db"
 
-# columns of a system table: what tests/unit/system_tables asks the core, table by table
+# columns of system tables, by table: tests/unit/system_tables reads these from the core
 _COLUMNS_OF_SYSTEM_TABLE = re.compile(r"SELECT ([a-zA-Z_, ]+) FROM golden\.`(\w+)\$(\w+)`( WHERE key <> 'owner')?")
 
-# tables whose rows are refused, and what the message says
+# tables with rows that are refused, and a part of the message
 REFUSED_TABLES: dict[str, str] = {}
 if find_spec("datasketches") is None:
     REFUSED_TABLES["agg_sketches"] = re.escape("Run: pip install 'paimon-sql[sketches]'")
@@ -44,13 +45,13 @@ def golden_table(name: str) -> Table:
 
 
 def golden_checks(name: str) -> list[dict[str, Any]]:
-    """The queries of a golden table and what Java read."""
+    """Return the queries of a golden table and the rows that Java has read."""
     text = (GOLDEN / "expected" / f"{name}.json").read_text(encoding="utf-8")
     checks: list[dict[str, Any]] = json.loads(text)["checks"]
     return checks
 
 
 def system_table_columns(query: str) -> tuple[str, list[str]] | None:
-    """The system table and the columns that a query asks for, None where it is another query."""
+    """Return the system table and the columns that a query reads; None for another query."""
     match = _COLUMNS_OF_SYSTEM_TABLE.fullmatch(query)
     return (match[3], match[1].split(", ")) if match and match[3] in SYSTEM_TABLES else None

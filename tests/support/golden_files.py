@@ -13,7 +13,9 @@ from tests.support.manifests import decode_manifest, decode_manifest_list
 
 
 def metadata_files(pattern: str) -> list[Path]:
-    """Files by their path below a table, without tables whose manifests are in formats that `decode_manifest` lacks."""
+    """Return files by their path below a table, without tables with manifests in formats that
+    `decode_manifest` lacks.
+    """
     others = {"manifest_parquet", "manifest_snappy"}
     return [path for path in sorted(GOLDEN_DATABASE.glob(pattern)) if not others & {*path.parts}]
 

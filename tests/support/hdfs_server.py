@@ -1,4 +1,4 @@
-"""A HDFS of this machine: a name node and one data node, by the jars in PAIMON_SQL_HDFS_JARS."""
+"""An HDFS on this machine: a name node and one data node, from the jars in PAIMON_SQL_HDFS_JARS."""
 
 from __future__ import annotations
 

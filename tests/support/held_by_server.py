@@ -1,6 +1,7 @@
-"""A server that tells what it holds: `python -m tests.support.held_by_server OPTIONS OF paimon-sql serve`.
+"""A server that reports the objects and files that it holds: `python -m tests.support.held_by_server OPTIONS OF
+paimon-sql serve`.
 
-Whoever asks makes the file `ask` in the folder that the server runs in, and finds the answer in the file `held`.
+To ask, a client makes the file `ask` in the server's folder. The server then writes its answer to the file `held`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from paimon_sql.shell.main import main
 from tests.support.long_session import held
 
 RUN = ("-m", "tests.support.held_by_server")
-# what may be more later on: what is there once, or by the thread, whatever the number of sessions
+# counts that may grow later: of things that exist once or per thread, independent of the number of sessions
 ROOM = {
     "threads": 4,
     "handles": 6,
@@ -37,7 +38,7 @@ _POLL = 0.1  # seconds
 
 
 def ask(folder: Path, seconds: float = 300) -> dict[str, int]:
-    """What the server of a folder holds, by name, once unneeded references are collected."""
+    """Return what the server of a folder holds, by name, after it has collected unneeded references."""
     (folder / _HELD).unlink(missing_ok=True)
     (folder / _ASK).touch()
     until = time.monotonic() + seconds
@@ -48,12 +49,12 @@ def ask(folder: Path, seconds: float = 300) -> dict[str, int]:
 
 
 def more(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """What a server holds more of than it may, once something has gone by."""
+    """Return the counts that have grown more than they may between two answers."""
     return {n: after[n] - before[n] for n, room in ROOM.items() if n in before and after[n] - before[n] > room}
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Variables with which the temporary files of a server are below its folder."""
+    """Return variables with which a server's temporary files are below its folder."""
     temporary = folder / _TEMPORARY
     temporary.mkdir()
     java = f"-Djava.io.tmpdir={temporary}"

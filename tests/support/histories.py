@@ -1,7 +1,7 @@
-"""Histories of a table: versions and the files they read, checked against the storage as a new process sees it.
+"""Histories of a table: its versions and the files they read, checked against the storage as a new process sees it.
 
-Data files are empty but exist, so that a deletion shows. What a version reads is recorded when it is made, by its delta
-manifest list, which no other version has.
+Data files are empty but exist, so that a deletion is noticed. The files that a version reads are recorded when it is
+made, under its delta manifest list, which no other version has.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ from paimon_core.table import Table
 from tests.support.all_tags import list_tags
 from tests.support.tables import data_file, info, message, new_store
 
-FOREVER = 2**62  # as a moment: everything is older
+FOREVER = 2**62  # as a time: everything is older
 
 
 class CheckedCache(MetadataCache):
-    """What files hold, for as long as each is there and is the one that was decoded: a new process sees the same."""
+    """The decoded content of files, each for as long as the file exists and is the same. A new process would read the
+    same.
+    """
 
     def get(self, path: str, load: Callable[[], S]) -> S:
         try:
@@ -52,15 +54,17 @@ class CheckedCache(MetadataCache):
 
 @dataclass
 class History:
-    """A table, what each of its versions read when it was made, and the dice that decide what comes next."""
+    """A table, the files that each of its versions had when it was made, and the random numbers that decide the next
+    step.
+    """
 
     root: Path
     dice: random.Random
     reads: dict[str, frozenset[str]] = field(default_factory=dict)
     count: int = 0
-    changelogs: bool = False  # appends write changelog files, which outlive snapshots
-    partitioned: bool = False  # all is in the partition p=1
-    io: FileIO | None = None  # what acts go through, where they are to fail
+    changelogs: bool = False  # appends write changelog files, which are kept longer than snapshots
+    partitioned: bool = False  # all rows are in the partition p=1
+    io: FileIO | None = None  # a `FileIO` for the operations, if they are to fail
     decoded: CheckedCache = field(default_factory=CheckedCache)
 
     def __post_init__(self) -> None:
@@ -69,7 +73,9 @@ class History:
         self.store = new_store(self.root, **{"write-only": "true", "commit.min-retry-wait": "0 ms"} | kept)
 
     def fresh(self, io: FileIO | None = None, branch: str = "main") -> TableStore:
-        """The table, or a branch, as a new process opens it; calls of an `io` that is given are all made."""
+        """Return the table, or a branch, as a new process opens it. If calls can fail, no cache
+        saves any of them.
+        """
         failing = io or self.io
         cache = MetadataCache() if failing else self.decoded
         store = TableStore.of(
@@ -99,7 +105,7 @@ class History:
         self.reads[snapshot.delta_manifest_list] = _read(store, snapshot)
 
     def step(self) -> str:
-        """Do one thing at random; what it was."""
+        """Do one random operation. Return its name."""
         main = self.fresh()
         branches, tags = branch_names(main), tag_names(main)
         where = self.dice.choice(["main", "main", *branches])
@@ -138,7 +144,9 @@ class History:
         return f"{chosen} ({where})"
 
     def check(self) -> None:
-        """Every version there is reads what it read when it was made, and all its files are there."""
+        """Check that every existing version reads the files that it had when it was made, and that all of
+        these exist.
+        """
         for store, name, snapshot in versions(self.fresh()):
             known = self.reads.setdefault(snapshot.delta_manifest_list, _read(store, snapshot))
             assert _read(store, snapshot) == known, f"{store.name} {name}"
@@ -146,7 +154,7 @@ class History:
             _require(store, _changes(store, changes))
 
     def check_clean(self) -> None:
-        """Every file is of a version."""
+        """Check that every file belongs to a version."""
         fresh = self.fresh()
         needed = {f for _, _, s in versions(fresh) for f in self.reads[s.delta_manifest_list]}
         lists = list(changelog_lists(fresh))
@@ -168,12 +176,12 @@ class History:
 
 
 def file_name(number: int) -> str:
-    """What the `number`-th file is called."""
+    """Return the name of the `number`-th file."""
     return f"data-{uuid.UUID(int=number)}-0.parquet"
 
 
 def bucket(store: TableStore) -> Path:
-    """Where all data files are."""
+    """Return the folder of all data files."""
     return Path(store.bucket_dir(message(store, p=1).partition, 0))
 
 
@@ -187,7 +195,7 @@ def newest(least: int) -> Retention:
 
 
 def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
-    """Every snapshot and tag of every branch, without those that were made or deleted halfway."""
+    """Yield every snapshot and tag of every branch, except those that are only half made or deleted."""
     for name in ("main", *(b for b in branch_names(store) if branch_exists(store, b))):
         branch = open_branch(store, name)
         yield from ((branch, f"snapshot {s.id}", s) for s in list_snapshots(branch))
@@ -195,7 +203,7 @@ def versions(store: TableStore) -> Iterator[tuple[TableStore, str, Snapshot]]:
 
 
 def changelog_lists(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
-    """The manifest lists of changes: of snapshots and tags, and of changelogs, deltas included."""
+    """Yield the manifest lists of changes: of snapshots, tags and changelogs, including deltas."""
     for branch, name, snapshot in versions(store):
         if snapshot.changelog_manifest_list is not None:
             yield branch, name, snapshot.changelog_manifest_list
@@ -207,12 +215,12 @@ def changelog_lists(store: TableStore) -> Iterator[tuple[TableStore, str, str]]:
 
 
 def _changes(store: TableStore, name: str) -> frozenset[str]:
-    """The files whose rows a changelog holds."""
+    """Return the files with the rows of a changelog."""
     return frozenset(e.file.file_name for e in _entries(store, name) if e.kind is FileKind.ADD)
 
 
 def _named(store: TableStore, name: str) -> frozenset[str]:
-    """Those, and the files that were removed then, which may be missing."""
+    """Return these files, and files that were removed with them, which may be missing."""
     return frozenset(e.file.file_name for e in _entries(store, name))
 
 
@@ -227,7 +235,7 @@ def _require(store: TableStore, names: frozenset[str]) -> None:
 
 
 def _read(store: TableStore, snapshot: Snapshot) -> frozenset[str]:
-    """The data files of a version, each of which has to be there."""
+    """Return the data files of a version, which must all exist."""
     names = {e.file.file_name for e in live_files(store, snapshot).values()}
     _require(store, frozenset(names))
     return frozenset(names)

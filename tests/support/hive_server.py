@@ -1,10 +1,10 @@
 """A Hive metastore that a test process starts for itself: in a folder of its own, on a free port.
 
 The jars of PySpark have Hive 2.3 with Derby, an SQL database in the same process; nothing is downloaded. Derby's tables
-for locks are made first: the metastore makes the others itself.
+for locks are made first: the metastore makes the other tables itself.
 
-PAIMON_SQL_HIVE_JARS is the class path of another version, as `scripts/jars hive 4.0.1` prints it.
-It has no tables for locks then: what needs them skips.
+PAIMON_SQL_HIVE_JARS is the class path of another version, as `scripts/jars hive 4.0.1` prints it. Then there are no
+tables for locks, and tests that need them are skipped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_LATER_VERSIONS = {
     "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
 }
 HAS_LOCKS = _JARS is None
-MOVES_FOLDERS = "hive-4" in (_JARS or "")  # of tables that are renamed, itself, where nobody else has done so
+MOVES_FOLDERS = "hive-4" in (_JARS or "")  # it moves the folders of renamed tables, unless the client has done so
 _QUICK = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 _LOCK_TABLES = """
 CREATE SCHEMA APP;
@@ -84,12 +84,12 @@ class HiveServer:
 
     @property
     def options(self) -> dict[str, str]:
-        """Those of a catalog in this metastore."""
+        """Return the options of a catalog in this metastore."""
         return {"metastore": "hive", "uri": self.uri}
 
     @property
     def warehouse(self) -> Path:
-        """Where the tables of the database `default` are."""
+        """Return the folder of the tables of the database `default`."""
         return self.folder / "warehouse"
 
     def prepare(self) -> None:
@@ -144,7 +144,9 @@ class HiveServer:
         return (self.folder / "log").read_text(errors="replace")
 
     def _failed(self, written: int) -> bool:
-        """Whether it has ended, or has not got its port; the log had some characters before it was started."""
+        """Return whether the metastore has ended, or could not bind its port. `written` is the length of the log at the
+        start.
+        """
         assert self.process is not None
         return self.process.poll() is not None or _TAKEN in self._log()[written:]
 
@@ -156,7 +158,7 @@ class HiveServer:
         return True
 
     def freeze(self) -> None:
-        """Let it stand still until `thaw`."""
+        """Stop the process until `thaw`."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
 
@@ -165,7 +167,7 @@ class HiveServer:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """At once, as a machine stops that breaks down."""
+        """Stop at once, like a machine that fails."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(PATIENCE)
@@ -182,7 +184,7 @@ class HiveServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def client(self) -> Any:
-        """A client of Thrift's own, for what a catalog does not show."""
+        """Return a plain Thrift client, for calls that a catalog does not make."""
         from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes  # noqa: PLC0415  an extra
         from thrift.protocol import TBinaryProtocol  # noqa: PLC0415
         from thrift.transport import TSocket, TTransport  # noqa: PLC0415
@@ -198,7 +200,7 @@ class HiveServer:
         return client
 
     def free_locks(self) -> None:
-        """Release all locks, and what waits for them."""
+        """Release all locks, and requests that wait for them."""
         from pymetastore.hive_metastore import ttypes  # noqa: PLC0415  an extra
 
         if not HAS_LOCKS:
@@ -208,7 +210,7 @@ class HiveServer:
             client.unlock(ttypes.UnlockRequest(lockid=lock.lockid))
 
     def clear(self) -> None:
-        """Forget all databases and tables, and delete the files of `default`."""
+        """Drop all databases and tables, and delete the files of `default`."""
         self._close()
         client = self.client()
         for database in client.get_all_databases():
@@ -221,8 +223,9 @@ class HiveServer:
 
 
 def start_hive(prepare: Callable[[HiveServer], None] = lambda _: None) -> HiveServer | str:
-    """A running metastore; or why there is none. `prepare` may change its settings, and put files that it finds by name
-    into its folder `conf`."""
+    """Return a running metastore, or the reason why it cannot run. `prepare` may change its settings, and put files
+    that the metastore finds by name into its folder `conf`.
+    """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
@@ -247,7 +250,9 @@ def start_hive(prepare: Callable[[HiveServer], None] = lambda _: None) -> HiveSe
 
 
 def _start(server: HiveServer) -> None:
-    """Start a metastore on some port; on another one if the port was taken meanwhile, or if it did not come up."""
+    """Start a metastore on a free port. Try another port if it was taken meanwhile, or if the metastore did
+    not start.
+    """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             server.start()

@@ -1,6 +1,6 @@
-"""Names that lead elsewhere, look like others, or mean something to whoever prints, quotes, matches or runs them.
+"""Names that lead elsewhere, look like others, or have a meaning for programs that print, quote, match or run them.
 
-By what they are after. Nothing here is specific to a position: the same names are tried as those of tables, columns,
+They are grouped by their purpose. They are not specific to a position: tests try the same names for tables, columns,
 tags, values, files in metadata, arguments of procedures and so on.
 """
 
@@ -129,15 +129,15 @@ NAMES_BY_KIND: dict[str, tuple[str, ...]] = {
 }
 HOSTILE_NAMES: tuple[str, ...] = tuple(name for names in NAMES_BY_KIND.values() for name in names)
 
-# every name that UTF-8 can spell: half of a surrogate pair is text to Python alone
+# every name that UTF-8 can spell: only Python accepts half of a surrogate pair in a text
 SPELLABLE_NAMES = tuple(n for n in HOSTILE_NAMES if n == n.encode("utf-8", "replace").decode())
 _ALL = os.environ.get("PAIMON_SQL_HOSTILE_NAMES") == "all"
 
 
 def some(names: Sequence[str], position: object, share: int = 16) -> Sequence[str]:
-    """One in so many names, others at each position, so that all have their turn somewhere.
+    """Return one of `share` names, others for each position, so that every name is tried in some position.
 
-    All of them where the environment says `PAIMON_SQL_HOSTILE_NAMES=all`.
+    Return all of them if the environment has `PAIMON_SQL_HOSTILE_NAMES=all`.
     """
     share = 1 if _ALL else share
     return names[crc32(str(position).encode()) % share :: share]

@@ -1,4 +1,4 @@
-"""Iceberg tables, written as its specification says: schemas, data files with field ids, manifests, a snapshot."""
+"""Iceberg tables, written according to its specification: schemas, data files with field ids, manifests, a snapshot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ BY_DAY = [{"source-id": 3, "field-id": 1000, "transform": "identity", "name": "d
 
 
 def data_file(root: Path, name: str, content: pa.Table, ids: Sequence[int], partition: Node) -> Node:
-    """Write a Parquet file whose columns have field ids, nested ones those that follow; its entry in a manifest."""
+    """Write a Parquet file with field ids for its columns; nested columns have the ids that follow. Return its entry in
+    a manifest.
+    """
     path = root / "data" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(content.cast(pa.schema([_with_id(f, i) for f, i in zip(content.schema, ids, strict=True)])), path)
@@ -59,9 +61,10 @@ def write_table(
     partition_types: Sequence[Any] = (),
     **manifest: Any,
 ) -> Path:
-    """Write the metadata of a table whose schemas, the last one current, and files are these; its file.
+    """Write the metadata of a table with these schemas (the last one is current) and files. Return the metadata file.
 
-    `partition_types` are the Avro types of the partition columns, dates where not given."""
+    `partition_types` are the Avro types of the partition columns, dates by default.
+    """
     folder = root / "metadata"
     folder.mkdir(parents=True)
     names = [f["name"] for f in spec]
@@ -106,7 +109,9 @@ def _write(path: Path, fields: list[dict[str, Any]], records: list[dict[str, Any
 
 
 def evolved_table(root: Path) -> Path:
-    """Five rows: two of before a column was renamed, one made wider, one dropped and one added; its metadata file."""
+    """Write a table of five rows. Two are older than changes of columns: one was renamed, one made wider, one dropped
+    and one added. Return its metadata file.
+    """
     ids = pa.array([1, 2], pa.int32())
     first = pa.table({"id": ids, "name": ["a", None], "day": _days([0, 0]), "gone": ["x", "y"]})
     struct = pa.array([{"x": None}, None, {"x": 1}], pa.struct([("x", pa.decimal128(9, 2))]))

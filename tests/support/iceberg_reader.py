@@ -1,4 +1,4 @@
-"""A reader of Iceberg, pyiceberg, on the metadata that a table of Paimon has."""
+"""pyiceberg, a reader of Iceberg, on the Iceberg metadata of a Paimon table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyiceberg.table import StaticTable
 
 
 def open_iceberg(folder: Path) -> StaticTable:
-    """The table whose metadata is in a folder, as its hint says."""
+    """Return the table with its metadata in a folder, found by the hint."""
     hint = (folder / "version-hint.text").read_text()
     return StaticTable.from_metadata(str(folder / f"v{hint}.metadata.json"))
 

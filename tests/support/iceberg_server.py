@@ -1,7 +1,7 @@
-"""Servers of Iceberg's REST API: a small one in this process, and Apache Iceberg's own, whose jars Maven brings.
+"""Servers of Iceberg's REST API: a small one in this process, and Apache Iceberg's own, with jars from Maven.
 
-The small one has pyiceberg apply what clients ask for, which checks it as Iceberg's specification says. Both let a test
-see their requests, or make them fail. PAIMON_SQL_ICEBERG_JARS is what `scripts/jars iceberg 1.10.0` prints.
+In the small one, pyiceberg applies the changes of clients and checks them by Iceberg's specification. In both, a test
+can see requests, or make them fail. PAIMON_SQL_ICEBERG_JARS is the output of `scripts/jars iceberg 1.10.0`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ Answer = tuple[int, dict[str, Any]]
 
 @dataclass
 class IcebergServer:
-    """A server at `uri`. `refuse` may answer a request (method and path) instead of it; `token` is asked for."""
+    """A server at `uri`. `refuse` may answer a request (method and path) in its place. If there is a `token`, requests
+    need it.
+    """
 
     uri: str
     prefix: str = "lake"
@@ -116,7 +118,7 @@ def _error(status: int, message: str) -> Answer:
 
 @contextmanager
 def small_server(**more: Any) -> Iterator[IcebergServer]:
-    """The small server, while the block runs."""
+    """Yield the small server."""
     made = IcebergServer("", **more)
 
     class Handler(BaseHTTPRequestHandler):
@@ -153,7 +155,7 @@ def small_server(**more: Any) -> Iterator[IcebergServer]:
 
 @contextmanager
 def apaches_server(folder: Path) -> Iterator[IcebergServer]:
-    """Apache Iceberg's, with tables in a file of SQLite's, while the block runs."""
+    """Yield Apache Iceberg's server, with tables in an SQLite file."""
     port = free_port()
     settings = {"CATALOG_REST_PORT": str(port), "CATALOG_WAREHOUSE": str(folder / "of-iceberg")}
     settings["CATALOG_URI"] = f"jdbc:sqlite:{folder}/catalog.db"

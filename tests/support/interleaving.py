@@ -1,6 +1,6 @@
-"""A storage in memory, and one that lets a second operation happen whole before one of the calls of the first.
+"""A storage in memory, and a storage that runs a whole second operation before one of the calls of the first.
 
-There is no queue for writers, as on object stores: only `create_exclusive` decides races.
+As on object stores, there is no queue for writers: only `create_exclusive` decides races.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass
 class MemoryIO:
-    """Files and when each was written, by the count of writes. Folders are there where something is in them."""
+    """Files and the time of each write, as the number of writes so far. A folder exists if something is in it."""
 
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     writes: int = 0
@@ -130,7 +130,7 @@ _READS = frozenset({"read_bytes", "read_ranges", "exists", "status"})
 
 @dataclass
 class Footprint:
-    """The paths that calls read and changed; `PATH/` are the names in a folder."""
+    """The paths that calls have read and changed; `PATH/` stands for the names in a folder."""
 
     read: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
@@ -151,18 +151,19 @@ class Footprint:
         return Footprint({path} if name == "create_exclusive" else set(), changed | folders)
 
     def commutes(self, other: Footprint) -> bool:
-        """Whether it makes no difference which comes first."""
+        """Return whether the order of two operations makes no difference."""
         both = {p for p in self.changed & other.changed if not p.endswith("/")}
         return not (both or self.changed & other.read or self.read & other.changed)
 
 
 class KilledError(BaseException):
-    """The end of a process: nothing catches it, and every later call raises it, too."""
+    """The end of a process. No code catches it, and every later call raises it, too."""
 
 
 class InterleavedIO:
-    """`inner`, where `meanwhile` happens before call number `at` (from 1; 0: never), or the process is `killed` there.
-    `calls` are all so far."""
+    """`inner`, in which `meanwhile` runs before call number `at` (from 1; 0: never), or the process is `killed` there.
+    `calls` are all calls so far.
+    """
 
     def __init__(
         self,
@@ -213,21 +214,21 @@ class InterleavedIO:
         return counted
 
     def before(self) -> None:
-        """What happens before a call."""
+        """Run the other operation before a call, or kill the process."""
         if len(self.calls) == self.at and self.meanwhile is not None:
             self.meanwhile()
         if self.killed and len(self.calls) >= self.at:
             raise KilledError
 
     def footprint(self) -> Footprint:
-        """Of all calls together."""
+        """Return the footprint of all calls together."""
         return Footprint(
             {p for call in self.calls for p in call.read}, {p for call in self.calls for p in call.changed}
         )
 
 
 class CountedCache(MetadataCache):
-    """What one process has read; the calls are all made, decoding is done once for all processes."""
+    """The cache of one process. All calls are made, but each content is decoded only once for all processes."""
 
     def __init__(self, io: InterleavedIO, decoded: dict[tuple[str, int], Any]) -> None:
         super().__init__()
@@ -246,7 +247,7 @@ class CountedCache(MetadataCache):
             if key not in self._decoded:
                 self._io.paused = True
                 try:
-                    self._decoded[key] = load(), data  # so that no other takes its id
+                    self._decoded[key] = load(), data  # keep it, so that no other object gets its id
                 finally:
                     self._io.paused = False
             self._mine[path] = self._decoded[key][0]

@@ -1,4 +1,4 @@
-"""Users of a warehouse by Java's own `FileBasedPrivilegeManager`; run by the Python of the oracle.
+"""Users of a warehouse, created by Java's own `FileBasedPrivilegeManager`; the Python of the oracle runs this module.
 
 java_accounts.py ORACLES WAREHOUSE PASSWORD_OF_ROOT USER PASSWORD PRIVILEGE=OBJECT ...
 """

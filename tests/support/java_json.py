@@ -1,6 +1,6 @@
-"""Metadata files as Apache Paimon's Java reads them, asked of its classes in a JVM without Spark.
+"""Metadata files as Apache Paimon's Java classes read them, in a JVM without Spark.
 
-Run as a program, it writes `tests/unit/spec/java_json.json` anew: what Java makes of each value of each member.
+Run as a program, it writes `tests/unit/spec/java_json.json` again: Java's reading of each value of each member.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ VALUES: dict[str, dict[str, str]] = {
 
 
 def values_of(kind: str, key: str) -> list[str | None]:
-    """The spellings of a member that are tried; None leaves the member out."""
+    """Return the spellings of a member to try; None stands for a missing member."""
     return [None, *(value.replace("_", " ") for value in VALUES[kind][key].split())]
 
 
@@ -134,7 +134,7 @@ class JavaJson:
         self._java = gateway.jvm
 
     def read(self, kind: str, text: str) -> dict[str, Any] | None:
-        """What Java makes of a file, as it would write it again; None if Java refuses the file."""
+        """Return a file as Java would write it again; None if Java refuses the file."""
         try:
             util = self._java.org.apache.paimon.utils.JsonSerdeUtil
             found = util.toFlatJson(util.fromJson(text, self._java.java.lang.Class.forName(CLASSES[kind])))

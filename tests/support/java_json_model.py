@@ -1,4 +1,4 @@
-"""What our readers make of a metadata file, and what Java makes of it, in one form to be compared."""
+"""Metadata files as our reader and as Java read them, in one form for a comparison."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _READERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def ours(kind: str, text: str) -> dict[str, Any]:
-    """What our reader makes of a file, as we would write it again. Raises what the reader raises."""
+    """Return a file as our reader reads it and our writer would write it again. Raises the reader's errors."""
     return comparable(kind, json.loads(_READERS[kind](text.encode())))
 
 
 def comparable(kind: str, node: dict[str, Any]) -> dict[str, Any]:
-    """A file as one of the engines writes it again, without what means the same."""
+    """Return a file as one of the engines writes it again, without differences that have no meaning."""
     found = {key: value for key, value in node.items() if value is not None}
     if kind in ("snapshot", "tag"):
         found = {"commitUser": ""} | found
-        found["version"] = found["version"] or 1  # both are before the first version that has a number
+        found["version"] = found["version"] or 1  # both are older than the first version with a number
         if "properties" in found:
             found["properties"] = {k: v for k, v in found["properties"].items() if v is not None}
     if kind == "schema":
@@ -41,7 +41,7 @@ def comparable(kind: str, node: dict[str, Any]) -> dict[str, Any]:
     if kind == "statistics":
         columns = found.get("colStats", {})
         found["colStats"] = {name: column for name, column in columns.items() if column is not None}
-    if "tagCreateTime" in found:  # Java leaves out zeros at the end, and keeps nanoseconds
+    if "tagCreateTime" in found:  # Java leaves out trailing zeros, and keeps nanoseconds
         parts = [*found["tagCreateTime"], 0, 0][:7]
         found["tagCreateTime"] = [*parts[:6], parts[6] // 1000 * 1000]
     return found

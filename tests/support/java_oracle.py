@@ -1,6 +1,6 @@
-"""Apache Paimon's Java connector for Spark as a process that answers SQL: the reference of the interop tests.
+"""Apache Paimon's Java connector for Spark as a process that runs SQL: the reference of the interop tests.
 
-It lives outside of the repository: in `shared/oracles` in one of the folders above it, or in the folder PAIMON_ORACLES.
+It is outside of the repository: in `shared/oracles` in a folder above it, or in the folder PAIMON_ORACLES.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class Answer:
 
 
 class JavaError(Exception):
-    """The statement failed; the message is Java's."""
+    """A statement that failed, with Java's message."""
 
 
 def find_oracles() -> Path | None:
-    """The folder with the oracle, None where there is none."""
+    """Return the folder of the oracle; None if there is none."""
     given = os.environ.get("PAIMON_ORACLES")
     folders = [Path(given)] if given else [p / "shared" / "oracles" for p in (_ROOT, *_ROOT.parents)]
     return next((p for p in folders if (p / _SCRIPT).exists()), None)
 
 
 def run_streams(warehouse: str, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Streaming queries, one after the other in a process of its own, see `java_stream.py`. Raises `JavaError`."""
+    """Run streaming queries one after the other in another process, see `java_stream.py`. Raises `JavaError`."""
     runs = java_streams(warehouse, quick=True)
     try:
         return [runs.run(query) for query in queries]
@@ -52,7 +52,7 @@ def run_streams(warehouse: str, queries: list[dict[str, Any]]) -> list[dict[str,
 
 
 def java_streams(warehouse: str, *, quick: bool = False) -> StreamRuns:
-    """A process of the connector for streaming queries; `quick`: with a JVM that is for short statements."""
+    """Return a process of the connector for streaming queries. If `quick`, its JVM is tuned for short statements."""
     oracles = find_oracles()
     assert oracles is not None
     script = Path(__file__).with_name("java_stream.py")
@@ -62,7 +62,7 @@ def java_streams(warehouse: str, *, quick: bool = False) -> StreamRuns:
 
 @contextmanager
 def both_sides(script: str, warehouse: str) -> Iterator[list[StreamRuns]]:
-    """The process of a benchmark's own script with `--ours`, and the connector's where that is available."""
+    """Start the process of a benchmark's own script with `--ours`, and the connector's if it is available."""
     sides = [StreamRuns([sys.executable, script, "--ours", warehouse])]
     sides += [java_streams(warehouse)] if find_oracles() is not None else []
     try:
@@ -73,7 +73,9 @@ def both_sides(script: str, warehouse: str) -> Iterator[list[StreamRuns]]:
 
 
 class StreamRuns:
-    """A process that runs streaming queries, one after the other: `java_stream.py`, or what calls its `serve`."""
+    """A process that runs streaming queries one after the other: `java_stream.py`, or a script that calls
+    its `serve`.
+    """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         pipe = subprocess.PIPE
@@ -81,7 +83,7 @@ class StreamRuns:
         assert self._read() == {"ready": True}
 
     def run(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Run one query. Raises `JavaError` where it fails."""
+        """Run one query. Raises `JavaError` if it fails."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(query) + "\n")
         self._process.stdin.flush()
@@ -105,13 +107,13 @@ class StreamRuns:
 
 
 def _python(oracles: Path) -> str:
-    """The Python that has the Spark of the connector."""
+    """Return the Python that has the connector's Spark."""
     setup = subprocess.run(["bash", oracles / "java_setup.sh"], check=True, stdout=subprocess.PIPE, text=True)
     return setup.stdout.strip()
 
 
 def _environment(memory: str, jvm: str = "") -> dict[str, str]:
-    """Without the settings of another Spark and another Python."""
+    """Return the environment without settings of another Spark and another Python."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_", "PYTHON"))}
     return env | {"ORACLE_MEMORY": memory, "TZ": "UTC"} | ({"SPARK_SUBMIT_OPTS": jvm} if jvm else {})
 
@@ -160,7 +162,7 @@ class JavaOracle:
 
 
 def make_accounts(warehouse: str, *arguments: str) -> None:
-    """Users by Java, see `java_accounts.py`."""
+    """Create users by Java, see `java_accounts.py`."""
     oracles = find_oracles()
     assert oracles is not None
     script = str(Path(__file__).with_name("java_accounts.py"))

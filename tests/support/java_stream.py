@@ -2,7 +2,7 @@
 
     java_stream.py ORACLES WAREHOUSE
 
-Each line of its input is a query as JSON, which reads what there is (AvailableNow) and ends:
+Each line of its input is a query as JSON, which reads the available rows (AvailableNow) and ends:
 
     {"table": NAME, "checkpoint": FOLDER, "options": {…}}     reads a table: its rows
     {… "folder": FOLDER, "columns": DDL}                      reads Parquet files instead of a table, one in each epoch
@@ -10,7 +10,7 @@ Each line of its input is a query as JSON, which reads what there is (AvailableN
     {… "into": PATH, "mode": "append"}                        writes them to the table there
 
 Prints {"ready": true}, and a line of JSON for each query: {"rows": […], "count": …, "seconds": …, "epochs": [seconds of
-each]}, or {"error": …}. `serve` does the same with any session, ours as well.
+each]}, or {"error": …}. `serve` does the same with any session, including ours.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ def _read(spark: Any, query: dict[str, Any]) -> Any:
 
 
 def serve(spark: Any, settle: Callable[[], None] = lambda: None) -> None:
-    """Answer the queries of the standard input; `settle` waits for what they leave to be done, as part of each."""
-    spark.range(1000).write.format("noop").mode("overwrite").save()  # classes are loaded, workers run
+    """Answer the queries of the standard input. `settle` waits for the work that a query leaves, as part of
+    the query.
+    """
+    spark.range(1000).write.format("noop").mode("overwrite").save()  # warm up: load classes, start workers
     print(json.dumps({"ready": True}), flush=True)  # noqa: T201  what the parent reads
     for line in sys.stdin:
         print(json.dumps(run(spark, json.loads(line), settle)), flush=True)  # noqa: T201

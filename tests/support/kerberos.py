@@ -1,6 +1,6 @@
-"""A realm of Kerberos on this machine: its KDC in a process of its own, keytabs and tickets in one folder.
+"""A Kerberos realm on this machine: its KDC in another process, keytabs and tickets in one folder.
 
-By Debian's `krb5-kdc`, `krb5-admin-server` and `krb5-user`; nothing of the machine's own configuration is read.
+It needs Debian's `krb5-kdc`, `krb5-admin-server` and `krb5-user`, and reads nothing of the machine's own configuration.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _KDC = """
 
 @dataclass(frozen=True)
 class Realm:
-    """A realm whose KDC runs."""
+    """A realm with a running KDC."""
 
     folder: Path
     port: int
@@ -62,23 +62,23 @@ class Realm:
         return self.folder / "krb5.conf"
 
     def add(self, principal: str) -> Path:
-        """Makes a principal; its keytab."""
+        """Create a principal. Return its keytab."""
         keytab = self.folder / f"{principal.replace('/', '.')}.keytab"
         self._ask("addprinc", "-randkey", principal)
         self._ask("ktadd", "-k", str(keytab), principal)
         return keytab
 
     def change_key(self, principal: str) -> None:
-        """Gives a principal another key: its keytab has the old one."""
+        """Give a principal another key, so that its keytab has the old one."""
         self._ask("cpw", "-randkey", principal)
 
     def get_ticket(self, principal: str, cache: Path, *options: str) -> None:
-        """What `kinit` does for somebody with a keytab."""
+        """Get a ticket as `kinit` does with a keytab."""
         keytab = self.folder / f"{principal.replace('/', '.')}.keytab"
         self.run("kinit", *options, "-k", "-t", str(keytab), "-c", f"FILE:{cache}", principal)
 
     def await_end_of(self, cache: Path) -> None:
-        """Waits until a ticket has ended."""
+        """Wait until a ticket has expired."""
         wait_until(lambda: self._done("klist", "-s", "-c", f"FILE:{cache}").returncode)
 
     def run(self, program: str, *arguments: str) -> str:
@@ -88,7 +88,7 @@ class Realm:
         return done.stdout
 
     def _ask(self, *query: str) -> None:
-        """What an administrator asks; `kadmin.local` does not say by its status that it failed."""
+        """Run an administrator's command. The exit status of `kadmin.local` does not show a failure."""
         said = self._done("kadmin.local", "-r", NAME, *query)
         if said.returncode or said.stderr.strip().startswith(f"{query[0]}:"):
             raise RuntimeError(f"kadmin.local {' '.join(query)} failed: {said.stdout}{said.stderr}")
@@ -107,7 +107,7 @@ class Realm:
 
 
 def why_not() -> str | None:
-    """Why there can be no realm on this machine."""
+    """Return the reason why this machine cannot have a realm; None if it can."""
     missing = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
     if missing:
         return f"no {', '.join(missing)} on this machine: apt-get install krb5-kdc krb5-admin-server krb5-user"
@@ -116,7 +116,7 @@ def why_not() -> str | None:
 
 @contextmanager
 def realm(folder: Path) -> Iterator[Realm]:
-    """A realm with nobody in it."""
+    """Yield a realm without principals."""
     made = Realm(folder, free_port())
     made.configuration.write_text(_CLIENTS.format(name=NAME, port=made.port))
     (folder / "kdc.conf").write_text(_KDC.format(name=NAME, port=made.port, folder=folder))

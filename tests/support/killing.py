@@ -1,4 +1,4 @@
-"""Child processes that kill themselves (SIGKILL) at a file operation, those within one storage call included."""
+"""Child processes that kill themselves (SIGKILL) at a file operation, also at operations inside of one storage call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Fuse(FaultyIO):
         return act()
 
     def count_system_calls(self) -> None:
-        """From now on, in this process. What a file is on the disk makes no difference to a killed process."""
+        """Count system calls of this process from now on. For a killed process, it does not matter when the disk stores
+        a file.
+        """
         for name in self.system_calls:
             setattr(os, name, self._counted(name, getattr(os, name)))
 
@@ -48,7 +50,9 @@ class Fuse(FaultyIO):
 
 
 def forking() -> ForkServerContext:
-    """Children are forked from a process that has no threads, and has imported what they need."""
+    """Return a context in which children are forked from a process without threads that has imported the needed
+    modules.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.faults.test_kill", "tests.faults.test_kill_upkeep"])
     return context
@@ -58,7 +62,9 @@ Child = Callable[..., None]
 
 
 def killed_at(context: ForkServerContext, child: Child, *arguments: Any) -> tuple[int | None, bool]:
-    """What `child(*arguments, report)` acknowledged in a process of its own, and whether that was killed."""
+    """Run `child(*arguments, report)` in another process. Return the number that it reported, and whether it
+    was killed.
+    """
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=child, args=(*arguments, sender))
     process.start()

@@ -1,4 +1,4 @@
-"""An LDAP server that knows simple binds: enough for a server that asks whether a password is right (RFC 4511)."""
+"""An LDAP server that supports only simple binds: enough for a server that checks passwords (RFC 4511)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BIND, _UNBIND = 0x60, 0x42
 
 @contextmanager
 def ldap_server(passwords: Mapping[str, str]) -> Iterator[str]:
-    """The URL of a server with these distinguished names and passwords."""
+    """Yield the URL of a server with these distinguished names and passwords."""
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -38,7 +38,7 @@ def ldap_server(passwords: Mapping[str, str]) -> Iterator[str]:
 
 
 def _element(stream: object) -> tuple[int, bytes, int, bytes] | None:
-    """A message: its tag, its number as it is written, the tag of its operation and the body of that."""
+    """Return a message: its tag, its number as written, the tag of its operation and the operation's body."""
     head = stream.read(2)  # type: ignore[attr-defined]
     if len(head) < 2:
         return None
@@ -51,7 +51,7 @@ def _element(stream: object) -> tuple[int, bytes, int, bytes] | None:
 
 
 def _value(data: bytes) -> tuple[bytes, bytes]:
-    """What the first element holds, and what follows it."""
+    """Return the content of the first element, and the bytes after it."""
     length, start = data[1], 2
     if length & 0x80:
         start += length & 0x7F

@@ -1,4 +1,6 @@
-"""A session of ours with the settings of the session of Paimon's Java connector: what both are measured by is alike."""
+"""A session of ours with the settings of the session of Paimon's Java connector, so that measurements are
+comparable.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's statements of every kind, again and again, and what driver and JVM hold between them."""
+"""Statements of every kind in one session, again and again, and the objects that driver and JVM hold meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from py4j.java_gateway import JavaObject
 import paimon_sql
 from tests.support.quick_jvm import QUICK_JVM
 
-_SETTLING_SECONDS = 30  # at most, until references that both sides dropped are collected
+_SETTLING_SECONDS = 30  # at most, until references that both sides have dropped are collected
 _BOUNDED = "'snapshot.num-retained.max' = '10', 'snapshot.num-retained.min' = '5'"
 
 # statements of a round; {n} is the round's number, {folder} a folder for files
@@ -71,7 +71,7 @@ STATEMENTS = (
     "CALL sys.expire_snapshots(table => 'plain', retain_max => 5)",
     "CALL sys.remove_orphan_files(table => 'keyed', dry_run => true)",
     "ANALYZE TABLE plain COMPUTE STATISTICS FOR ALL COLUMNS",
-    # tables that come and go, each by a name of its own
+    # tables that are created and dropped, each with a new name
     "CREATE TABLE passing_{n} (k INT) COMMENT 'one of many'",
     "ALTER TABLE passing_{n} ADD COLUMN v STRING",
     "DESCRIBE EXTENDED passing_{n}",
@@ -80,7 +80,7 @@ STATEMENTS = (
     "SELECT count(*) FROM other.default.passing_{n} JOIN plain USING (k)",
     "DROP TABLE other.default.passing_{n} PURGE",
     "SHOW TABLES IN other.default",
-    # what a session keeps by name
+    # objects that a session keeps by name
     "USE other.default",
     "USE paimon.default",
     "CREATE TEMPORARY VIEW passing_{n} AS SELECT k, v FROM keyed WHERE n > 1",
@@ -89,7 +89,7 @@ STATEMENTS = (
     "UNCACHE TABLE passing_{n}",
     "DROP VIEW passing_{n}",
 )
-# and what their errors say
+# and statements with errors
 FAILING = {
     "SELECT nope FROM keyed": "UNRESOLVED_COLUMN",
     "SELECT (": "PARSE_SYNTAX_ERROR",
@@ -100,7 +100,7 @@ FAILING = {
 
 
 def session_below(folder: Path) -> Any:
-    """A session on the warehouse in a folder, in which it also keeps all temporary files, of Python and of Java."""
+    """Return a session on the warehouse in a folder. All temporary files of Python and Java are in that folder, too."""
     (temporary := folder / "temporary").mkdir()
     tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
     settings = {
@@ -111,7 +111,7 @@ def session_below(folder: Path) -> Any:
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary} {QUICK_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "OFF",
-        # what Spark itself keeps of ended queries, jobs and stages: up to 1,000 of each
+        # Spark keeps up to 1,000 ended queries, jobs and stages
         "spark.sql.ui.retainedExecutions": "50",
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
@@ -120,7 +120,9 @@ def session_below(folder: Path) -> Any:
 
 
 def set_up(spark: Any, folder: Path) -> None:
-    """The tables that `statements` reads and changes, in the session's catalog and in another, called `other`."""
+    """Create the tables that `statements` reads and changes, in the session's catalog and in another,
+    called `other`.
+    """
     spark.conf.set("spark.sql.catalog.other", "paimon_sql.SparkCatalog")
     spark.conf.set("spark.sql.catalog.other.warehouse", str(folder / "other"))
     for text in (
@@ -137,7 +139,7 @@ def set_up(spark: Any, folder: Path) -> None:
 
 
 def statements(spark: Any, folder: Path) -> Iterator[Callable[[], object]]:
-    """Statements without end, in rounds of `KINDS`."""
+    """Yield statements without end, in rounds of `KINDS`."""
     for number in count(1000):
         for text in STATEMENTS:
             yield partial(_run, spark, text.format(n=number, folder=folder))
@@ -195,7 +197,7 @@ def _is_in_a_thread_of_its_own(spark: Any, _: int) -> None:
 
 
 def _is_cancelled(spark: Any, number: int, text: str = "SELECT {slow} FROM plain") -> None:
-    """A statement whose job another thread cancels while its tasks sleep."""
+    """Run a statement, and cancel its job from another thread while its tasks sleep."""
     context, group = spark.sparkContext, f"cancelled-{number}"
     done = threading.Event()
 
@@ -232,13 +234,13 @@ _ACTS = (
     _is_cancelled,
     _is_a_cancelled_write,
 )
-NAMES = (*STATEMENTS, *FAILING, *(act.__name__ for act in _ACTS))  # of a round's statements, in their order
+NAMES = (*STATEMENTS, *FAILING, *(act.__name__ for act in _ACTS))  # the statements of a round, in their order
 KINDS = len(NAMES)
 
 
 @dataclass(frozen=True)
 class Held:
-    """What a driver, its JVM and its Python workers hold."""
+    """The objects that a driver, its JVM and its Python workers hold."""
 
     threads: int
     handles: int
@@ -259,8 +261,9 @@ class Held:
 
 
 def grown(samples: Sequence[Held]) -> list[str]:
-    """What is more in the last third of a session than in the middle one, by more than 5 % and by more than two; of one
-    or two rounds nothing."""
+    """Return the counts that are larger in the last third of a session than in the middle third, by more than 5 % and
+    by more than two. Return none for one or two rounds.
+    """
     if (third := len(samples) // 3) == 0:
         return []
     found = []
@@ -274,7 +277,9 @@ def grown(samples: Sequence[Held]) -> list[str]:
 
 
 def held(spark: Any, folder: Path | None = None) -> Held:
-    """What is held once unneeded references are collected; of `folder` the files below `temporary` and `warehouse`."""
+    """Return the counts after unneeded references are collected, with the files of `folder` below `temporary` and
+    `warehouse`.
+    """
     gateway = spark.sparkContext._gateway
     bindings = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getGateway().getBindings()
     jvm = spark._jvm
@@ -299,16 +304,16 @@ def held(spark: Any, folder: Path | None = None) -> Held:
 
 
 def processor_seconds(spark: Any) -> float:
-    """What driver, JVM and workers have taken of processors."""
+    """Return the processor seconds that driver, JVM and workers have used."""
     java = int(spark._jvm.java.lang.ProcessHandle.current().pid())
     return time.process_time() + sum(map(_processor_seconds, (java, *_descendants(java))))
 
 
 def _processor_seconds(pid: int) -> float:
-    """Of a process, and of those that it started and that have ended."""
+    """Return the processor seconds of a process, and of its ended children."""
     try:
         values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:  # a worker that ended
+    except FileNotFoundError:  # the worker has ended
         return 0.0
     return sum(map(int, values[11:15])) / os.sysconf("SC_CLK_TCK")
 
@@ -318,7 +323,7 @@ def _count_files(folder: Path) -> int:
 
 
 def _settle(jvm: Any, gateway: Any, bindings: Any) -> None:
-    """Collect garbage on both sides until nothing changes: each side's garbage refers to some of the other's."""
+    """Collect garbage on both sides until nothing changes: some garbage of each side refers to garbage of the other."""
     until, before, steady = time.monotonic() + _SETTLING_SECONDS, (-1, -1), 0
     while time.monotonic() < until and steady < 2:
         gc.collect()
@@ -335,7 +340,7 @@ def _settle(jvm: Any, gateway: Any, bindings: Any) -> None:
 def _resident_mb(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except FileNotFoundError:  # a worker that ended
+    except FileNotFoundError:  # the worker has ended
         return 0
     return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS")), 0)
 
@@ -344,7 +349,7 @@ def _descendants(pid: int) -> Iterator[int]:
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             found = [int(child) for child in children.read_text().split()]
-        except FileNotFoundError:  # a thread that ended
+        except FileNotFoundError:  # the thread has ended
             continue
         for child in found:
             yield child

@@ -1,4 +1,4 @@
-"""A TCP proxy between a client and a server that loses answers: of requests with some bytes in them."""
+"""A TCP proxy between a client and a server that loses the answers to some requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from contextlib import suppress
 
 
 class LossyProxy:
-    """Forwards to `port`; `lose` is how many answers to requests with `marker` in them it is still to lose."""
+    """Forwards to `port`. `lose` is the number of answers that it will still lose, to requests that contain
+    `marker`.
+    """
 
     def __init__(self, port: int, marker: bytes, lose: int = 1) -> None:
         self._server, self._marker, self.lose = port, marker, lose
@@ -39,7 +41,7 @@ class LossyProxy:
         with suppress(OSError):
             while data := server.recv(2**16):
                 if loses[0]:
-                    client.shutdown(socket.SHUT_RDWR)  # the server has done it
+                    client.shutdown(socket.SHUT_RDWR)  # the server has handled it
                     return
                 client.sendall(data)
             client.shutdown(socket.SHUT_RDWR)

@@ -1,6 +1,6 @@
-"""What merge engines do, row by row in plain Python: the oracle of the tests of engines.
+"""Merge engines, row by row in plain Python: the oracle of the tests of engines.
 
-A row is (kind, values), a state what a key holds; kinds are 0 +I, 1 -U, 2 +U, 3 -D.
+A row is (kind, values), a state is the merged row of a key. Kinds are 0 +I, 1 -U, 2 +U, 3 -D.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ REFUSED = "refused"
 
 
 class Refused(Exception):
-    """The engine takes no such row."""
+    """Raised if the engine refuses such a row."""
 
 
 def retracts(kind: int) -> bool:
@@ -25,7 +25,7 @@ def retracts(kind: int) -> bool:
 
 @dataclass
 class Function:
-    """An aggregate function with the state of one key. Without `back` it takes no values back."""
+    """An aggregate function with the state of one key. Without `back` it cannot retract values."""
 
     merge: Callable[[Any, Any], Any]
     back: Callable[[Any, Any], Any] | None = None
@@ -61,14 +61,14 @@ class First(Function):
 
 
 class Collect(Function):
-    """`collect`, for which older values are new ones."""
+    """`collect`, which takes older values as new ones."""
 
     def add_older(self, old: Any, new: Any) -> Any:
         return self.add(old, new)
 
 
 def known(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of two values that ignores NULL."""
+    """Return a function of two values that ignores NULL."""
     return lambda old, new: new if old is None else old if new is None else merge(old, new)
 
 
@@ -160,7 +160,7 @@ def aggregate(rows: Sequence[Row], functions: Mapping[str, Function], remove_on_
 
 
 def counted(rows: Sequence[Row], column: str) -> int:
-    """`count`: the values that rows add, less those that rows take back."""
+    """Return `count`: the values that rows add, less those that rows retract."""
     return sum(-1 if retracts(kind) else 1 for kind, values in rows if values[column] is not None)
 
 
@@ -200,7 +200,7 @@ class PartialUpdate:
         return (DELETE if deleted or not inserted else INSERT), self.state
 
     def _newer(self, group: int, values: Values) -> bool | None:
-        """None: the row says nothing about the group."""
+        """Return whether a row is newer for a group; None if the row has no value for the group's order."""
         new, old = ([v[n] for n in self.groups[group][0]] for v in (values, self.state))
         if all(v is None for v in new):
             return None

@@ -1,6 +1,6 @@
-"""A small object store on the loopback device that speaks S3's protocol or the dialect of OSS, with faults on request.
+"""A small object store on the loopback device that supports S3's protocol or OSS's dialect, with faults on request.
 
-Signatures are not checked. Creates are atomic: a lock is held while an object is looked up and put.
+It does not check signatures. Creates are atomic: a lock is held from the lookup of an object to its put.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in place of the right one; `done`: the request has its effect all the same."""
+    """An answer in place of the right one. If `done`, the request has its effect nevertheless."""
 
     status: int
     code: str = ""
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass
 class ObjectServer:
-    """What one bucket holds. `fault` decides on the answer to each request; None for the right one."""
+    """The content of one bucket. `fault` may return another answer to a request; None for the right one."""
 
     bucket: str = "lake"
     dialect: str = "s3"
@@ -60,7 +60,7 @@ class ObjectServer:
         return {"s3.endpoint": self.endpoint, **keys}
 
     def refuses(self, request: Request) -> Answer | None:
-        """Whether the condition of a put is not met."""
+        """Return the answer if the condition of a put is not met; None if it is."""
         if self.dialect == "oss":
             if "if-none-match" in request.headers:
                 return Answer(501, "NotImplemented")

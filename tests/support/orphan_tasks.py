@@ -1,4 +1,4 @@
-"""A search for orphans as its tasks and Spark's joins do it, in this process."""
+"""A search for orphans with the steps of its Spark tasks and joins, in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 
 
 class Lost:
-    """Files that were found and that nothing needs, with their bytes."""
+    """Files that were found and that no version needs, with their bytes."""
 
     def __init__(self, search: OrphanSearch, *, travels: bool = True) -> None:
         self.search: OrphanSearch = pickle.loads(pickle.dumps(search)) if travels else search  # noqa: S301  our own

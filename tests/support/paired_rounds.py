@@ -1,6 +1,7 @@
-"""Two sides measured in rounds: each round has a run of each, one behind the other, and their ratio is what counts.
+"""Measurements of two sides in rounds. A round has a run of each side, one after the other, and the result is their
+ratio.
 
-What else a machine does changes from minute to minute, and slows both runs of a round about alike. The side that runs
+Other load on the machine changes from minute to minute, and slows both runs of a round about alike. The side that runs
 first changes from round to round.
 """
 
@@ -15,7 +16,9 @@ R = TypeVar("R")
 
 
 def paired_rounds(run: Callable[[S], R], sides: Sequence[S], rounds: int, warm_up: int) -> list[tuple[R, ...]]:
-    """What the sides' runs gave, round by round, in the order of `sides`; rounds of warm-up come first, left out."""
+    """Return the results of the sides' runs, round by round, in the order of `sides`. Rounds of warm-up come first and
+    are left out.
+    """
     found = []
     for number in range(warm_up + rounds):
         order = list(range(len(sides)))[:: -1 if number % 2 else 1]
@@ -25,12 +28,14 @@ def paired_rounds(run: Callable[[S], R], sides: Sequence[S], rounds: int, warm_u
 
 
 def told_speed(count: float, seconds: Sequence[float]) -> str:
-    """Rows a second by the median."""
+    """Return the text of a speed: rows per second, by the median."""
     return f"{count / median(seconds):9.0f} rows/s"
 
 
 def told_ratio(seconds: Sequence[tuple[float, ...]]) -> str:
-    """How many times as fast the first side is as the second: the median of the rounds, and their middle half."""
+    """Return the text of a ratio: how many times as fast the first side is as the second, by the median of the rounds,
+    and their middle half.
+    """
     ratios = [second / first for first, *others in seconds for second in others]
     if not ratios:
         return ""

@@ -1,4 +1,6 @@
-"""A warehouse as one process sees it through its `FileIO`, with what the bridge calls for each statement; no Spark."""
+"""A warehouse as one process sees it through its `FileIO`, with the calls that the bridge makes for statements, but
+without Spark.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ _TYPES: dict[str, DataType] = {"k": INT, "v": STRING, "n": BIGINT, "p": STRING, 
 
 @dataclass(frozen=True)
 class HereExecutor(TextExecutor):
-    """Executors, and Spark's session catalog, in this process."""
+    """Executors and Spark's session catalog, in this process."""
 
     foreign: Mapping[str, ForeignTable]
 
@@ -65,7 +67,7 @@ class HereExecutor(TextExecutor):
         return sorted(self.foreign)
 
     def drop_foreign_table(self, database: str, name: str) -> None:
-        """Spark's own business."""
+        """Do nothing: this is Spark's task."""
 
     def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
         return self.foreign[location.rpartition("/")[2]]
@@ -91,14 +93,16 @@ class Place:
         return self.catalog.load_table(Identifier.of("default", name))
 
     def create(self, name: str = "t", keys: str = "", by: str = "", columns: str = "k v", **options: str) -> None:
-        """A table of columns of k, v, n and p; `keys` and `by` are the primary key and the partition columns."""
+        """Create a table with columns of k, v, n and p. `keys` and `by` are the primary key and the
+        partition columns.
+        """
         spelled = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
         types = {column: _TYPES[column] for column in columns.split()}
         schema = new_table_schema(fields(**types), by.split(), _PATIENT | spelled, primary_keys=keys.split())
         self.catalog.create_table(Identifier.of("default", name), schema)
 
     def call(self, procedure: str, **arguments: Any) -> Rows:
-        """CALL, of the table `t` where the procedure takes one and none is given."""
+        """Call a procedure, with the table `t` if it takes a table and none is given."""
         found = PROCEDURES[procedure]
         if any(p.name == "table" and p.required for p in found.parameters):
             arguments = {"table": "t", **arguments}
@@ -106,12 +110,12 @@ class Place:
             return found.call(ProcedureContext(self.catalog, "default", self.executor, UTC), arguments)
 
     def _one_storage(self, module: ModuleType) -> AbstractContextManager[object]:
-        """Tables of others, too, are reached through this process's `FileIO`."""
+        """Make tables of other catalogs use this process's `FileIO`, too."""
         return patch.object(module, "load_file_io", lambda *_: self.io)
 
     # -- rows ---------------------------------------------------------------------------------------------------------
     def insert(self, rows: Rows, name: str = "t", overwrite: Overwrite | None = None) -> None:
-        """INSERT INTO or OVERWRITE, by one task."""
+        """Run INSERT INTO or OVERWRITE with one task."""
         table = self.table(name)
         if is_format_table(table.schema.options):
             _insert_files(FormatTable.of(table.store), rows, overwrite)
@@ -124,7 +128,7 @@ class Place:
         insert_rows(table, messages, info, self.executor, overwrite)
 
     def write(self, table: Table, rows: Rows, overwrite: Overwrite | None = None) -> list[CommitMessage]:
-        """What the task writes."""
+        """Return the messages of a task that writes rows."""
         store, start = table.write_store(overwrites=overwrite is not None), table.max_sequence_number() + 1
         writer = open_writer(store, sequence_start=start, base=table.assignment_base(1, overwrite))
         return written(writer, [make_batch(table.store, rows)] if rows else [])
@@ -140,7 +144,7 @@ _PATIENT = {"commit.min-retry-wait": "0 ms", "commit.max-retries": "3"}
 
 
 def rows_of(table: Table, version: Any = None) -> list[tuple[Any, ...]]:
-    """The rows of a version, by default the latest, sorted."""
+    """Return the rows of a version, by default the latest, sorted."""
     snapshot = table.latest_snapshot() if version is None else version
     columns = [f.name for f in table.schema.fields]
     batches = (b for s in table.plan(snapshot).splits for b in read_split(table.store, s, columns))

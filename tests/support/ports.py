@@ -11,12 +11,12 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and that stays free for this process.
+    """Return a port that no server uses, and that stays free for this process.
 
     The kernel gives outgoing connections ports of one range, so the port is below it. No other test process gets the
-    same port, as each holds a name for its port until it ends.
+    same port, because each process holds a name for its port until it ends.
     """
-    dice = random.SystemRandom()  # tests set the seeds of others
+    dice = random.SystemRandom()  # not the global generator: tests set its seed
     for _ in range(_ATTEMPTS):
         port = dice.randrange(_LOWEST, _end())
         if _reserve(port) and is_free(port):
@@ -35,18 +35,18 @@ def is_free(port: int) -> bool:
 
 
 def _end() -> int:
-    """The first port of outgoing connections; the end of all ports if these have nearly all of them."""
+    """Return the first port of outgoing connections, or the end of all ports if these have nearly all of them."""
     lowest = int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 0
     return lowest if lowest > _LOWEST + _ATTEMPTS else 1 << 16
 
 
 def _reserve(port: int) -> bool:
-    """Hold a name, which is no file, until this process ends; false if some process holds it."""
+    """Hold a name, which is not a file, until this process ends. Return False if another process holds it."""
     name = socket.socket(socket.AF_UNIX)
     try:
         name.bind(f"\0paimon-sql-test-port-{port}")
     except OSError:
         name.close()
         return False
-    name.detach()  # stays open
+    name.detach()  # the socket stays open
     return True

@@ -4,10 +4,10 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-# compiled quickly rather than well; a cache of the usual size would be full soon, and methods be compiled again
+# compile quickly rather than well; with a cache of the usual size, methods would soon be compiled again
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-# of this environment's Spark, by scripts/class_archive; empty where there is none for this Java
+# an archive of the classes of this environment's Spark, by scripts/class_archive; empty if there is none for this Java
 CLASSES = Path(sys.prefix) / f"spark-{version('pyspark')}-classes.jsa"
 _HAS_CLASSES = CLASSES.exists() and CLASSES.stat().st_size > 0
-# a JVM that the classes do not fit goes on without them, silently
+# a JVM that the archive does not fit silently runs without it
 ARCHIVED = f'{QUICK_JVM} -Xlog:disable -XX:SharedArchiveFile="{CLASSES}"' if _HAS_CLASSES else QUICK_JVM

@@ -1,4 +1,4 @@
-"""What makes an error one that users should not see."""
+"""The signs of an error that users should not see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RAW = re.compile(
 
 
 def raw(error: BaseException) -> str | None:
-    """Why an error is not one for users; None where it is."""
+    """Return why an error is not fit for users; None if it is."""
     if not isinstance(error, PySparkException) or isinstance(error, PythonException | UnknownException):
         return f"{type(error).__name__}: {error}"
     text = str(error).partition("\n\nJVM stacktrace:")[0]

@@ -1,7 +1,8 @@
-"""The facts of Paimon's REST API that requests and answers are held to: members, their types, and which must be there.
+"""The facts of Paimon's REST API that requests and answers are checked against: members, their types, and required
+members.
 
-Stricter than the API's document, where nearly no member is required: these are the members that Java's client reads.
-Source: `rest-catalog-open-api.yaml` of Paimon.
+This is stricter than the API's document, which requires nearly no member: these are the members that Java's client
+reads. Source: `rest-catalog-open-api.yaml` of Paimon.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": _TEXT}
 
 
 def _some(kind: dict[str, Any]) -> dict[str, Any]:
-    """Also null."""
+    """Return the type with null allowed."""
     return {"anyOf": [kind, {"type": "null"}]}
 
 
@@ -102,7 +103,7 @@ def _page(key: str, of: dict[str, Any]) -> dict[str, Any]:
 
 _T, _NONE = "/databases/*/tables/*", {"maxProperties": 0}
 _CREATE_TAG = _object({"tagName": _TEXT}, snapshotId=_some(_NUMBER), timeRetained=_some(_TEXT))
-# by method and address behind the prefix: what is asked, and what is answered
+# by method and address after the prefix: the members of the request and of the answer
 API: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
     ("GET", "/config"): (_NONE, _object({"defaults": _TEXTS, "overrides": _TEXTS})),
     ("GET", "/databases"): (_NONE, _page("databases", _TEXT)),

@@ -15,7 +15,7 @@ from paimon_sql.server.rest.users import Users, add_token
 
 @dataclass(frozen=True)
 class RestServer:
-    """Where a server is; `tokens` by user, where it asks for them."""
+    """The address of a server, and `tokens` by user if it requires them."""
 
     port: int
     tokens: Mapping[str, str]
@@ -25,9 +25,10 @@ class RestServer:
     def over(
         catalog: SupportsDatabases, users: Path | None = None, port: int = 0, *, read_only: bool = False
     ) -> Iterator[RestServer]:
-        """A server for a catalog while the block runs; with a file of users, `writer` and `reader` have tokens.
+        """Yield a server for a catalog. With a file of users, `writer` and `reader` have tokens.
 
-        With `read_only` nobody may write."""
+        With `read_only`, no user may write.
+        """
         tokens = {}
         if users is not None:
             tokens = {name: add_token(users, name, read_only=name == "reader") for name in ("writer", "reader")}
@@ -36,6 +37,6 @@ class RestServer:
             yield RestServer(listening, tokens)
 
     def options(self, user: str | None = None) -> dict[str, str]:
-        """The options of a catalog there, for a user."""
+        """Return the options of a catalog on this server, for a user."""
         given = {"metastore": "rest", "uri": f"http://127.0.0.1:{self.port}"}
         return given if user is None else {**given, "token": self.tokens[user]}

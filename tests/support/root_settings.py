@@ -1,4 +1,4 @@
-"""The catalogs of the session that every test makes its own session of."""
+"""The catalogs of the session from which every test creates its own session."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _OF_CATALOGS = ("spark.sql.catalog.", "spark.sql.defaultCatalog", "spark.paimon-
 
 @contextmanager
 def without_new_catalogs(session: Any) -> Iterator[None]:
-    """Forget the catalogs that a session gets meanwhile, such as from `connect` of a test, which takes the active
-    session. Sessions of later tests would have these catalogs, and the servers of these catalogs are gone."""
+    """Remove the catalogs that a session gets during the block, such as from `connect` of a test, which takes the
+    active session. Sessions of later tests would have these catalogs, but their servers have ended.
+    """
     settings = session._jsparkSession.sessionState().conf().settings()
     before = str(settings.toString())
     try:

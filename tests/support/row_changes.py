@@ -1,4 +1,6 @@
-"""DELETE, UPDATE and MERGE INTO of tables of k INT, v STRING, without Spark: what their tasks write, and the commit."""
+"""DELETE, UPDATE and MERGE INTO of tables of k INT, v STRING, without Spark: the files of their tasks, and
+the commit.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from tests.support.executors import TextExecutor
 
 @dataclass(frozen=True)
 class Located:
-    """A row, and what says where it is."""
+    """A row and its location."""
 
     key: int
     position: tuple[Any, ...]
@@ -34,7 +36,7 @@ def located(table: Table) -> list[Located]:
 
 
 def task(table: Table, rules: ChangeRules, rows: list[Located], kind: int, value: str | None) -> ChangesResult:
-    """What a task writes that gives rows a kind and a value."""
+    """Return the result of a task that gives rows a kind and a value."""
     types = {FILE_PATH: pa.string(), ROW_INDEX: pa.int64(), ROW_ID: pa.int64()}
     names = row_position_columns(table.store)
     keyed = kind == 2 or table.store.has_primary_key
@@ -52,7 +54,7 @@ def task(table: Table, rules: ChangeRules, rows: list[Located], kind: int, value
 
 @dataclass(frozen=True)
 class Staged:
-    """What the tasks of a statement wrote."""
+    """The results of a statement's tasks."""
 
     rules: ChangeRules
     results: list[ChangesResult]
@@ -61,11 +63,11 @@ class Staged:
         RowLevelStatement(table, self.rules, TextExecutor()).commit(self.results, before_commit)
 
 
-Change = tuple[list[Located], int, str | None]  # rows, the kind that they get, and their value
+Change = tuple[list[Located], int, str | None]  # rows, and the kind and the value that they get
 
 
 def stage(table: Table, rules: ChangeRules, changes: Sequence[Change]) -> Staged:
-    """What the tasks of a statement write, one for each change; where one fails, the files of the others go."""
+    """Run the tasks of a statement, one for each change. If one fails, delete the files of the others."""
     staged = Staged(rules, [])
     with on_failure(lambda: RowLevelStatement(table, rules, TextExecutor()).abort(staged.results)):
         for rows, kind, value in changes:
@@ -74,19 +76,19 @@ def stage(table: Table, rules: ChangeRules, changes: Sequence[Change]) -> Staged
 
 
 def delete(table: Table, keys: set[int]) -> Staged:
-    """DELETE, each row by a task of its own."""
+    """Run DELETE with a task for each row."""
     rules = delete_rules(table.store, table.latest_snapshot())
     return stage(table, rules, [([row], 3, None) for row in located(table) if row.key in keys])
 
 
 def update(table: Table, keys: set[int]) -> Staged:
-    """UPDATE SET v = 'new', by one task."""
+    """Run UPDATE SET v = 'new' with one task."""
     rules = update_rules(table.store, table.latest_snapshot(), ["v"])
     return stage(table, rules, [([row for row in located(table) if row.key in keys], 2, "new")])
 
 
 def merge(table: Table, updated: int, deleted: int) -> Staged:
-    """MERGE INTO: a row gets a new value, another is deleted; by two tasks."""
+    """Run MERGE INTO with two tasks: one row gets a new value, another is deleted."""
     rules = merge_rules(table.store, table.latest_snapshot(), ["v"], once=True)
     rows = {row.key: row for row in located(table)}
     changes = [(rows.get(updated), 2, "new"), (rows.get(deleted), 3, None)]

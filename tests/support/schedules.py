@@ -1,7 +1,9 @@
-"""Operations at the same time: one thread each, of which one runs at a time, switched before storage calls.
+"""Operations at the same time: each has a thread, and only one thread runs at a time. Threads are switched before
+storage calls.
 
-The dice give each a priority, and a few calls before which the running one gets the lowest: few switches at
-the right moments find most mistakes, and many at random find few. Who sleeps gets the lowest priority, too.
+A random choice gives each thread a priority, and chooses a few calls before which the running thread gets the lowest
+priority. A few switches at the right moments find most mistakes, and many switches at random find few. A thread that
+sleeps gets the lowest priority, too.
 """
 
 from __future__ import annotations
@@ -16,17 +18,17 @@ _current = threading.local()
 
 
 class Schedule:
-    """Runs acts, which are given the storage that they go through."""
+    """Runs operations. Each gets the storage that it must use."""
 
     def __init__(self, io: MemoryIO, dice: Random, switches: int, calls: int) -> None:
         self._io, self._dice = io, dice
         self._changes = {dice.randrange(calls) for _ in range(switches)}
         self._count = 0
-        self._order: list[int] = []  # of those that are not done, by priority
+        self._order: list[int] = []  # threads that are not done, by priority
         self._gates: list[threading.Semaphore] = []
 
     def run(self, acts: Sequence[Callable[[InterleavedIO], None]]) -> None:
-        """Do all of them. Raises what one of them raised."""
+        """Run all operations. Raises an error that one of them has raised."""
         errors: list[BaseException] = []
         self._order = self._dice.sample(range(len(acts)), len(acts))
         self._gates = [threading.Semaphore(0) for _ in acts]
@@ -48,7 +50,7 @@ class Schedule:
         _current.sleep = lambda: self._pause(me, yields=True)
         try:
             act(_ScheduledIO(self._io, lambda: self._pause(me)))
-        except BaseException as error:  # raised by `run`
+        except BaseException as error:  # `run` raises it
             errors.append(error)
         self._order.remove(me)
         if self._order:
@@ -76,5 +78,5 @@ class _ScheduledIO(InterleavedIO):
 
 
 def sleep(_: float) -> None:
-    """In place of `time.sleep`: others go on."""
+    """Replace `time.sleep`: let the other threads run."""
     getattr(_current, "sleep", lambda: None)()

@@ -1,4 +1,4 @@
-"""An HTTP server that answers what a test says, for clients that have to stand anything."""
+"""An HTTP server with the answers of a test, for clients that must handle any answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Asked:
 
 @dataclass
 class Script:
-    """`answer` makes status, headers and body of each request; `asked` are those that came."""
+    """`answer` makes status, headers and body for each request; `asked` are the received requests."""
 
     answer: Callable[[Asked], tuple[int, Mapping[str, str], bytes]]
     asked: list[Asked] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Script:
 
 @contextmanager
 def scripted(answer: Callable[[Asked], tuple[int, Mapping[str, str], bytes]]) -> Iterator[Script]:
-    """The server, while the block runs."""
+    """Yield the server."""
     script = Script(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ def scripted(answer: Callable[[Asked], tuple[int, Mapping[str, str], bytes]]) ->
         do_GET = do_POST = do_DELETE = _answer
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -23,7 +23,7 @@ from tests.support.waiting import PATIENCE, wait_until
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 RUN = ("-m", "paimon_sql", "serve")
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
-_CLOSED, _LOGINS = "read 0 bytes", 5  # what a client notices of a closed connection; how often it tries again
+_CLOSED, _LOGINS = "read 0 bytes", 5  # errors that a client gets from a closed connection; the number of its attempts
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,14 @@ class Server:
 
     @property
     def remote(self) -> str:
-        """The address for Spark Connect's clients; `localhost`, as PySpark sends a token without TLS there only."""
+        """Return the address for clients of Spark Connect. It has `localhost`, because PySpark sends a token without
+        TLS only there.
+        """
         return f"sc://localhost:{self.connect}/;token={TOKEN}"
 
     @property
     def rest(self) -> str:
-        """The address of its REST catalog, where it has the option `--rest`."""
+        """Return the address of its REST catalog, if it has the option `--rest`."""
         return self.log.read_text().partition("REST: ")[2].split()[0]
 
     @property
@@ -56,13 +58,15 @@ class Server:
             return dict(json.load(answer))
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
-        """The log, when it has a text."""
+        """Return the log once it contains a text."""
         wait_until(lambda: text in self.log.read_text(), self.log.read_text, seconds)
         return self.log.read_text()
 
 
 def thrift_session(port: int, password: str = PASSWORD, database: str = "default") -> Any:
-    """A session; a server on a busy machine may close the first connections, whose logins take too long."""
+    """Return a session. A server on a busy machine may close the first connections, because their logins
+    take too long.
+    """
     for _ in range(_LOGINS):
         try:
             return _session(port, password, database)
@@ -80,8 +84,9 @@ def _session(port: int, password: str, database: str) -> Any:
 def served(
     folder: Path, *options: object, passwords: bool = True, run: Sequence[str] = RUN, **environment: str
 ) -> Iterator[Server]:
-    """A server of JDBC and Spark Connect whose catalog is in `folder/warehouse`, with passwords of a file and a
-    token; `run` is what Python runs before the server's options."""
+    """Yield a server of JDBC and Spark Connect with a catalog in `folder/warehouse`, with a file of passwords and a
+    token. `run` are the arguments of Python before the server's options.
+    """
     (folder / "token").write_text(f"{TOKEN}\n")
     thrift, connect, health = free_port(), free_port(), free_port()
     words = ["--thrift", thrift, "--connect", connect, "--token-file", folder / "token", "--health", health]

@@ -1,7 +1,7 @@
-"""Clients of `paimon-sql serve`, of each of its doors, that ask many small things, or come and go.
+"""Clients of each protocol of `paimon-sql serve`, which send many small requests, or connect and disconnect.
 
-`python -m tests.support.server_load DOOR ADDRESS CLIENTS STATEMENTS SESSIONS` prints what happened, as JSON: a process
-of its own, as PySpark has no client of Spark Connect beside a Spark of its own.
+`python -m tests.support.server_load DOOR ADDRESS CLIENTS STATEMENTS SESSIONS` prints the results as JSON. It is another
+process, because PySpark cannot have a client of Spark Connect beside its own Spark.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SETTING_UP = [
     "INSERT INTO t VALUES (0, 'v0'), (1, 'v1'), (2, 'v2'), (3, 'v3')",
     *(f"CREATE TABLE t{i} (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '{i + 1}')" for i in range(TABLES)),
 ]
-Ask = Callable[[int], bool]  # asks for what belongs to a number; whether the answer was that
+Ask = Callable[[int], bool]  # sends a request that belongs to a number; returns whether the answer was right
 
 
 @dataclass(frozen=True)
 class Happened:
-    """The seconds that each statement took, and how many answers were wrong."""
+    """The seconds of each statement, and the number of wrong answers."""
 
     seconds: tuple[float, ...]
     wrong: int
@@ -88,7 +88,7 @@ def _answer(number: int) -> tuple[str, int]:
 
 
 def ask_many(door: str, address: str, clients: int, statements: int) -> Happened:
-    """What happened to clients at the same time, each with so many statements."""
+    """Run clients at the same time, each with `statements` statements. Return the results."""
 
     def work(client: int) -> Happened:
         taken, wrong = [], 0
@@ -104,7 +104,7 @@ def ask_many(door: str, address: str, clients: int, statements: int) -> Happened
 
 
 def come_and_go(door: str, address: str, sessions: int) -> Happened:
-    """What happened to sessions, four at a time, that are opened, used once and closed."""
+    """Open sessions, four at a time, use each once and close it. Return the results."""
 
     def work(number: int) -> Happened:
         began = time.perf_counter()
@@ -122,7 +122,7 @@ def _together(threads: int, work: Callable[[int], Happened], numbers: range) -> 
 
 
 def in_a_process(door: str, address: str, clients: int, statements: int, sessions: int) -> Happened:
-    """The clients, then the sessions, from a process of their own. Raises `CalledProcessError` where that failed."""
+    """Run the clients, then the sessions, in another process. Raises `CalledProcessError` if that fails."""
     words = [door, address, *map(str, (clients, statements, sessions))]
     command = [sys.executable, "-m", "tests.support.server_load", *words]
     root = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ def in_a_process(door: str, address: str, clients: int, statements: int, session
 
 
 def address_of(server: Server, door: str) -> str:
-    """Where a door of a server is, as its clients take it."""
+    """Return the address of a protocol of a server, as its clients take it."""
     return {"thrift": str(server.thrift), "connect": server.remote, "rest": server.rest}[door]
 
 

@@ -1,4 +1,4 @@
-"""A warehouse as a process sees it that comes to it new: every table, version, tag and branch, read whole."""
+"""A warehouse as a new process sees it: every table, version, tag and branch, read completely."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from tests.support.all_tags import list_tags
 from tests.support.histories import CheckedCache
 from tests.support.place import Place, format_rows, rows_of
 
-FOREVER = 2**62  # as a moment: everything is older
-Part = tuple[str, str]  # of a table, by what it is called, and what it is
+FOREVER = 2**62  # as a time: everything is older
+Part = tuple[str, str]  # the parts of a table: from a name to a value
 Sight = dict[Part, Any]
 EMPTY = {"rows": [], "snapshots": {}, "changelogs": [], "statistics": False, "files": ([], []), "done": []}
 
 
 class Memory:
-    """What was read of files, for as long as they are the same: looking again costs little where little has changed."""
+    """The content of files, for as long as they do not change: looking again is fast if little has changed."""
 
     def __init__(self) -> None:
         self.metadata: MetadataCache = CheckedCache()
         self._rows: dict[Any, list[Any]] = {}
 
     def rows_of(self, table: Table, snapshot: Snapshot | None) -> list[Any]:
-        """The rows of a version, or that it has lost a file."""
+        """Return the rows of a version, or a sign that it has lost a file."""
         splits = tuple(table.plan(snapshot).splits)
         if not all(Path(path).exists() for split in splits for path in _paths(split)):
             return ["a file is missing"]
@@ -66,7 +66,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def look(root: Path, memory: Memory) -> Sight:
-    """All that a user can see; what is damaged raises."""
+    """Return everything that a user can see. Raises an error for damaged parts."""
     place, seen = Place(root, cache=memory.metadata), Sight()
     for database in place.catalog.list_databases():
         seen[database, "database"] = True
@@ -80,7 +80,9 @@ def look(root: Path, memory: Memory) -> Sight:
 
 
 def _definitions(place: Place) -> Iterator[tuple[str, Callable[[str], list[str]], Callable[[Identifier], Any]]]:
-    """What has a definition and no files: its kind, its names in a database, and what it is."""
+    """Yield the objects with a definition but without files: their kind, their names in a database, and their
+    definition.
+    """
     yield "view", place.catalog.list_views, place.catalog.load_view
     yield "function", place.catalog.list_functions, place.catalog.load_function
 
@@ -101,7 +103,7 @@ def _of_table(table: Table, memory: Memory) -> Iterator[tuple[Part, Any]]:
         yield (table.name, f"consumer {consumer}"), number
     yield from _of_branch(table, memory)
     for name in branch_names(table.store):
-        with suppress(BranchNotFoundError):  # it was made, or deleted, halfway: it reads as if it were not there
+        with suppress(BranchNotFoundError):  # the version is half made or half deleted: it counts as missing
             yield from _of_branch(Table(open_branch(table.store, name)), memory)
 
 
@@ -126,7 +128,9 @@ def _is_indexed(file: DataFileMeta) -> bool:
 
 
 def clean(root: Path) -> list[str]:
-    """Expire what is not the latest of each table, and remove orphans; files that remain though nothing names them."""
+    """Expire all versions but the latest of each table, and remove orphans. Return the files that remain although
+    nothing names them.
+    """
     place, left = Place(root), list[str]()
     for database in place.catalog.list_databases():
         for name in place.catalog.list_tables(database):

@@ -1,4 +1,4 @@
-"""Which classes the jars of PySpark have, and which of these extend which: read from class files, without a JVM."""
+"""The classes in the jars of PySpark, and their subclasses: read from class files, without a JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTHS = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3,
 
 
 def subclasses(base: str, jars: Iterable[str]) -> set[str]:
-    """The concrete classes that extend a class or an interface, by full names."""
+    """Return the concrete classes that extend a class or an interface, by full names."""
     parents, concrete = _parents(tuple(sorted(jars)))
     found = {base}
     while more := {name for name, above in parents.items() if name not in found and not found.isdisjoint(above)}:
@@ -46,7 +46,7 @@ def _class_files(jar: str) -> Iterator[bytes]:
 
 
 def _header(code: bytes) -> tuple[int, str, tuple[str, ...]]:
-    """The flags, the name and the direct parents that a class file names."""
+    """Return the flags, the name and the direct parents in a class file."""
     constants: dict[int, bytes | int] = {}
     (count,) = struct.unpack_from(">H", code, 8)
     at, index = 10, 1

@@ -1,7 +1,7 @@
-"""Sentences of Spark's own grammar of SQL, made from the parser in the jars of PySpark, without a JVM.
+"""Sentences of Spark's own SQL grammar, made from the parser in the jars of PySpark, without a JVM.
 
-ANTLR keeps a grammar as an automaton, in a text of the class of its parser: states, and transitions that take a token,
-enter a rule or nothing. A walk through it is a sentence.
+ANTLR stores a grammar as an automaton, in a text of the parser's class: states, and transitions that take a token,
+enter a rule, or take nothing. A walk through it is a sentence.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAMES = (
 WORDS = ("k", "v", "t", "u", "jdbc", "parquet", "paimon", "f")
 TEXTS = ("'{folder}/out'", "'{folder}/evil.jar'", "'Evil'", "'jdbc:derby:{folder}/out;create=true'", "'a'")
 EXPRESSIONS = ("1", "k", "'a'", "reflect('java.lang.System', 'setProperty', 'paimon.attacked', '1')", "true", "k = 1")
-FIXED = {  # what stands for a rule, so that more sentences mean something
+FIXED = {  # texts for some rules, so that more sentences have a meaning
     "multipartIdentifier": NAMES, "identifierReference": NAMES, "identifier": WORDS, "errorCapturingIdentifier": WORDS,
     "strictIdentifier": WORDS, "stringLit": TEXTS, "stringLitWithoutMarker": TEXTS, "expression": EXPRESSIONS,
     "booleanExpression": EXPRESSIONS, "valueExpression": EXPRESSIONS, "namedExpression": EXPRESSIONS,
@@ -54,16 +54,16 @@ FIXED = {  # what stands for a rule, so that more sentences mean something
 
 @dataclass(frozen=True)
 class Grammar:
-    """An automaton: of each state the transitions (kind, target, argument); token names by number."""
+    """An automaton: for each state its transitions (kind, target, argument), and the names of tokens by number."""
 
     edges: Mapping[int, Sequence[tuple[int, int, int]]]
     sets: Sequence[Sequence[int]]
     starts: Sequence[int]
     stops: Mapping[int, int]
-    entered: Mapping[int, str]  # rules, by the states in which they begin
+    entered: Mapping[int, str]  # rules, by their first states
     tokens: Mapping[int, str]
     rules: Mapping[str, int]
-    costs: Mapping[int, int]  # tokens to the end of the rule, at least
+    costs: Mapping[int, int]  # the fewest tokens to the end of the rule
 
 
 @cache
@@ -76,7 +76,7 @@ def grammar() -> Grammar:
 
 
 def sentences(seed: int, each: int, rule: str = "statement", depth: int = 14) -> list[str]:
-    """Sentences of each alternative of a rule; `{folder}` stands for a place to write to."""
+    """Return sentences of each alternative of a rule; `{folder}` stands for a folder to write to."""
     found, chance = grammar(), random.Random(seed)
     start = found.edges[found.starts[found.rules[rule]]][0][1]
     while len(found.edges[start]) == 1:
@@ -173,7 +173,9 @@ def _modified_utf8(data: bytes) -> str:
 
 
 def _serialized(texts: Sequence[str]) -> list[int]:
-    """Numbers of 16 bits, one or two characters each, of segments of which the first begins with the version."""
+    """Return the numbers of 16 bits in the segments, one or two characters each. The first segment begins with the
+    version.
+    """
     first = [text for text in texts if text.startswith("\x04")]
     assert len(first) == 1, "this Spark's parser is kept in another form"
     text = first[0] + "".join(other for other in texts if other is not first[0])
@@ -193,7 +195,7 @@ def _serialized(texts: Sequence[str]) -> list[int]:
 
 
 def _read(data: Sequence[int], tokens: Mapping[int, str], rules: Mapping[str, int]) -> Grammar:
-    at = 3  # behind the version, the kind of grammar and the largest token
+    at = 3  # after the version: the kind of grammar and the largest token
     count, at = data[at], at + 1
     stops: dict[int, int] = {}
     for number in range(count):
@@ -205,7 +207,7 @@ def _read(data: Sequence[int], tokens: Mapping[int, str], rules: Mapping[str, in
         if kind == 7:
             stops[number] = rule
         at += 3 if kind == _LOOP_END or kind in _BLOCK_STARTS else 2
-    for _ in range(2):  # states that are not greedy, and those of rules with precedence
+    for _ in range(2):  # states that are not greedy, and states of rules with precedence
         at += 1 + data[at]
     starts = data[at + 1 : at + 1 + data[at]]
     at += 1 + data[at]
@@ -227,7 +229,7 @@ def _read(data: Sequence[int], tokens: Mapping[int, str], rules: Mapping[str, in
 
 
 def _edge(kind: int, target: int, first: int, second: int, starts: Sequence[int]) -> tuple[int, int, int]:
-    """Of a rule: where it begins, and the state behind it."""
+    """Return the target of a transition. For a rule, it is the rule's first state and the state after it."""
     return (kind, first, target) if kind == _RULE else (kind, target, first)
 
 

@@ -1,4 +1,4 @@
-"""The Spark that the tests run on, and tests that ask for what only some have."""
+"""The Spark that the tests run on, and marks for tests that need a newer one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _T = TypeVar("_T")
 
 
 def spark_minor() -> Minor:
-    """As (4, 3)."""
+    """Return the version, such as (4, 3)."""
     major, minor = pyspark.__version__.split(".")[:2]
     return int(major), int(minor)
 
 
 def since(major: int, minor: int, reason: str) -> pytest.MarkDecorator:
-    """Marks a test of what an older Spark does not do, which has to fail there."""
+    """Mark a test of a feature that an older Spark lacks; there the test must fail."""
     return pytest.mark.xfail(is_before(major, minor), reason=reason, strict=True)
 
 
@@ -29,5 +29,5 @@ def is_before(major: int, minor: int) -> bool:
 
 
 def said_by(words: Mapping[Minor, _T]) -> _T:
-    """What this Spark says, of words by the first version that says them."""
+    """Return this Spark's text from `words`, which has texts by the first version that uses them."""
     return words[max(version for version in words if version <= spark_minor())]

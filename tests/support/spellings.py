@@ -1,7 +1,7 @@
 """Legal Avro spellings of a record type: schemas that another writer could declare for the same values.
 
 A spelling draws the order of columns, unions with NULL in either order, wider numbers, texts as bytes, the units of
-moments, names and namespaces, types by name, defaults, aliases, unknown columns and columns that are left out.
+timestamps, names and namespaces, types by name, defaults, aliases, unknown columns and columns that are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNKNOWN: list[tuple[Any, Any]] = [
 
 @dataclass
 class Spelling:
-    """The choices of one file. `steady` are those that keep a manifest decoded by columns."""
+    """The choices of one file. With `steady`, only choices are drawn for which a manifest is decoded by columns."""
 
     draw: st.DrawFn
     steady: bool
@@ -48,13 +48,13 @@ class Spelling:
         return self.draw(st.sampled_from(options))
 
     def record(self, avro: Any, values: Sequence[Any], namespace: str) -> tuple[Any, Encode]:
-        """A record type and what makes a value of a dictionary of ours."""
+        """Return a record type, and a function that makes its value from our dictionary."""
         own = self.choose(namespace, "other.space")
         made, encoders = list[dict[str, Any]](), dict[str, Encode]()
         for column in avro["fields"]:
             inner = [v[column["name"]] for v in values]
             if isinstance(column["type"], list) and all(v is None for v in inner) and self.choose(True, False):
-                continue  # as writers before the column do
+                continue  # as writers older than the column write it
             made_type, encoders[column["name"]] = self.column(column, inner, own)
             made.append({"name": column["name"], "type": made_type, **self.extras(made_type)})
         unknown = dict[str, Any]()
@@ -113,7 +113,7 @@ def are_texts(values: Sequence[bytes]) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value of ours with moments as milliseconds."""
+    """Return a value of ours with timestamps as milliseconds."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, list):

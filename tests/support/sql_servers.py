@@ -1,7 +1,7 @@
 """Servers of SQL databases that a test process starts for itself: in a folder of their own, on a free port.
 
-Debian's `postgresql` and `mariadb-server` have them. They refuse to run as root: then they run as the users of these
-packages.
+They need Debian's `postgresql` and `mariadb-server`. They refuse to run as root, so root runs them as the users of
+these packages.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def _postgres_folder() -> str:
 class SqlServer:
     """One server; `start` and `stop` may be called again and again."""
 
-    kind: str  # as it stands in a URI
+    kind: str  # as in a URI
     folder: Path
     port: int
     user: str
     command: list[str]
     setup: Callable[[SqlServer], None] = field(repr=False)
-    account: str | None = None  # of the system, that it runs under
+    account: str | None = None  # the account of the system that it runs under
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def options(self) -> dict[str, str]:
-        """Those of a catalog in a database that is empty at first."""
+        """Return the options of a catalog in an empty database."""
         return self.options_of("paimon")
 
     def options_of(self, database: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ class SqlServer:
                 time.sleep(0.1)
 
     def stop(self) -> None:
-        """At once, as a machine stops that breaks down."""
+        """Stop at once, like a machine that fails."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT if self.kind == "postgresql" else signal.SIGKILL)
             self.process.wait(PATIENCE)
@@ -92,7 +92,7 @@ class SqlServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def query(self, statement: str, database: str | None = None) -> list[Any]:
-        """The rows of a statement that an administrator runs."""
+        """Return the rows of an administrator's statement."""
         if self.kind == "postgresql":
             import psycopg  # noqa: PLC0415  an extra
 
@@ -113,7 +113,7 @@ class SqlServer:
             made.close()
 
     def new_database(self) -> str:
-        """The name of a database that nobody else uses."""
+        """Return the name of a new database."""
         name = f"d{uuid.uuid4().hex[:12]}"
         self.query(f"CREATE DATABASE {name}")
         return name
@@ -141,7 +141,7 @@ def _run(command: list[str], account: str | None, env: Mapping[str, str] | None 
 
 
 def _certified(folder: Path, account: str | None) -> tuple[Path, Path]:
-    """A certificate of a server's name, not of its address, and the key, which is its own."""
+    """Return a certificate for a server's name, not its address, and its own key."""
     made = self_signed(folder, "DNS:localhost")
     for path in made:
         path.chmod(0o600)
@@ -151,7 +151,7 @@ def _certified(folder: Path, account: str | None) -> tuple[Path, Path]:
 
 
 def start_postgres(*, tls: bool = False) -> SqlServer | str:
-    """A running PostgreSQL, with `tls` under `cert.pem` in its folder; or why there is none."""
+    """Return a running PostgreSQL, with `tls` with `cert.pem` in its folder; or the reason why it cannot run."""
     initdb, postgres = _find("initdb", _postgres_folder()), _find("postgres", _postgres_folder())
     if initdb is None or postgres is None:
         return "there is no PostgreSQL on this machine: apt-get install postgresql"
@@ -187,8 +187,9 @@ def start_postgres(*, tls: bool = False) -> SqlServer | str:
 
 
 def start_mariadb(*, tls: bool = False) -> SqlServer | str:
-    """A running MariaDB, whose databases compare names without case unless told otherwise, with `tls` under `cert.pem`
-    in its folder; or why there is none."""
+    """Return a running MariaDB, with `tls` with `cert.pem` in its folder; or the reason why it cannot run. By default
+    its databases compare names without case.
+    """
     install, mariadbd = _find("mariadb-install-db"), _find("mariadbd")
     if install is None or mariadbd is None:
         return "there is no MariaDB on this machine: apt-get install mariadb-server"

@@ -1,4 +1,4 @@
-"""A standalone master of Spark with two workers on this machine, in processes of their own."""
+"""A standalone Spark master with two workers on this machine, in processes of their own."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def environment_of(workers: Path) -> dict[str, str]:
-    """The environment of the master, of its workers, whose files are in a folder, and of drivers."""
+    """Return the environment of the master, of its workers, and of drivers. The workers' files are in a folder."""
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(workers)}
     return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
 
 
 @contextmanager
 def standalone(environment: Mapping[str, str], log: Path) -> Iterator[str]:
-    """The master's URL; each worker has one core and 512 MB."""
+    """Yield the master's URL; each worker has one core and 512 MB."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
     place = ["--host", "127.0.0.1", "--webui-port", "0"]

@@ -40,7 +40,7 @@ def create_table(warehouse: str, **options: str) -> Table:
 
 
 def open_table(warehouse: str, io: FileIO | None = None) -> Table:
-    """`default.t` as a process sees it that comes to it first, through `io`."""
+    """Return `default.t` as a new process sees it through `io`."""
     table = load_catalog({"warehouse": warehouse}).load_table(T)
     return Table(replace(table.store, io=io or LocalFileIO(), cache=MetadataCache()))
 
@@ -58,7 +58,7 @@ def write(table: Table, rows: Iterable[Row]) -> list[CommitMessage]:
 
 
 def commit(table: Table, messages: list[CommitMessage], user: str) -> Snapshot | None:
-    """Commit; deletes the files if that fails for certain."""
+    """Commit. If that fails for certain, delete the files."""
     return table.commit_or_abort(messages, CommitInfo(user=user))
 
 
@@ -68,7 +68,7 @@ def insert(table: Table, rows: Iterable[Row], user: str = "tester") -> Snapshot 
 
 
 def compact(table: Table, user: str = "compactor") -> Snapshot | None:
-    """Compact every bucket, fully; None where nothing was due."""
+    """Compact every bucket fully. Return None if nothing was due."""
     buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
     return commit(table, run_job(compaction_job(table.store, buckets, Strategy.FULL)), user)
 

@@ -1,7 +1,7 @@
-"""A table that changes while a stream follows it, and what the stream has made of it, without an engine.
+"""A table that changes while a stream follows it, and the stream's result, without an engine.
 
-A follower keeps what an engine keeps: the offsets of the batch that is under way, as text, and what its sink holds. It
-may be killed behind each step of a batch; then a new stream goes on with what is kept.
+A follower stores the state that an engine stores: the offsets of the batch in progress, as text, and the rows of its
+sink. It may be killed after each step of a batch. Then a new stream continues from the stored state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ALL = PartitionFilter(())
 
 
 def write(warehouse: str, rows: Iterable[tuple[int, str]], kind: int = 0, *, overwrites: bool = False) -> None:
-    """As a session does: write, commit, compact what is due. Columns that were added get the row's key."""
+    """Write as a session does: write, commit, and compact if due. Columns that were added get the row's key."""
     table = stored.open_table(warehouse)
     k, v = zip(*sorted(rows), strict=True)
     columns = {"k": pa.array(k, pa.int32()), "v": pa.array(v)}
@@ -60,7 +60,7 @@ def write(warehouse: str, rows: Iterable[tuple[int, str]], kind: int = 0, *, ove
 
 
 def compact(warehouse: str) -> None:
-    """CALL sys.compact."""
+    """Run CALL sys.compact."""
     table = stored.open_table(warehouse)
     if table.store.options[BUCKET] != POSTPONED:
         stored.compact(table)
@@ -71,7 +71,7 @@ def compact(warehouse: str) -> None:
 
 
 def rescale(warehouse: str, buckets: int) -> None:
-    """ALTER TABLE and CALL sys.rescale."""
+    """Run ALTER TABLE and CALL sys.rescale."""
     load_catalog({"warehouse": warehouse}).alter_table(stored.T, [SetOption("bucket", str(buckets))])
     table = stored.open_table(warehouse)
     messages = table.bucket_moves(TextExecutor(), "rescale").rescale(_ALL, buckets)
@@ -92,10 +92,10 @@ class Follower:
     dice: random.Random
     options: dict[str, str] = field(default_factory=dict)
     start: str | None = None
-    end: str | None = None  # of the batch under way
-    changes: list[Change] = field(default_factory=list)  # of batches that are done
+    end: str | None = None  # of the batch in progress
+    changes: list[Change] = field(default_factory=list)  # of finished batches
     stream: TableStream | None = None
-    restarts: int = 0  # since a change of the columns could not be followed
+    restarts: int = 0  # set since a change of the columns could not be followed
 
     def _opened(self) -> TableStream:
         if self.stream is None:
@@ -111,11 +111,11 @@ class Follower:
         return self.dice.choice([ReadLimits(), ReadLimits(files=few), ReadLimits(rows=few), ReadLimits(size=few)])
 
     def batch(self, *, may_die: bool = False) -> bool:
-        """Read one batch; whether there was any."""
+        """Read one batch. Return whether there was one."""
         dies = self.dice.choice(["planned", "read", "written", "", "", ""]) if may_die else ""
         try:
             return self._batch(dies)
-        except InvalidSchemaError as error:  # starts again, with the columns as they are now
+        except InvalidSchemaError as error:  # start again, with the current columns
             assert CHANGED.search(str(error)), error
             self.kill()
             self.restarts += 1
@@ -159,7 +159,7 @@ class Follower:
         return [(kind, k, v) for kind, k, v, *_ in rows]
 
     def state(self) -> list[tuple[int, str]]:
-        """The rows of a table with keys that took the changes."""
+        """Return the rows of a table with keys that has applied the changes."""
         rows: dict[int, str] = {}
         for kind, k, v in self.changes:
             if kind in ("+I", "+U"):
@@ -169,7 +169,7 @@ class Follower:
         return sorted(rows.items())
 
     def counted(self) -> list[tuple[int, str]]:
-        """The rows of a table without keys that took the changes."""
+        """Return the rows of a table without keys that has applied the changes."""
         rows: Counter[tuple[int, str]] = Counter()
         for kind, k, v in self.changes:
             rows[k, v] += 1 if kind in ("+I", "+U") else -1
@@ -177,7 +177,7 @@ class Follower:
 
 
 def act(warehouse: str, dice: random.Random, number: int) -> str:
-    """Do one thing to the table; what it was."""
+    """Do one operation on the table. Return its name."""
     table = stored.open_table(warehouse)
     keys = range(dice.randint(0, 12), dice.randint(13, 20))
     acts: dict[str, Callable[[], object]] = {

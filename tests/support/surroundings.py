@@ -1,8 +1,9 @@
-"""What users' machines and sessions differ in, and the tests do not: where the machine is, how settings are spelled.
+"""The differences between users' machines and sessions that tests do not vary: the machine's zone, the spelling of
+settings.
 
-A suite of VARIED runs in surroundings that its name gives, the same in every run of a commit. A number in
-PAIMON_SQL_SURROUNDINGS replaces the name; `make campaign NAME=surroundings` runs each number below COMBINATIONS.
-A test of these suites that expects a zone must set it.
+A suite of VARIED runs in surroundings that depend on its name, the same in every run of a commit. A number in
+PAIMON_SQL_SURROUNDINGS replaces the name; `make campaign NAME=surroundings` runs each number below COMBINATIONS. A test
+of these suites that expects a zone must set it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from zlib import crc32
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 VARIABLE = "PAIMON_SQL_SURROUNDINGS"
-# files of tests/spark, without their ending. test_upkeep is not among them, as it stops jobs in time
+# files of tests/spark, without their extension. test_upkeep is left out, because it stops jobs in time
 VARIED: frozenset[str] = frozenset(
     (
         "test_analyze",
@@ -45,12 +46,12 @@ VARIED: frozenset[str] = frozenset(
 )
 
 MACHINES = ("Asia/Shanghai", "America/New_York", "UTC", "Asia/Kolkata", "America/Los_Angeles", "Europe/London")
-SESSIONS = (None, "America/St_Johns", None, "+08:00", None, "PST")  # None: not set, so that it is the machine's
+SESSIONS = (None, "America/St_Johns", None, "+08:00", None, "PST")  # None: not set, so the machine's zone is used
 LOCALES = ("tr-TR", "en-US", "de-DE")
 UMASKS = (0o077, 0o022, 0o027)
 WORKER_LOCALES = ("C", "C.UTF-8", "POSIX")
-WORKER_UMASK = "PAIMON_SQL_TEST_UMASK"  # tests/support/spark_daemon.py takes it
-# what Spark does by default, in another spelling
+WORKER_UMASK = "PAIMON_SQL_TEST_UMASK"  # tests/support/spark_daemon.py applies it
+# Spark's defaults, in another spelling
 CAPITALS: Mapping[str, str] = MappingProxyType(
     {"spark.sql.caseSensitive": "FALSE", "spark.sql.sources.partitionOverwriteMode": "STATIC"}
 )
@@ -63,7 +64,7 @@ class Surroundings:
     driver's umask.
 
     Also whether settings are in capitals, whether the path of the warehouse has a blank and a percent sign, and whether
-    nobody can write to the working directory.
+    the working directory is read-only.
     """
 
     machine: str
@@ -77,7 +78,7 @@ class Surroundings:
 
     @classmethod
     def numbered(cls, number: int) -> Surroundings:
-        """Every value of each is among the first COMBINATIONS."""
+        """Return the surroundings of a number. The first COMBINATIONS numbers have every value of each difference."""
         return cls(
             machine=MACHINES[number % 6],
             session=SESSIONS[number % 6],
@@ -91,7 +92,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, module: str) -> Surroundings | None:
-        """The surroundings of a file of tests by the name of its module, None for one that does not vary."""
+        """Return the surroundings of a module of tests, None for a module that does not vary."""
         folder, _, suite = module.rpartition(".")
         if folder != "tests.spark" or suite not in VARIED:
             return None
@@ -102,7 +103,7 @@ class Surroundings:
         return folder / ("ware house%20" if self.odd_path else "warehouse")
 
     def enter(self, session: Any) -> None:
-        """Let a session be in them, as far as it is the session's."""
+        """Apply the surroundings to a session."""
         session.conf.unset(SESSION_ZONE)
         for key, value in (CAPITALS if self.capitals else {}).items():
             session.conf.set(key, value)
@@ -111,7 +112,7 @@ class Surroundings:
 
     @contextmanager
     def around(self, session: Any) -> Iterator[None]:
-        """Let this process, its JVM and its workers be in them; `session` is any of the process."""
+        """Apply the surroundings to this process, its JVM and its workers; `session` is any session of the process."""
         with ExitStack() as stack:
             stack.enter_context(machine_zone(session, self.machine))
             stack.enter_context(_jvm_locale(session, self.locale))
@@ -126,7 +127,7 @@ class Surroundings:
 
 @contextmanager
 def machine_zone(session: Any, name: str) -> Iterator[None]:
-    """This process, its JVM and the workers that it starts in a zone, as if the machine were there."""
+    """Put this process, its JVM and the workers that it starts into a zone, as if the machine were there."""
     zones = session._jvm.java.util.TimeZone
     java_before = zones.getDefault()
     try:
@@ -152,7 +153,7 @@ def _jvm_locale(session: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def _entries(environment: Any, entries: Mapping[str, str]) -> Iterator[None]:
-    """An environment with more entries; workers of another environment are of another daemon."""
+    """Add entries to an environment. Workers with another environment have another daemon."""
     before = {key: environment.get(key) for key in entries}
     environment.update(entries)
     try:

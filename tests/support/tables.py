@@ -1,4 +1,4 @@
-"""Tables for tests of metadata: small ones, whose data files exist in manifests only."""
+"""Tables for tests of metadata: small tables with data files that exist only in manifests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def fields(**types: DataType) -> list[DataField]:
 
 
 def new_store(root: Path, io: FileIO | None = None, **options: str) -> TableStore:
-    """An append table of k INT, v STRING, at `root`/db.db/t; with `primary-key` among the options one with keys."""
+    """Create an append table of k INT, v STRING, at `root`/db.db/t; with `primary-key` among the options, a table with
+    keys.
+    """
     spelled = {k.replace("_", "-"): v for k, v in options.items()}
     schema = new_table_schema(fields(k=INT, v=STRING, p=INT, n=BIGINT), options=spelled)
     path = f"{root}/db.db/t"
@@ -37,7 +39,9 @@ def new_store(root: Path, io: FileIO | None = None, **options: str) -> TableStor
 
 
 def of_version(store: TableStore, version: int) -> TableStore:
-    """The store of a table with the schema file written anew, as of a version of schemas (1: Paimon 0.4 to 0.7)."""
+    """Return the table's store after its schema file is written again in a version of schemas (1: Paimon
+    0.4 to 0.7).
+    """
     path = Path(store.paths.schema(store.schema.id))
     path.write_bytes(encode_schema(replace(store.schema, version=version)))
     return replace(store, schema=decode_schema(str(path), path.read_bytes()))
@@ -68,7 +72,7 @@ def data_file(store: TableStore, low: int, high: int, *, level: int = 0, rows: i
 
 
 def message(store: TableStore, *new: DataFileMeta, p: int | None = None, bucket: int = 0, **more: Any) -> CommitMessage:
-    """What a writer of one bucket reports."""
+    """Return the message of a writer of one bucket."""
     partition = encode_row([INT], [p]) if store.schema.partition_keys else EMPTY_ROW
     total = int(store.options.values.get("bucket", "-1"))
     return CommitMessage(partition=partition, bucket=bucket, total_buckets=more.pop("of", total), new_files=new, **more)

@@ -1,9 +1,9 @@
 """Java's connector and ours in one session of Spark 4.1: two catalogs, `java` and `ours`, over one warehouse.
 
-    python -m tests.support.two_connectors JAR WAREHOUSE
+python -m tests.support.two_connectors JAR WAREHOUSE
 
-Both write a table of each and read the other's; what they read is printed as JSON. A process of its own, as the jar has
-to be there when the JVM starts.
+Each writes a table and reads the other's; the rows that they read are printed as JSON. It is another process, because
+the jar must be there when the JVM starts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(jar: str, warehouse: str) -> None:
     spark.conf.set("spark.sql.catalog.ours.warehouse", warehouse)
     paimon_sql.install(spark)
     jvm = jvm_of(spark.sparkContext)
-    catalog = jvm.java_class(JAVA)()  # by the setting of its class, it would be one of ours
+    catalog = jvm.java_class(JAVA)()  # with the setting of its class, it would become a catalog of ours
     catalog.initialize("java", string_map(jvm, {"warehouse": warehouse}))
     loaded_catalogs(java_session(spark)).put("java", catalog)
 

@@ -1,4 +1,4 @@
-"""A table in memory with something of everything, the operations that change it, and what can be read of it."""
+"""A table in memory with versions of every kind, the operations that change it, and the rows that can be read of it."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from tests.support.schedules import sleep
 from tests.support.tables import data_file, info, message, new_store
 
 Act = Callable[[TableStore, str], object]
-State = dict[str, frozenset[str]]  # of the latest version of each branch and of each tag, the data files
+State = dict[str, frozenset[str]]  # for the latest version of each branch and for each tag: its data files
 NOW = 1_700_000_000_000_000_000  # nanoseconds
-KILLED = 10**9  # milliseconds after which nobody waits for a process that was killed
+KILLED = 10**9  # milliseconds after which no process waits for a killed one
 
 
 def file_name(name: str, kind: str = "data") -> str:
-    """One that may be an orphan's."""
+    """Return a name that an orphan may have."""
     return f"{kind}-01234567-0123-0123-0123-0123456789ab-{name}.parquet"
 
 
@@ -66,7 +66,7 @@ def on(store: TableStore, branch: str) -> TableStore:
 
 
 def write(store: TableStore, name: str, kind: str = "append", branch: str = "main") -> None:
-    """Write a file of a name and commit it: appended, or replacing all others, or two."""
+    """Write a file with a name and commit it: append it, replace all others by it, or append two."""
     store = on(store, branch)
     live = [e.file for e in live_files(store, latest_snapshot(store)).values()]
     new, changes = (data_file(store, 1, 1, file_name=file_name(name, of)) for of in ("data", "changelog"))
@@ -82,7 +82,7 @@ def write(store: TableStore, name: str, kind: str = "append", branch: str = "mai
 
 
 def give_up(store: TableStore, name: str) -> None:
-    """A write that is not committed."""
+    """Write a file without committing it."""
     file = data_file(store, 1, 1, file_name=file_name(name))
     store.io.write_bytes(f"{store.bucket_dir(message(store).partition, 0)}/{file.file_name}", b"")
     Table(store).abort([message(store, file)])
@@ -93,14 +93,14 @@ def expire(store: TableStore, least: int) -> None:
 
 
 def alter(store: TableStore) -> None:
-    """What ALTER TABLE does: the next version of the schema."""
+    """Write the next version of the schema, as ALTER TABLE does."""
     new = replace(store.schema, id=store.schema.id + 1)
     if not create_schema(store.io, store.root, new):
         raise PaimonError("altered meanwhile")
 
 
 def empty(store: TableStore) -> None:
-    """What `purge_files` does; files of others that are not committed stay."""
+    """Empty the table as `purge_files` does. Uncommitted files of other writers stay."""
     Table(store).truncate(info())
     purge(store, BEFORE)
 
@@ -110,11 +110,11 @@ def tag_latest(store: TableStore, name: str) -> None:
 
 
 def tagging(store: TableStore) -> TableStore:
-    """Where each commit moves the tag t2."""
+    """Return the store with options by which each commit moves the tag t2."""
     return store.with_options({"tag.automatic-creation": "batch", "tag.batch.customized-name": "t2"})
 
 
-BEFORE = 10**6  # as a moment: files that were there before are old, those that are written meanwhile are not
+BEFORE = 10**6  # as a time: files that existed before are old, files written meanwhile are not
 ACTS: dict[str, Act] = {
     "append": lambda store, name: write(store, name),
     "compact": lambda store, name: write(store, name, "compact"),
@@ -182,8 +182,9 @@ _OTHERS = Random(0)
 
 @contextmanager
 def repeatable() -> Iterator[None]:
-    """By the same name, operations write the same bytes where they find the same ones, so that a world that was seen
-    before is known. They sleep by letting others go on."""
+    """Make operations repeatable: with the same name they write the same bytes if they find the same ones, so that a
+    world is recognized when it comes again. A sleep lets other operations run.
+    """
     with mock.patch("os.urandom", _random), mock.patch("time.time_ns", lambda: NOW), mock.patch("time.sleep", sleep):
         yield
 
@@ -228,12 +229,12 @@ class World:
         return replace(self, io=self.io.copy())
 
     def opened(self, io: InterleavedIO | None = None) -> TableStore:
-        """As a new process opens it."""
+        """Return the table as a new process opens it."""
         io = io or InterleavedIO(self.io)
         return TableStore.of(io, self.store.root, self.store.schema, CountedCache(io, self.decoded))
 
     def run(self, act: str, name: str, io: InterleavedIO | None = None) -> bool:
-        """Whether an act did not fail."""
+        """Run an operation. Return whether it succeeded."""
         try:
             with _dice_of(f"{act} {name}"):
                 ACTS[act](self.opened(io), name)
@@ -242,7 +243,7 @@ class World:
         return True
 
     def key(self) -> int:
-        """What distinguishes worlds of other files."""
+        """Return a key that differs for worlds with other files."""
         return hash(frozenset((path, data) for path, (data, _) in self.io.files.items()))
 
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""Every statement that there is, at the level of what the bridge calls: no JVM."""
+"""All statements, as the calls that the bridge makes: without a JVM."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OF_DAYS = ([(1, "x", "20200101"), (2, "y", "20990101")], [(3, "z", "20200101")])
 def call(
     procedure: str, prepare: Run, what: str = "", *, traits: dict[str, Any] | None = None, **arguments: Any
 ) -> Statement:
-    """CALL with arguments; `traits` are those of the statement that are not as usual."""
+    """Return a CALL with arguments; `traits` are the statement's unusual properties."""
     name = f"CALL {procedure}{what and ', '}{what}"
 
     def run(place: Place) -> Any:
@@ -47,7 +47,7 @@ def call(
 
 
 def after(prepare: Run, *calls: tuple[str, dict[str, Any]]) -> Run:
-    """What other procedures make of a place."""
+    """Return a preparation that also calls other procedures."""
 
     def prepared(place: Place) -> None:
         prepare(place)
@@ -124,14 +124,14 @@ def with_deletes(prepare: Run) -> Run:
 
 
 def with_changelogs(place: Place) -> None:
-    """Changelogs of two snapshots that expired."""
+    """Create changelogs of two snapshots that have expired."""
     longer = {"changelog__num_retained__min": "3", "changelog__num_retained__max": "9", "changelog_producer": "input"}
     table_of(*THREE, **KEYED, **longer, write_only="true")(place)
     place.call("expire_snapshots", retain_max=1, retain_min=1)
 
 
 def with_orphan(place: Place) -> None:
-    """A file of a writer that died three days ago."""
+    """Create a file of a writer that died three days ago."""
     APPENDED(place)
     lost = Path(place.table().store.root, "bucket-0", "data-00000000-0000-0000-0000-000000000000-0.parquet")
     lost.write_bytes(b"PAR1")
@@ -144,7 +144,7 @@ def without_a_file(place: Place) -> None:
 
 
 def watermarked(place: Place) -> None:
-    """Rows with a watermark of 5, and later ones."""
+    """Write rows with a watermark of 5, and later ones."""
     place.create(**KEYED, write_only="true")
     table = place.table()
     table.commit(place.write(table, OLD), CommitInfo(user="writer", watermark=5))
@@ -158,7 +158,7 @@ def with_gap(place: Place) -> None:
 
 
 def branch_that_grew(place: Place) -> None:
-    """An append table with a row, and a branch with one more."""
+    """Create an append table with a row, and a branch with one more."""
     table_of(OLD)(place)
     place.call("create_tag", tag="one")
     place.call("create_branch", branch="b", tag="one")
@@ -166,7 +166,7 @@ def branch_that_grew(place: Place) -> None:
 
 
 def chain_table(place: Place) -> None:
-    """A full partition, and changes of the day after."""
+    """Create a full partition, and the changes of the next day."""
     options = {"chain_table__enabled": "true", "sequence__field": "n", "bucket": "1"}
     place.create(keys="p k", by="p", columns="k v n p", **DAYS_OF_CHAIN, **options)
     for name in ("full", "delta"):

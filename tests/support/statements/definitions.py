@@ -30,7 +30,7 @@ from tests.support.statements.kind import LAYOUT, Run, Statement
 from tests.support.statements.writes import KEYED, NEW, OLD, table_of
 from tests.support.tables import fields
 
-UNDER_NEW_COLUMNS = frozenset({"rows", "snapshots"})  # old rows are seen under the new columns until their commit
+UNDER_NEW_COLUMNS = frozenset({"rows", "snapshots"})  # until their commit, old rows have the new columns
 T, U = Identifier("default", "t"), Identifier("default", "u")
 
 
@@ -49,7 +49,7 @@ def alter(name: str, *changes: SchemaChange) -> Statement:
 
 
 def staged(place: Place, made: StagedTable, rows: Rows, operation: Operation, overwrite: Overwrite | None) -> None:
-    """Rows of a query, and the table that they define; see `StagedSparkTable`."""
+    """Write the rows of a query and the table that they define, see `StagedSparkTable`."""
     try:
         table = made.table
         messages = place.write(table, rows, overwrite)

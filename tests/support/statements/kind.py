@@ -1,4 +1,4 @@
-"""What the table of statements has a row of."""
+"""A row of the table of statements."""
 
 from __future__ import annotations
 
@@ -14,18 +14,27 @@ Run = Callable[[Place], Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement, and the place it is run in.
+    """One statement, and the place that it runs in.
 
-    What is true of it:
-    - `commits`: it is one commit. Where it fails and yet is visible, that is a `CommitUnknownError`; else it may be any
-      `StorageError`, which means that nobody knows.
-    - `steps`: it changes several things one after the other, each of which is as before or as after.
-    - `upkeep`: what follows the commit and does not let it fail, or may stop half-way: see `Sight` for the parts.
-    - `leaves`: what may stay where it fails, a regular expression of table and part.
-    - `cuts`: it removes the latest versions one by one, so the table may be at any of them where it stops.
-    - `mends`: it takes a table over. Where it fails, the old one or the new one is whole, and a second call ends it.
-    - `counts`: of several tables those that cannot be changed are counted in its answer, and it does not fail.
-    - `unseen`: faults that nobody can see.
+    Properties of the statement:
+
+    - `commits`: it is one commit. If it fails although it is visible, it raises `CommitUnknownError`; otherwise it may
+    raise any `StorageError`, which leaves the result open.
+
+    - `steps`: it changes several things one after the other; each is as before or as after.
+
+    - `upkeep`: the work after the commit, which does not make it fail, or may stop half-way: see `Sight` for the parts.
+
+    - `leaves`: a regular expression of table and part, for things that may remain if it fails.
+
+    - `cuts`: it removes the latest versions one by one, so the table may be at any of them if it stops.
+
+    - `mends`: it takes over a table. If it fails, the old or the new table is whole, and a second call finishes it.
+
+    - `counts`: it changes several tables. Its answer counts the tables that cannot be changed, and it does not fail.
+
+    - `unseen`: faults without a visible effect.
+
     - `repeatable`: run again after it had its effect, it changes nothing more.
     """
 

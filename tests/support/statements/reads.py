@@ -21,7 +21,7 @@ LOGGED = table_of(OLD, NEW, **KEYED, changelog_producer="input")
 
 
 def filtered(table: Table, predicate: Predicate) -> Any:
-    """SELECT k … WHERE, with what the filter skips."""
+    """Return a SELECT k … WHERE that uses the filter to skip files."""
     splits = table.plan(table.latest_snapshot(), predicate).splits
     return [b.to_pylist() for s in splits for b in read_split(table.store, s, ["k"], predicate)]
 

@@ -16,7 +16,7 @@ VECTORS = {"deletion_vectors__enabled": "true"}
 
 
 def table_of(*loads: list[tuple[object, ...]], **options: str) -> Run:
-    """A table of these options, with an INSERT for each of the loads."""
+    """Return a preparation: a table with these options, with an INSERT for each of the loads."""
 
     def prepare(place: Place) -> None:
         place.create(**options)
@@ -27,7 +27,7 @@ def table_of(*loads: list[tuple[object, ...]], **options: str) -> Run:
 
 
 def shown_later(options: dict[str, str]) -> frozenset[str]:
-    """What a write of a table changes when its rows are compacted behind the commit."""
+    """Return the parts of a table that change when its rows are compacted after the commit."""
     skips_level_0 = VECTORS.items() <= options.items() or options.get("merge_engine") == "first-row"
     return LAYOUT | HIDDEN if "keys" in options and skips_level_0 else LAYOUT
 
@@ -72,7 +72,7 @@ INSERTS = [
 
 
 def overwrite(name: str, how: Overwrite, **options: str) -> Statement:
-    """INSERT OVERWRITE of partition `a` of a table that has `a` and `b`."""
+    """Return an INSERT OVERWRITE of partition `a` of a table with `a` and `b`."""
     old = [(1, "old", "a"), (2, "old", "b")]
     return Statement(
         f"INSERT OVERWRITE {name}",
@@ -153,7 +153,7 @@ CHANGES = [
 
 
 def insert_files(name: str, how: Overwrite | None, **options: str) -> Statement:
-    """INSERT into a format table: its files become visible one by one, and old ones go after that."""
+    """Return an INSERT into a format table: its files become visible one by one, and then old ones are deleted."""
     verb = "INSERT" if how is None else "INSERT OVERWRITE"
     made = {"type": "format-table", "columns": "k v p", "by": "p"} | options
     old = [(1, "old", "a"), (2, "old", "b")]
