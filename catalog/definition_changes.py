@@ -1,4 +1,4 @@
-"""Changes of views and functions as the JSON of Paimon's REST API has them: `{"action": "setOption", "key", "value"}` …
+"""Changes of views and functions, in the JSON of Paimon's REST API: `{"action": "setOption", "key", "value"}` …
 
 Functions raise `UnsupportedFeatureError` for an unknown change, and `TypeError` for JSON that describes no change.
 
@@ -27,20 +27,27 @@ _D = TypeVar("_D", View, Function)
 
 
 def changed_view(identifier: Identifier, view: View, change: Any) -> View:
-    """The view of a name after a change. Raises `InvalidOptionError` if the view has the dialect to add, and
-    `ViewNotFoundError` if it does not have the dialect to change."""
+    """Return the view after a change.
+
+    Raises `InvalidOptionError` if the view already has the dialect to add, and `ViewNotFoundError` if it does not have
+    the dialect to change."""
     return _changed(view, change, f"view {identifier}", _DIALECTS)
 
 
 def changed_function(identifier: Identifier, function: Function, change: Any) -> Function:
-    """The function of a name after a change. Raises `InvalidOptionError` if the function has the definition to add, and
-    `FunctionNotFoundError` if it does not have the definition to change."""
+    """Return the function after a change.
+
+    Raises `InvalidOptionError` if the function already has the definition to add, and `FunctionNotFoundError` if it
+    does not have the definition to change."""
     return _changed(function, change, f"function {identifier}", _DEFINITIONS)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The named parts of a view or function, in its field `field`: a change gives the name under `key`."""
+    """The named parts of a view or function, stored in its field `field`.
+
+    In the JSON of a change, `key` has the name of the part.
+    """
 
     noun: str
     field: str
@@ -49,7 +56,7 @@ class _Parts:
     missing_error: type[PaimonError]
 
     def changed(self, verb: str, found: Mapping[str, Any], change: Any, title: str) -> dict[str, Any]:
-        """The parts after a change: `add`, `update` or `drop` one."""
+        """Return the parts after a change with the verb `add`, `update` or `drop`."""
         name = member(change, self.key, str)
         if verb == "add" and name in found:
             raise InvalidOptionError(f"The {title} has the {self.noun} {name!r}.")
@@ -68,7 +75,7 @@ _DEFINITIONS = _Parts(
 
 
 def _changed(definition: _D, change: Any, title: str, parts: _Parts) -> _D:
-    """`title` is the kind and the name of the definition, for errors."""
+    """Return the definition after a change. `title` is the kind and the name of the definition, for errors."""
     options = dict(definition.options)
     verbs: dict[str, str] = {f"{verb}{parts.noun.title()}": verb for verb in ("add", "update", "drop")}
     match member(change, "action", str):

@@ -1,10 +1,11 @@
 """Definitions of views and functions as files beside tables: `WAREHOUSE/NAME.db/$FOLDER/NAME.json`, one for each.
 
-An extension of ours. No table's name begins with `$`, and the folder has no schema, so that Paimon's other engines list
-neither it nor what is in it. A definition is there while its file is. Files are created atomically and replaced whole.
+This layout is an extension of Paimon. The name of a table never begins with `$`, and the folder has no schema, so
+Paimon's other engines list neither the folder nor its files.
 
-A rename of a view creates the new file, which says what it comes from, and deletes the old one. If that is interrupted,
-both names have the view, and the same statement ends it.
+A definition exists while its file exists. Files are created atomically and replaced as a whole. Renaming a view creates
+a new file, which contains the old name, and then deletes the old file. If the process dies in between, both names have
+the view, and the same statement completes the rename.
 """
 
 from __future__ import annotations
@@ -27,39 +28,39 @@ _RENAMED_FROM = "renamed-from"
 
 @dataclass(frozen=True)
 class DefinitionFiles:
-    """The definitions of one kind, in the folder `$kinds` of each database. `database_dir` returns the folder of a
-    database. No method checks that the database exists."""
+    """The definitions of one kind, in a folder such as `$views` in each database.
+
+    `database_dir` returns the folder of a database. The methods do not check that the database exists."""
 
     io: FileIO
     database_dir: Callable[[str], str]
     kind: str
 
     def names(self, database: str) -> list[str]:
-        """The names of all definitions, sorted, without files that have other names."""
+        """Return the names of all definitions, sorted. Files with other names are ignored."""
         found = [f.name for f in self.io.list(self._folder(database)) if not f.is_dir]
         names = [n.removesuffix(_SUFFIX) for n in found if n.endswith(_SUFFIX)]
         return sorted(n for n in names if n and is_file_name(n) and "$" not in n)
 
     def exists(self, name: Identifier) -> bool:
-        """Whether there is a definition."""
+        """Return whether the definition exists."""
         return self.io.exists(self.path(name))
 
     def read(self, name: Identifier) -> bytes:
-        """Raises `FileNotFoundError`."""
+        """Return the content of a definition. Raises `FileNotFoundError`."""
         return self.io.read_bytes(self.path(name), _MOST)
 
     def create(self, name: Identifier, data: bytes) -> bool:
-        """Return whether the definition was created; False if it exists, also if another process creates it
-        meanwhile."""
+        """Create a definition. Return False if it exists, even if another process creates it meanwhile."""
         try:
             return self.io.create_exclusive(self.path(name), data)
         except StorageError:
             if not self.exists(name) or self.read(name) != data:
                 raise
-            return True  # the answer was lost, not the file
+            return True  # the storage created the file, but its answer was lost
 
     def replace(self, name: Identifier, data: bytes) -> None:
-        """Write a definition anew, whatever its file holds."""
+        """Replace a definition, whatever its file contains."""
         self.io.replace_file(self.path(name), data)
 
     def delete(self, name: Identifier) -> None:
@@ -76,8 +77,10 @@ class DefinitionFiles:
 
 @dataclass(frozen=True)
 class KeptInFiles(Definitions[T]):
-    """See `Definitions`. `turn` queues for names with others on this machine, `check_database` raises for a database
-    that does not exist, and `has_table` returns whether a table has a name."""
+    """The definitions of one kind in files; see `Definitions`.
+
+    `turn` makes processes of this machine queue for names, `check_database` raises for a database that does not exist,
+    and `has_table` returns whether a table has a name."""
 
     kind: DefinitionKind[T]
     files: DefinitionFiles
@@ -116,8 +119,10 @@ class KeptInFiles(Definitions[T]):
         return is_there
 
     def _create(self, identifier: Identifier, definition: T) -> None:
-        """Create a definition unless a table has its name. Writers outside the queue may create a table meanwhile, so
-        check before and after. If they do so later, the name is the table's, as other engines see no views here."""
+        """Create a definition unless a table has its name.
+
+        Writers outside the queue may create a table meanwhile, so check before and after. If they create it later, the
+        name belongs to the table, because other engines do not see views here."""
         if self._has_table(identifier):
             raise self.kind.exists(identifier)
         if not self.files.create(identifier, self.kind.encode(definition)):
@@ -146,7 +151,7 @@ class KeptInFiles(Definitions[T]):
 
 
 class ViewsInFiles(KeptInFiles[View], ViewDefinitions):
-    """Views, which are renamed, too."""
+    """Views, which can also be renamed."""
 
     def load(self, identifier: Identifier) -> View:
         view = super().load(identifier)

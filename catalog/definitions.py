@@ -1,6 +1,7 @@
-"""Views and functions: named definitions that a catalog keeps beside its tables.
+"""Views and functions: named definitions that a catalog stores beside its tables.
 
-Each catalog has one store of `Definitions` for both kinds. A `DefinitionKind` is what a store must know of a kind.
+A catalog has a store of `Definitions` for each of the two kinds. A `DefinitionKind` has the differences between the
+kinds.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DefinitionKind(Generic[T]):
-    """Views, or functions. `check` returns a name that they can have, and raises `InvalidNameError` for another.
-    `is_named_as_tables` is whether no table of a database may have the same name."""
+    """The kind of a definition: view or function.
+
+    `check` returns a valid name of the kind, and raises `InvalidNameError` for any other name. `is_named_as_tables`: a
+    definition and a table of one database cannot have the same name."""
 
     name: str
     check: Callable[[Identifier], Identifier]
@@ -39,15 +42,15 @@ class DefinitionKind(Generic[T]):
     is_named_as_tables: bool
 
     def exists(self, identifier: Identifier) -> PaimonError:
-        """The error for a name that is taken."""
+        """Return the error for a name that is taken."""
         if self.is_named_as_tables:
             return self.exists_error(
-                f"{self.name.title()} {identifier} cannot be created: there is a {self.name}, or a table, of that name."
+                f"{self.name.title()} {identifier} cannot be created: a {self.name} or a table has that name."
             )
         return self.exists_error(f"{self.name.title()} {identifier} already exists.")
 
     def missing(self, identifier: Identifier, where: str) -> PaimonError:
-        """The error for a name that nothing has; `where` is the warehouse or catalog."""
+        """Return the error for a missing definition; `where` is the warehouse or catalog."""
         return self.missing_error(f"There is no {self.name} {identifier} in the {where}.")
 
 
@@ -66,7 +69,10 @@ FUNCTIONS: DefinitionKind[Function] = DefinitionKind(
 
 
 class Definitions(ABC, Generic[T]):
-    """The definitions of one kind in a catalog. See `SupportsViews` and `SupportsFunctions` for what methods raise."""
+    """The definitions of one kind in a catalog.
+
+    `SupportsViews` and `SupportsFunctions` list the errors of the methods.
+    """
 
     kind: DefinitionKind[T]
 
@@ -84,15 +90,15 @@ class Definitions(ABC, Generic[T]):
 
     @abstractmethod
     def insert(self, identifier: Identifier, definition: T) -> None:
-        """Raises the kind's `exists_error` if the name is taken."""
+        """Create a definition. Raises the kind's `exists_error` if the name is taken."""
 
     @abstractmethod
     def remove(self, identifier: Identifier) -> bool:
-        """Delete a definition; False if it does not exist."""
+        """Delete a definition. Return False if it does not exist."""
 
     @abstractmethod
     def missing(self, identifier: Identifier) -> PaimonError:
-        """The error for a name that no definition has. Raises `DatabaseNotFoundError`."""
+        """Return the error for a name without a definition. Raises `DatabaseNotFoundError`."""
 
     def create(self, identifier: Identifier, definition: T, ignore_if_exists: bool = False) -> None:
         try:
@@ -107,14 +113,14 @@ class Definitions(ABC, Generic[T]):
 
 
 class ViewDefinitions(Definitions[View]):
-    """The views of a catalog. Functions are not renamed."""
+    """The views of a catalog. Unlike functions, views can be renamed."""
 
     @abstractmethod
     def rename(self, source: Identifier, target: Identifier) -> None: ...
 
 
 class KeepsViews(ABC):
-    """The views of a catalog, which it leaves to a store. See `SupportsViews`."""
+    """The methods of `SupportsViews`, for a catalog that stores views in `ViewDefinitions`."""
 
     @property
     @abstractmethod
@@ -143,7 +149,7 @@ class KeepsViews(ABC):
 
 
 class KeepsFunctions(ABC):
-    """The functions of a catalog, which it leaves to a store. See `SupportsFunctions`."""
+    """The methods of `SupportsFunctions`, for a catalog that stores functions in `Definitions`."""
 
     @property
     @abstractmethod

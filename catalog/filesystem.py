@@ -43,7 +43,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
-    """A catalog with databases in one folder. Database properties are not kept; `default` always exists."""
+    """A catalog of databases in one folder.
+
+    It stores no properties of databases; the database `default` always exists.
+    """
 
     io: FileIO
     warehouse: str
@@ -71,7 +74,7 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
         check_new_database(name)
         path = self._folders.database(name)
         self.io.make_dirs(self.warehouse)
-        with self.io.writer_slot(self.warehouse):  # creators on this machine queue: one of them makes it
+        with self.io.writer_slot(self.warehouse):  # processes of this machine queue, so that one of them creates it
             if self.io.exists(path):
                 if ignore_if_exists:
                     return
@@ -138,10 +141,11 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
 
     @contextmanager
     def _turn(self, *tables: Identifier) -> Iterator[None]:
-        """Queue with the processes of this machine that create, move and delete tables and views of the same databases:
-        each name is given once, and no process deletes or moves a folder that another has just made."""
+        """Queue with the processes of this machine that create, move or delete tables and views of the same databases.
+
+        So each name is used once, and no process deletes or moves a folder that another process has just created."""
         with ExitStack() as turns:
-            if any(t.database == DEFAULT_DATABASE for t in tables):  # which is there before its folder is
+            if any(t.database == DEFAULT_DATABASE for t in tables):  # it exists even without a folder
                 default = self._folders.database(DEFAULT_DATABASE)
                 if not self.io.exists(default):
                     self.io.make_dirs(default)
@@ -152,9 +156,9 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
 
 @dataclass(frozen=True)
 class FolderRegistry(Registry):
-    """The tables of a warehouse by the names of their folders.
+    """The tables of a warehouse, which have the names of their folders.
 
-    `turn` queues for names with other processes of this machine. No table gets the name of one of the `views`.
+    `turn` makes processes of this machine queue for names. A table cannot have the name of one of the `views`.
     """
 
     files: SchemaFiles
@@ -222,14 +226,14 @@ class FolderRegistry(Registry):
 
     def _check_no_view(self, identifier: Identifier) -> None:
         if self.views.exists(identifier):
-            raise TableExistsError(f"Table {identifier} cannot be created: there is a view of that name.")
+            raise TableExistsError(f"Table {identifier} cannot be created: a view has that name.")
 
     def _not_found(self, identifier: Identifier) -> TableNotFoundError:
         return TableNotFoundError(f"There is no table {identifier.base} in the warehouse {self.folders.warehouse}.")
 
 
 def _may_be_table(io: FileIO, path: str) -> bool:
-    """Whether a folder has schemas, or cannot be looked into: a table there may be is listed, as others are."""
+    """Return whether a folder has schemas, or cannot be read: a folder that may be a table is listed, too."""
     try:
         return bool(schema_ids(io, path))
     except StorageError:

@@ -28,7 +28,7 @@ class Folders:
         return f"{self.database(identifier.database)}/{check_name('table', identifier.table)}"
 
     def check_location(self, database: str, properties: Mapping[str, str]) -> None:
-        """Raises `InvalidOptionError` for a database with a location of its own."""
+        """Raise `InvalidOptionError` for a database with a location of its own."""
         if LOCATION in properties and properties[LOCATION] != self.database(database):
             raise InvalidOptionError(
                 f"Database {database} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
@@ -36,12 +36,15 @@ class Folders:
 
 
 def unnamed_tables(io: FileIO, database_dir: str, is_known: Callable[[str], bool]) -> list[str]:
-    """The tables in the folder of a database, without the ones with known names."""
+    """Return the tables in the folder of a database, except tables with known names."""
     folders = [f for f in io.list(database_dir) if f.is_dir]
     return sorted(f.name for f in folders if not is_known(f.name) and schema_ids(io, f.path))
 
 
 def needs_locks(io: FileIO, warehouse: str) -> bool:
-    """Whether commits need locks: the storage cannot create a file only if it is missing, or may be another one."""
+    """Return whether commits need locks.
+
+    They do on a storage without atomic create, and on every storage with a URI except HDFS.
+    """
     is_shared = "://" in warehouse and not warehouse.startswith(("hdfs://", "viewfs://"))
     return is_shared or not io.atomic_create

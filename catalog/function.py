@@ -1,4 +1,5 @@
-"""The definition of a function as Paimon's catalogs keep it: one JSON object in UTF-8, written by Java's `Function`.
+"""The definition of a function in the form of Paimon's catalogs: one JSON object in UTF-8, written by Java's
+`Function`.
 
     {"inputParams": [field], "returnParams": [field], "deterministic", "definitions": {engine: definition},
      "comment", "options": {text: text}}
@@ -19,8 +20,8 @@ from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarF
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_map
 from paimon_core.spec.types import DataField, parse_field
 
-_ADVICE = "restore it from a backup, or drop the function and create it anew"
-_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the function and create it anew"
+_ADVICE = "restore it from a backup, or drop the function and create it again"
+_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the function and create it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class LambdaDefinition:
 
 @dataclass(frozen=True, slots=True)
 class FileDefinition:
-    """A class, and the files that have it: each its type and its URI."""
+    """A class, and the files that contain it: each file has a type and a URI."""
 
     resources: tuple[tuple[str, str], ...]
     language: str | None
@@ -53,8 +54,9 @@ Definition = SqlDefinition | LambdaDefinition | FileDefinition
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """A named function: its parameters, its results, and its definition for each engine. `parameters` or `results` is
-    None if the definition does not declare them."""
+    """A named function: its parameters, its results, and its definition for each engine.
+
+    Parameters or results that the definition does not declare are None."""
 
     parameters: tuple[DataField, ...] | None
     results: tuple[DataField, ...] | None
@@ -65,12 +67,12 @@ class Function:
 
 
 def encode_function(function: Function) -> bytes:
-    """The JSON of a function, indented. Raises `InvalidDataError` for a text that no file can hold."""
+    """Return the JSON of a function, indented. Raises `InvalidDataError` for a text that cannot be stored in a file."""
     return encode_json_object(function_json(function))
 
 
 def function_json(function: Function) -> dict[str, Any]:
-    """The JSON object of a function."""
+    """Return the JSON object of a function."""
     node: dict[str, Any] = {
         "inputParams": _fields_json(function.parameters),
         "returnParams": _fields_json(function.results),
@@ -83,7 +85,7 @@ def function_json(function: Function) -> dict[str, Any]:
 
 
 def definition_json(definition: Definition) -> dict[str, Any]:
-    """The JSON object of one definition."""
+    """Return the JSON object of one definition."""
     match definition:
         case SqlDefinition(text):
             return {"type": "sql", "definition": text}
@@ -100,9 +102,9 @@ def definition_json(definition: Definition) -> dict[str, Any]:
 
 
 def decode_function(path: str, data: bytes) -> Function:
-    """The function that a file, or a text of a database, holds; `path` names it in errors.
+    """Return the function in the JSON of a file or of a database's row; `path` names the source in errors.
 
-    Raises `CorruptFileError`, `UnsupportedFeatureError` for types that are not known.
+    Raises `CorruptFileError`, and `UnsupportedFeatureError` for unknown types.
     """
     try:
         return function_of(path, decode_json_object(path, data))
@@ -113,7 +115,7 @@ def decode_function(path: str, data: bytes) -> Function:
 
 
 def function_of(path: str, node: dict[str, Any]) -> Function:
-    """The function that a JSON object is. Raises as `decode_function`."""
+    """Return the function in a JSON object. Raises the same errors as `decode_function`."""
     try:
         definitions = member(node, "definitions", dict | None, None) or {}
         return Function(
@@ -131,7 +133,7 @@ def function_of(path: str, node: dict[str, Any]) -> Function:
 
 
 def definition_of(node: Any) -> Definition:
-    """The definition that a JSON object is. Raises `TypeError`, `UnsupportedFeatureError`."""
+    """Return the definition in a JSON object. Raises `TypeError`, `UnsupportedFeatureError`."""
     kind = member(node, "type", str)
     if kind == "sql":
         return SqlDefinition(member(node, "definition", str))
@@ -143,7 +145,7 @@ def definition_of(node: Any) -> Definition:
             tuple((member(f, "resourceType", str), member(f, "uri", str)) for f in found),
             *(member(node, key, str | None, None) for key in ("language", "className", "functionName")),
         )
-    raise UnsupportedFeatureError(f"Definitions of the type {kind!r} are not known.")
+    raise UnsupportedFeatureError(f"Definitions of the type {kind!r} are not supported.")
 
 
 def _fields_json(fields: Sequence[DataField] | None) -> list[dict[str, Any]] | None:

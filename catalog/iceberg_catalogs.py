@@ -26,8 +26,9 @@ class _Opened(Protocol):
 
 @dataclass(frozen=True)
 class NamedForIceberg:
-    """The `IcebergCatalogs` of the tables of a catalog with these `options`; `own` gives the metastore that the catalog
-    keeps its tables in."""
+    """The `IcebergCatalogs` for the tables of a catalog with these `options`.
+
+    `own` returns the metastore in which the catalog stores its tables."""
 
     options: Mapping[str, str] = field(repr=False)
     own: Callable[[], Any] = lambda: None

@@ -1,4 +1,4 @@
-"""Locks of tables that a metastore keeps, each for as long as its holder shows signs of life.
+"""Locks of tables in a metastore. A lock lasts as long as its holder shows signs of life.
 
 The rules that hold for every metastore: threads of a process queue before one of them calls the metastore. The thread
 that has a lock may take it again. A timer renews the lock, and `check` renews it once more before a write that nothing
@@ -38,7 +38,7 @@ _MOST_EXPIRY = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetastoreSettings:
-    """The options that every catalog with a metastore has. Times in milliseconds."""
+    """The options of every catalog with a metastore. Times are in milliseconds."""
 
     pool_size: int = 2
     sync_properties: bool = True
@@ -48,12 +48,13 @@ class MetastoreSettings:
 
     @property
     def lock_expiry(self) -> int:
-        """The whole seconds without a sign of life after which a lock is free."""
+        """The time after which a lock without a sign of life is free, in whole seconds."""
         return max(1, min(self.acquire_timeout, _MOST_EXPIRY) // 1000)
 
 
 def metastore_options(options: Mapping[str, str], *, locks: bool) -> dict[str, Any]:
-    """The fields of `MetastoreSettings`. `locks` is whether commits take locks if `lock.enabled` is not set.
+    """Return the fields of `MetastoreSettings` from options. `locks`: whether commits take locks if `lock.enabled` is
+    not set.
 
     Raises `InvalidOptionError`.
     """
@@ -67,7 +68,7 @@ def metastore_options(options: Mapping[str, str], *, locks: bool) -> dict[str, A
 
 
 class LeasedLock(ABC):
-    """The lock of one table; a `CatalogLock`. Subclasses implement the methods that call the metastore."""
+    """The lock of one table, a `CatalogLock`. Subclasses implement the calls of the metastore."""
 
     def __init__(self, name: str, settings: MetastoreSettings) -> None:
         self.name, self._expiry = name, settings.lock_expiry
@@ -75,25 +76,25 @@ class LeasedLock(ABC):
         self._queue = threading.RLock()
         self._depth = 0
         self._row = threading.Lock()  # the thread that holds the lock and the timer that renews it both change it
-        self._token: str | None = None  # None: not held, or lost
+        self._token: str | None = None  # None if the lock is not held, or lost
         self._alive: threading.Timer | None = None
-        self._mark: Mark | None = None  # of the lock that is held, or waited for
+        self._mark: Mark | None = None  # the mark of the held or requested lock
         self._deaths = Deaths()
 
     # -- what the metastore does --------------------------------------------------------------------------------------
     @abstractmethod
     def take(self) -> str | None:
-        """Try to acquire the lock and return its token; None if another holder has it."""
+        """Try to acquire the lock and return its token. Return None if another holder has it."""
 
     @abstractmethod
     def renew(self, token: str) -> str | None:
-        """Renew the lock for its whole time and return its token; None if the lock was lost."""
+        """Renew the lock for its full time and return its token. Return None if the lock was lost."""
 
     @abstractmethod
     def release(self, token: str) -> bool:
-        """Release the lock; False if it was lost."""
+        """Release the lock. Return False if it was lost."""
 
-    def give_up(self) -> None:  # noqa: B027  not all wait in a queue of the metastore
+    def give_up(self) -> None:  # noqa: B027  only some metastores have a queue
         """Stop waiting for a lock that `take` did not acquire."""
 
     # -- a catalog's lock ---------------------------------------------------------------------------------------------
@@ -121,16 +122,17 @@ class LeasedLock(ABC):
 
     @property
     def is_held(self) -> bool:
-        """Whether this process acquired the lock and has not released it."""
+        """Return whether this process acquired the lock and has not released it."""
         return self._depth > 0
 
     def check(self) -> None:
-        """Renew the lock for its whole time. Raises `StorageRefusedError` if the lock was lost, and `StorageError` if
-        the metastore does not answer."""
+        """Renew the lock for its full time.
+
+        Raises `StorageRefusedError` if the lock was lost, and `StorageError` if the metastore does not answer."""
         if not self._renew():
             raise StorageRefusedError(
-                f"The lock {self.name} was lost: this process stood still for over {self._expiry:g} s, "
-                "and others may have written meanwhile. Nothing was written; run the statement again."
+                f"The lock {self.name} was lost: this process was paused for over {self._expiry:g} s, and other "
+                "writers may have written meanwhile. Nothing was written; run the statement again."
             )
 
     def _acquire(self, deadline: float) -> None:
@@ -167,7 +169,7 @@ class LeasedLock(ABC):
             )
 
     def _set_mark(self, name: str) -> None:
-        """Mark the lock as ours, under a name that no other holder's mark has."""
+        """Create a mark that this process holds the lock, under a name that no other mark has."""
         if self._mark is None:
             self._mark = Mark(name)
         else:
@@ -188,7 +190,7 @@ class LeasedLock(ABC):
             is_held = self._renew()
         except PaimonError as error:
             _LOG.warning("The lock %s could not be renewed: %s", self.name, error)
-            is_held = True  # perhaps
+            is_held = True  # if the metastore did not answer, assume that it is held
         if is_held and self._depth:
             self._beat_later()
 
@@ -203,7 +205,10 @@ _L = TypeVar("_L", bound=LeasedLock)
 
 
 class LeasedLocks(ABC, Generic[_L]):
-    """The locks of a catalog's tables: one shared object for each lock of this process, for as long as it is used."""
+    """The locks of a catalog's tables.
+
+    All users of a lock in this process share one object, as long as one of them exists.
+    """
 
     def __init__(self, settings: MetastoreSettings) -> None:
         self._lock_enabled = settings.lock_enabled
@@ -212,14 +217,15 @@ class LeasedLocks(ABC, Generic[_L]):
 
     @abstractmethod
     def _name_of(self, table: Identifier) -> str:
-        """The name of a table's lock. Raises `InvalidNameError` for a table that cannot be locked."""
+        """Return the name of a table's lock. Raises `InvalidNameError` for a table that cannot be locked."""
 
     @abstractmethod
     def _new(self, name: str, table: Identifier) -> _L: ...
 
     def lock(self, table: Identifier) -> _L:
-        """The lock of a table, the same object for all threads. Raises `InvalidNameError` for a table that cannot be
-        locked."""
+        """Return the lock of a table, the same object for all threads.
+
+        Raises `InvalidNameError` for a table that cannot be locked."""
         name = self._name_of(table)
         with self._guard:
             found = self._locks.get(name)
@@ -228,7 +234,10 @@ class LeasedLocks(ABC, Generic[_L]):
             return found
 
     def publisher(self, store: TableStore) -> Publisher:
-        """The publisher of a table's schemas and snapshots: under the table's lock, if commits take locks."""
+        """Return the publisher of a table's schemas and snapshots.
+
+        If commits take locks, it publishes under the table's lock.
+        """
         table = replace(store.identifier, branch=store.branch or None)
         lock: CatalogLock | None = self.lock(table) if self._lock_enabled else None
         return publisher_for(store.io, lock, store.options[COMMIT_UNSAFE_STORAGE])
@@ -243,5 +252,5 @@ class LeasedLocks(ABC, Generic[_L]):
 
 
 def in_order(tables: Iterable[Identifier]) -> list[Identifier]:
-    """Sort tables into the order in which all processes lock them, so that no two wait for each other."""
+    """Sort tables into the order in which every process locks them, so that two processes never wait for each other."""
     return sorted({t.base for t in tables}, key=str)

@@ -12,7 +12,7 @@ from paimon_core.object_table import is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog, SupportsDatabases
 
-# a missing manifest or file is a FileNotFoundError in some readers
+# Some readers raise FileNotFoundError for a missing manifest or file.
 UNREADABLE = (PaimonError, FileNotFoundError)
 _LOG = logging.getLogger(__name__)
 _NOT_FOUND = (DatabaseNotFoundError, TableNotFoundError)
@@ -23,8 +23,8 @@ T = TypeVar("T")
 def each_table(catalog: Catalog, read: Callable[[Identifier], T]) -> Iterator[tuple[str, str | None, T | Exception]]:
     """Yield the database and name of each table of a catalog, with the result of `read` or the error that it raised.
 
-    A database that cannot be listed comes with its error and without a table's name. What is dropped meanwhile is left
-    out. A catalog without databases yields nothing.
+    If a database cannot be listed, yield its name and the error, without a table's name. Tables that are dropped
+    meanwhile are left out. A catalog without databases yields nothing.
     """
     if not isinstance(catalog, SupportsDatabases):
         return

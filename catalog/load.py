@@ -50,15 +50,15 @@ def _rest(options: Mapping[str, str]) -> SupportsDatabases:
 
 def _rest_settings(options: Mapping[str, str]) -> RestSettings:
     import_optional("urllib3", "A catalog with 'metastore' = 'rest'", "rest")
-    Allowed.of(options)  # raises for what it cannot be
+    Allowed.of(options)  # raises for invalid values
     return read_settings(options)
 
 
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
-    """The storage of a catalog's tables, and their folder there."""
+    """Return the storage of a catalog's tables, and their folder there."""
     warehouse = options.get("warehouse")
     if not warehouse:
-        raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI that holds its tables.")
+        raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI of its tables.")
     check_location(warehouse)
     return load_file_io(warehouse, options), normalize(warehouse)
 
@@ -72,7 +72,8 @@ METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
-    """The catalog that `metastore` names (default: filesystem), with the rights of `user` if its warehouse has users.
+    """Open the catalog of the kind `metastore` (default: filesystem). If its warehouse has users, it has the rights of
+    `user`.
 
     Raises `InvalidOptionError`, `StorageError`.
     """
@@ -80,22 +81,24 @@ def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 
 
 def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
-    """As `load_catalog`, whether or not the warehouse has users."""
+    """Open a catalog as `load_catalog` does, but without checking users."""
     return METASTORES[_metastore(options)](options)
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Raise what `open_catalog` would raise for options that cannot be right, without calling a server, a database or a
-    storage: `InvalidOptionError`, `UnsupportedFeatureError`."""
+    """Check options without calling a server, a database or a storage.
+
+    Raises the errors of `open_catalog` for options that are certainly invalid: `InvalidOptionError`,
+    `UnsupportedFeatureError`."""
     metastore = _metastore(options)
     if metastore == "rest":
-        _rest_settings(options)  # its server is asked as soon as it is opened
+        _rest_settings(options)  # opening the catalog would call its server
     else:
         METASTORES[metastore](options)
 
 
 def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> SupportsDatabases:
-    """An opened catalog of these options, with the rights of their `user` if the warehouse now has users.
+    """Return an opened catalog with the rights of the options' `user`, if the warehouse now has users.
 
     Raises `StorageError`.
     """
@@ -106,5 +109,5 @@ def _metastore(options: Mapping[str, str]) -> str:
     metastore = options.get("metastore", "filesystem").strip().lower()
     if metastore not in METASTORES:
         known = ", ".join(METASTORES)
-        raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version knows {known}.")
+        raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version supports {known}.")
     return metastore

@@ -1,10 +1,9 @@
 """Move the folder of a renamed table. The catalog and the folder change in separate steps, and a process may die
-between any two of them.
-
-A catalog notes both folders before a move begins. If another process needs the table and holds its locks, that process
-ends the move; the files in the two folders show how far it got. On a local disk a move is one step, so only one of the
-folders exists. On other storages every file is copied before the first one is deleted, and writers with an older name
-may add files to either folder. If the folders do not show what happened, they stay as they are and an error is raised.
+between any two of them. So a catalog records both folders before a move begins. A later process that needs the table
+takes its locks and completes the move; the files in the two folders show how far the move came. On a local disk a move
+is one step, so only one of the folders exists. On other storages every file is copied before the first one is deleted,
+and writers with an older name may add files to either folder. If the folders do not show what happened, they stay as
+they are and an error is raised.
 """
 
 from __future__ import annotations
@@ -17,31 +16,32 @@ from paimon_core.store.schemas import schema_ids
 
 
 def ends_forward(io: FileIO, source: str, target: str) -> bool:
-    """End the move of a table's folder that another process began; return whether the table is at `target` then.
+    """Complete the move of a table's folder that another process began. Return whether the table is at `target`
+    afterwards.
 
-    Raises `StorageError`, also if the folders do not show what happened: then nothing is deleted.
+    Raises `StorageError`, even if only the folders do not show what happened; then nothing is deleted.
     """
     if not schema_ids(io, target):
         _delete_copies(io, source, target)
         return False
-    if not schema_ids(io, source):  # deleting had begun, so all is copied
+    if not schema_ids(io, source):  # deleting has begun, so every file has been copied
         io.delete_dir(source)
         return True
     old, new = set(_names(io, source)), set(_names(io, target))
-    if new <= old:  # nothing is deleted yet
+    if new <= old:  # no file has been deleted yet
         _delete_copies(io, source, target)
         return False
     if old <= new:
         io.delete_dir(source)
         return True
     raise StorageError(
-        f"A table was being moved from {source} to {target}, and each has files that the other has not. "
-        "Bring all of them into one of the two, empty the other, and run the statement again."
+        f"A table was being moved from {source} to {target}, and each folder has files that the other lacks. Move "
+        "all files to one of the two folders, empty the other, and run the statement again."
     )
 
 
 def _delete_copies(io: FileIO, source: str, target: str) -> None:
-    """Delete the files at `target` that `source` has, too; delete the folder if it is empty then."""
+    """Delete the files at `target` that `source` also has, and the folder if it is then empty."""
     known, found = set(_names(io, source)), set(_names(io, target))
     if found <= known:
         io.delete_dir(target)
@@ -51,7 +51,7 @@ def _delete_copies(io: FileIO, source: str, target: str) -> None:
 
 
 def _names(io: FileIO, folder: str, below: str = "") -> Iterator[str]:
-    """The files below a folder, by their paths in it."""
+    """Yield the files below a folder, as paths relative to it."""
     for entry in io.list(f"{folder}/{below}".rstrip("/")):
         name = f"{below}{entry.name}"
         if entry.is_dir:

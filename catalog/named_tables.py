@@ -1,4 +1,4 @@
-"""Tables by name, for all catalogs: the statements that are the same wherever a catalog keeps its names.
+"""Tables by name, for all catalogs: the statements that do not depend on where a catalog stores its names.
 
 `NamedTables` has the statements. A `Registry` has the names: in folders, in rows of a database, in entries of a
 metastore, or at a server. Definitions of tables are schema files (`SchemaFiles`), or belong to a server.
@@ -25,7 +25,7 @@ from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_t
 
 
 class TableChanges(Protocol):
-    """Changes the definitions of tables. See `SchemaFiles`."""
+    """An object that changes the definitions of tables; see `SchemaFiles`."""
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable: ...
 
@@ -35,26 +35,27 @@ class TableChanges(Protocol):
 
 
 class Registry(ABC):
-    """The tables of a catalog by name. A method that changes a name holds the lock, or has the turn, of the name.
+    """The tables of a catalog by name.
 
-    Methods raise as the ones of `Catalog`.
+    A method that changes a name holds the lock of the name, or the name's turn in the queue of this machine. Methods
+    raise the errors of the methods of `Catalog`.
     """
 
     @abstractmethod
     def exists(self, identifier: Identifier) -> bool:
-        """Return whether the table exists, in its branch."""
+        """Return whether the table exists. If the identifier names a branch, return whether the branch exists."""
 
     @abstractmethod
     def load(self, identifier: Identifier) -> Table:
-        """Find a table by its name."""
+        """Return the table with this name."""
 
     @abstractmethod
     def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """A table that `publish` inserts under its name. Does not check that the name is free: `publish` does."""
+        """Return a staged table that `publish` inserts under its name. The name is checked only by `publish`."""
 
     @abstractmethod
     def check_free(self, identifier: Identifier) -> None:
-        """Raises `TableExistsError` if a table, or a view, has the name of a new table."""
+        """Raise `TableExistsError` if a table or a view already has the name of a new table."""
 
     @abstractmethod
     def rename(self, source: Identifier, target: Identifier) -> None:
@@ -62,36 +63,39 @@ class Registry(ABC):
 
     @abstractmethod
     def remove(self, identifier: Identifier) -> bool:
-        """Delete a table and its files; False if no table has the name."""
+        """Delete a table and its files. Return False if no table has the name."""
 
     @abstractmethod
     def missing(self, identifier: Identifier) -> PaimonError:
-        """The error for a name that no table has. Raises `DatabaseNotFoundError`."""
+        """Return the error for a name that no table has. Raises `DatabaseNotFoundError`."""
 
     @abstractmethod
     def definitions(self, identifier: Identifier, path: str | None = None) -> TableChanges:
-        """Return the object that changes the definition of a table; `path` is its folder, if the caller has it."""
+        """Return the object that changes the definition of a table. `path` is the table's folder, if known."""
 
     def loaded_to_alter(self, identifier: Identifier) -> Table:
-        """The table, or branch, to alter. Raises `UnsupportedFeatureError` for a table that cannot be altered here."""
+        """Return the table or branch to alter.
+
+        Raises `UnsupportedFeatureError` for a table that cannot be altered here.
+        """
         return self.load(identifier)
 
-    def check_replaced(self, old: Table, schema: TableSchema) -> None:  # noqa: B027  most replace any table
-        """Raises `UnsupportedFeatureError` for a table that cannot be replaced by one of another schema."""
+    def check_replaced(self, old: Table, schema: TableSchema) -> None:  # noqa: B027  most catalogs can replace any table
+        """Raise `UnsupportedFeatureError` if a table cannot be replaced by a table of another schema."""
 
     def change(self, identifier: Identifier, act: Callable[[], None]) -> None:
         """Change the definition of a table under its lock, and the catalog's copy of the definition."""
         act()
 
     def stage(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """A table that is created with its first rows."""
+        """Return a staged table that is created with its first rows."""
         staged = self.new(identifier, schema)
         self.check_free(staged.table.identifier)
         return staged
 
 
 class NamedTables(ABC):
-    """The methods of `Catalog` that find, create, change, rename and drop tables. See there for what they raise."""
+    """The methods of `Catalog` that find, create, change, rename and drop tables. `Catalog` lists their errors."""
 
     @property
     @abstractmethod
@@ -148,14 +152,14 @@ class NamedTables(ABC):
 
 
 def _check_altered(identifier: Identifier) -> None:
-    """Raises `InvalidNameError` for a system table; a branch can be altered."""
+    """Raise `InvalidNameError` for a system table. A branch can be altered."""
     if identifier.system_table is not None:
         check_is_table(identifier)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogTables(NamedTables):
-    """A catalog with options of its own, which its tables share."""
+    """A catalog with options that apply to all its tables."""
 
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
@@ -163,27 +167,32 @@ class CatalogTables(NamedTables):
     open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
 
     def _schema_files(self, io: FileIO, *own: Callable[[], object], **how: Any) -> SchemaFiles:
-        """The tables of a storage. `own` opens the metastore that the catalog keeps its names in, if Iceberg's readers
-        may find tables there; `how` are more fields of `SchemaFiles`."""
+        """Return the tables of a storage.
+
+        `own` opens the metastore in which the catalog stores its names, if readers of Iceberg may find tables there.
+        `how` are more fields of `SchemaFiles`."""
         iceberg = self.open_iceberg and self.open_iceberg(self.options, *own)
         common = (io, self.cache, self.allowed, table_defaults(self.options))
         return SchemaFiles(*common, iceberg_catalogs=iceberg, **how)
 
 
 class KeptRegistry(Registry):
-    """Names that are kept apart from the folders, so that a folder may lose its name."""
+    """Names that are stored apart from the folders, so that a folder may lose its name."""
 
     @abstractmethod
     def register(self, identifier: Identifier) -> None:
-        """Bring what is kept of a table in line with its folder. Raises `TableNotFoundError` if it has no table."""
+        """Update the stored entry of a table from its folder.
+
+        Raises `TableNotFoundError` if the folder has no table.
+        """
 
     @abstractmethod
     def unregistered(self, database: str) -> list[str]:
-        """The tables in the folder of a database that have no name, sorted."""
+        """Return the tables in the folder of a database that have no stored name, sorted."""
 
 
 class RegisteredTables(CatalogTables):
-    """A catalog that keeps names apart from the folders. See `SupportsRegistration`."""
+    """A catalog with names that are stored apart from the folders; see `SupportsRegistration`."""
 
     @property
     @abstractmethod

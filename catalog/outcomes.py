@@ -1,4 +1,6 @@
-"""Changes with a lost answer, which a server may have made: one error for all catalogs, and one way to find out."""
+"""Changes that a server may have made although its answer was lost: one error for all catalogs, and one way to find
+out.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ _T = TypeVar("_T")
 
 
 class OutcomeUnknown(StorageError):
-    """A catalog's server or database received a change and did not answer: it may have made the change or not."""
+    """A catalog's server or database received a change and did not answer. It may or may not have made the change."""
 
 
 def settle(change: Callable[[], _T], is_done: Callable[[], bool]) -> _T | None:
-    """Make a change once and return its answer. If the answer is lost, `is_done` checks whether the change was made;
-    if so, return None. Raises `OutcomeUnknown` if the change was not made."""
+    """Make a change once and return its answer.
+
+    If the answer is lost, `is_done` checks whether the change was made. If so, return None; else raise
+    `OutcomeUnknown`."""
     try:
         return change()
     except OutcomeUnknown:

@@ -30,12 +30,12 @@ _LOCATION = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def is_location(text: str) -> bool:
-    """Return whether a text is an absolute path or a URI, and not a name."""
+    """Return whether a text is an absolute path or a URI, as opposed to a name."""
     return _LOCATION.match(text) is not None
 
 
 def path_identifier(location: str) -> PathIdentifier:
-    """The table at `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
+    """Return the table at `/folder/table[$branch_NAME][$SYSTEM_TABLE]` or a URI. Raises `InvalidNameError`."""
     if not is_location(location):
         raise InvalidNameError(f"{location!r} is not a table's path: write /folder/table, or scheme://bucket/table.")
     check_location(location)
@@ -61,9 +61,9 @@ class _CacheOfOptions:
 
 @dataclass(frozen=True)
 class PathCatalog(NamedTables):
-    """A catalog of the tables of any storage, which a `PathIdentifier` names. It has no databases.
+    """A catalog of tables of any storage, named by their paths (`PathIdentifier`). It has no databases.
 
-    `settings` returns the options of storages, as a catalog takes them; each call reads them again.
+    `settings` returns the options of storages, in the form of a catalog's options. Each call reads them again.
     """
 
     settings: Callable[[], Mapping[str, str]]
@@ -75,7 +75,7 @@ class PathCatalog(NamedTables):
         return self.settings()
 
     def with_options(self, more: Mapping[str, str]) -> PathCatalog:
-        """The catalog with options of a statement."""
+        """Return the catalog with the options of a statement in addition."""
         return replace(self, settings=lambda: {**self.settings(), **more})
 
     def identifier(self, name: str) -> Identifier:
@@ -98,7 +98,7 @@ class PathCatalog(NamedTables):
 
 @dataclass(frozen=True)
 class PathRegistry(Registry):
-    """The tables of any storage, each under the path of its folder. `files_of` opens the storage of a table."""
+    """The tables of any storage by the paths of their folders. `files_of` opens the storage of a table."""
 
     files_of: Callable[[Identifier], SchemaFiles]
 
@@ -121,7 +121,9 @@ class PathRegistry(Registry):
             raise TableExistsError(f"Table {identifier} already exists.")
 
     def rename(self, source: Identifier, target: Identifier) -> None:
-        raise UnsupportedFeatureError("Tables named by their paths are in no database: name one, as `/folder/table`.")
+        raise UnsupportedFeatureError(
+            "Tables that are named by their paths have no databases: name a table by its path, as `/folder/table`."
+        )
 
     def remove(self, identifier: Identifier) -> bool:
         files = self.files_of(identifier)
@@ -138,12 +140,13 @@ class PathRegistry(Registry):
 
 
 def _check_no_users(io: FileIO, path: str) -> None:
-    """Raises `NoPrivilegeError` for the table of a warehouse with users, and for the tables that keep the users: access
-    by a path has no user name, so privileges cannot be checked."""
+    """Raise `NoPrivilegeError` for the table of a warehouse with users, and for the tables that store the users.
+
+    Access by a path has no user name, so privileges cannot be checked."""
     folder, _, name = path.rpartition("/")
     warehouse = folder.rpartition("/")[0] if folder.endswith(".db") else folder if name.endswith(".sys") else ""
     if warehouse and Accounts(io, warehouse).enabled():
         raise NoPrivilegeError(
-            f"Table {path} is in a warehouse with users: name it in a catalog of the warehouse, which has the options "
-            "'user' and 'password'."
+            f"Table {path} is in a warehouse with users: use the table's name in a catalog of this warehouse with "
+            "the options 'user' and 'password'."
         )

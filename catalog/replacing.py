@@ -1,11 +1,11 @@
-"""Replace a table by another: two renames, and the code that completes them if a process died between the two.
+"""Replace a table by another table: two renames, and the code that completes them if a process died between the two.
 
     t, t_replacing_1a2b3c4d                      the new table is written beside the old one
-    t_replaced_1a2b3c4d, t_replacing_1a2b3c4d    between the renames: nothing is called t
+    t_replaced_1a2b3c4d, t_replacing_1a2b3c4d    between the renames: no table has the name t
     t_replaced_1a2b3c4d, t                       the old table is deleted
 
-These names show which of the three it is. So a process that looks for `t` between the renames does the second rename
-and completes the statement. The process that began it then finds the rename done.
+These names show which of the three states it is. So a process that looks for `t` between the renames does the second
+rename and completes the statement. The process that began it then finds the rename done.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ def new_suffix() -> str:
 
 
 def take_place(io: FileIO, path: str, beside: str) -> str:
-    """Move the table at `beside` to `path`; return the new folder of the old table. One of the two tables always
-    exists, whatever fails. Raises `StorageError`."""
+    """Move the table at `beside` to `path`, and return the new folder of the old table.
+
+    One of the two tables always exists, whatever fails. Raises `StorageError`."""
     aside = _aside(beside)
     io.rename_dir(path, aside)
     try:
@@ -44,7 +45,7 @@ def take_place(io: FileIO, path: str, beside: str) -> str:
 
 
 def complete(io: FileIO, path: str) -> bool:
-    """Do the second rename for a missing table if the first one was done; return whether it was."""
+    """Do the second rename if a table is missing and the first rename was done. Return whether it was."""
     folder, _, name = path.rpartition("/")
     try:
         found = between([f.name for f in io.list(folder) if f.is_dir])
@@ -54,12 +55,16 @@ def complete(io: FileIO, path: str) -> bool:
     if beside is None or not schema_ids(io, beside):
         return False
     _put(io, beside, path)
-    _LOG.warning("Table %s was being replaced: it is now. Where its process died, %s is left.", path, _aside(beside))
+    _LOG.warning(
+        "The interrupted replacement of table %s is complete. If the process that began it has died, delete %s.",
+        path,
+        _aside(beside),
+    )
     return True
 
 
 def between(names: Collection[str]) -> dict[str, str]:
-    """The folders that will take the place of a missing table, each with the name of that table."""
+    """Return the folders that will take the place of a missing table, each with the name of that table."""
     known = set(names)
     pending = {n: match[1] for n in sorted(known) if (match := _BESIDE.fullmatch(n)) is not None}
     return {n: base for n, base in pending.items() if _aside(n) in known and base not in known}
@@ -69,7 +74,7 @@ def _put(io: FileIO, beside: str, path: str) -> None:
     try:
         io.rename_dir(beside, path)
     except (*_TAKEN, FileNotFoundError):
-        if io.exists(beside) or not io.exists(path):  # else another process did it
+        if io.exists(beside) or not io.exists(path):  # otherwise another process did the rename
             raise
 
 

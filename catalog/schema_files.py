@@ -1,7 +1,6 @@
-"""Tables that are defined by their schema files: the code that filesystem, JDBC and Hive catalogs share.
-
-A catalog knows where its tables are; `SchemaFiles` creates, loads, alters and replaces the table at a path. A table
-exists when its folder has a schema file; the file of a version is published once, so one of several writers wins.
+"""Tables that are defined by their schema files: the code that filesystem, JDBC and Hive catalogs share. The catalog
+chooses the folder of a table; `SchemaFiles` creates, loads, alters and replaces the table in it. A table exists when
+its folder has a schema file; the file of a version is published once, so one of several writers wins.
 
 Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paimon.
 """
@@ -56,10 +55,11 @@ _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
 _DEFAULTS = "table-default."
-_DROPPED = ("snapshot", "changelog", "tag", "branch")  # in this order, before the files that these name
+_DROPPED = ("snapshot", "changelog", "tag", "branch")  # deleted in this order, before the files that they name
 _OF_FILES = {"a format": is_format_table, "an object": is_object_table}
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
-# gives a catalog of some options, and the function that opens its own metastore, the Iceberg catalogs of its tables
+# This function gets a catalog's options and the function that opens the catalog's own metastore. It returns the Iceberg
+# catalogs of the tables.
 OpenIceberg = Callable[..., IcebergCatalogs]
 
 
@@ -67,10 +67,10 @@ OpenIceberg = Callable[..., IcebergCatalogs]
 class SchemaFiles:
     """Creates, loads, alters and replaces tables by the paths of their folders.
 
-    `defaults` are options of every new table that does not set them. `publishing` makes the publisher of schemas and
-    snapshots: a catalog with locks has another publisher than the storage. `accept` raises for a definition that the
-    catalog cannot keep, before it is written. `own_paths` is whether a table may have the option `path`. `watcher` is
-    notified of changes to tables, `iceberg_catalogs` of their Iceberg metadata.
+    `defaults` are options for new tables that do not set them. `publishing` returns the publisher of schemas and
+    snapshots: a catalog with locks has another publisher than the storage. `accept` raises an error for a definition
+    that the catalog cannot store, before it is written. `own_paths`: a table may have the option `path`. `watcher` is
+    notified of changes to tables, `iceberg_catalogs` of changes to their Iceberg metadata.
     """
 
     io: FileIO
@@ -84,12 +84,15 @@ class SchemaFiles:
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, repr=False, compare=False)
 
     def exists(self, identifier: Identifier, path: str) -> bool:
-        """Return whether the table at a path exists, with the branch that the identifier names."""
+        """Return whether the table at a path exists, and the branch that the identifier names."""
         there = bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
         return there or (identifier.branch is None and complete(self.io, path))
 
     def load(self, identifier: Identifier, path: str) -> Table | None:
-        """Return the table at a path, on its branch; None if it does not exist. Raises `BranchNotFoundError`."""
+        """Return the table at a path, or the branch that the identifier names. Return None if the table does not exist.
+
+        Raises `BranchNotFoundError`.
+        """
         schema = latest_schema(self.io, path)
         if schema is None and complete(self.io, path):
             schema = latest_schema(self.io, path)
@@ -99,26 +102,28 @@ class SchemaFiles:
         return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
 
     def registered_schema(self, path: str) -> TableSchema:
-        """The latest schema of a folder to register. Raises `TableNotFoundError`."""
+        """Return the latest schema in a folder to register. Raises `TableNotFoundError`."""
         schema = latest_schema(self.io, path)
         if schema is None:
             raise TableNotFoundError(f"There is no table in {path}: it has no schema file.")
         return schema
 
     def create(self, table: Table) -> None:
-        """Make a prepared table. Raises `TableExistsError`, also if another process creates the table meanwhile."""
+        """Create a prepared table. Raises `TableExistsError`, even if another process creates the table meanwhile."""
         if self.exists(table.identifier, table.store.root) or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
-        """A table that is created with its first rows. Raises as `create`."""
+        """Return a staged table that is created with its first rows. Raises the same errors as `create`."""
         table = self.prepare(identifier, path, schema)
         if self.exists(identifier, path):
             raise TableExistsError(f"Table {identifier} already exists.")
         return StagedTable(table, partial(self.create, table))
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
-        """A table under another schema: a new version if the partitioning stays, else a new table beside it."""
+        """Return a staged table with another schema: a new version of the table, or a new table if the partitioning
+        changes.
+        """
         if is_object_table(old.schema.options) or is_object_table(schema.options):
             raise refuse_object_table(str(old.identifier))
         identifier, new = old.identifier, self.prepare(old.identifier, old.store.root, schema)
@@ -128,7 +133,9 @@ class SchemaFiles:
 
         def publish() -> None:
             if not publish_schema(table):
-                raise CommitConflictError(f"Table {identifier} was altered meanwhile: it was not replaced, try again.")
+                raise CommitConflictError(
+                    f"Table {identifier} was altered meanwhile, and was not replaced. Run the statement again."
+                )
 
         return StagedTable(table, publish)
 
@@ -149,8 +156,10 @@ class SchemaFiles:
             follow_name(partial(self.load, identifier, path))
 
         def discard() -> None:
-            if begun or not schema_ids(self.io, path):  # it may be all that there is once a rename takes effect late
-                _LOG.warning("Table %s may not be replaced: look whether it is, then delete %s.", identifier, beside)
+            if begun or not schema_ids(self.io, path):  # if the rename takes effect late, this is the only table
+                _LOG.warning(
+                    "It is unknown whether table %s was replaced: check this, then delete %s.", identifier, beside
+                )
             else:
                 self.drop(beside)
 
@@ -166,9 +175,10 @@ class SchemaFiles:
             )
 
     def clear_remains(self, identifier: Identifier, path: str) -> None:
-        """Remove the schema that a CREATE left which did not come to its end: the catalog knows no table there.
+        """Remove a schema that an interrupted CREATE left: the catalog has no table for the folder.
 
-        Raises `TableExistsError` for a folder in which a table has been used: it is another's, or has been lost.
+        Raises `TableExistsError` if the folder's table has been used: it belongs to another catalog, or this catalog
+        has lost it.
         """
         ids = schema_ids(self.io, path)
         if not ids:
@@ -176,15 +186,17 @@ class SchemaFiles:
         others = {f.name for f in self.io.list(path)} - {_SCHEMAS}
         if others & {*_DROPPED} or (others and ids != [0]):
             raise TableExistsError(
-                f"Table {identifier} cannot be created: {path} has a table that this catalog does not know. "
-                f"Take it into the catalog with CALL sys.repair('{identifier}'), or move its folder away."
+                f"Table {identifier} cannot be created: {path} has a table that is not registered in this "
+                f"catalog. Register it with CALL sys.repair('{identifier}'), or move its folder away."
             )
         for number in ids:
             self.io.delete(TablePaths(path).schema(number))
 
     def drop(self, path: str) -> None:
-        """Delete the table at a path: the files of its versions first, its schemas last. If that fails, an empty table
-        remains, which can be dropped: never a damaged table, and no files that the next table there would show."""
+        """Delete the table at a path: first the files of its versions, last its schemas.
+
+        If this fails, an empty table remains, which can be dropped. So there is never a damaged table, and a later
+        table at the path never shows old files."""
         is_link = any(f.is_link for f in self.io.list(path.rpartition("/")[0]) if f.path == path)
         folders = set() if is_link else {f.name for f in self.io.list(path) if f.is_dir} - {_SCHEMAS}
         for name in (*(n for n in _DROPPED if n in folders), *sorted(folders - {*_DROPPED})):
@@ -192,26 +204,29 @@ class SchemaFiles:
         self.io.delete_dir(path)
 
     def rename(self, source: str, target: str, identifier: Identifier) -> None:
-        """Rename the folder of a table, which `identifier` names from then on. Raises `TableExistsError`."""
+        """Rename the folder of a table. `identifier` is the table's new name. Raises `TableExistsError`."""
         try:
             self.io.rename_dir(source, target)
         except (FileExistsError, AlreadyExistsError) as e:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
 
     def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None:
-        """Publish the changed schema of a table. If another process alters the table meanwhile, load it and try again.
+        """Publish the changed schema of a table.
 
-        Raises `CommitConflictError` if each try fails so.
+        If another process alters the table meanwhile, load it and try again. Raises `CommitConflictError` if this
+        happens at each try.
         """
         for _ in range(_ALTER_ATTEMPTS):
             table = load()
             changed = self.altered(table, changes)
             if changed.schema is table.schema or publish_schema(changed):
                 return
-        raise CommitConflictError(f"Table {table.name} is being altered by others all the time: try again later.")
+        raise CommitConflictError(
+            f"Table {table.name} is being altered by other processes all the time: run the statement again later."
+        )
 
     def stage_alter(self, table: Table, changes: Sequence[SchemaChange]) -> StagedTable:
-        """A table under its changed schema, which is published with the first rows that need it."""
+        """Return a staged table with a changed schema, which is published with the first rows that need it."""
         changed = self.altered(table, changes)
 
         def publish() -> None:
@@ -219,12 +234,14 @@ class SchemaFiles:
                 return
             latest = branch_schema(table.store, table.store.branch)
             if latest is None or replace(latest, time_millis=changed.schema.time_millis) != changed.schema:
-                raise CommitConflictError(f"Table {table.name} was altered meanwhile: nothing was written, try again.")
+                raise CommitConflictError(
+                    f"Table {table.name} was altered meanwhile: nothing was written. Run the statement again."
+                )
 
         return StagedTable(changed, publish)
 
     def altered(self, table: Table, changes: Sequence[SchemaChange]) -> Table:
-        """A table under the schema that changes make of its own. Raises for changes that are refused."""
+        """Return a table with changes applied to its schema. Raises an error for an invalid change."""
         schema, store = table.schema, table.store
         _check_changes(table.identifier, schema, changes)
         has_snapshots = latest_snapshot(store) is not None
@@ -243,10 +260,10 @@ class SchemaFiles:
         return replace(table, store=under)
 
     def prepare(self, identifier: Identifier, path: str, schema: TableSchema, *, lends: bool = True) -> Table:
-        """The table that a schema, with the catalog's defaults, makes at a path; nothing is written yet. `lends` is
-        whether the branches that it reads are looked for at the path.
+        """Return the table that a schema, with the catalog's defaults, defines at a path. Writes nothing.
 
-        Raises for a definition that is refused.
+        `lends`: check that the branches from which the table reads exist at the path. Raises an error for an invalid
+        definition.
         """
         if self.defaults:
             schema = replace(schema, options={**self.defaults, **schema.options})
@@ -277,39 +294,41 @@ class SchemaFiles:
         return Table(limited, self.publishing)
 
     def at(self, identifier: Identifier, path: str, schema: TableSchema) -> Table:
-        """The table of a definition that comes from the catalog instead of a schema file."""
+        """Return the table of a definition that comes from the catalog instead of a schema file."""
         return self._table(identifier, path, schema)
 
     def _check_allowed(self, identifier: Identifier, options: TableOptions) -> None:
-        """Raises `NotAllowedError` if the options of a table need what the catalog does not allow."""
+        """Raise `NotAllowedError` if the options of a table need something that the catalog does not allow."""
         if options.values.get(PARTITION_MARK_DONE_URL.key):
             check_report(str(identifier), options.values, options, self.allowed)
 
 
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that a catalog gives its new tables: its own `table-default.OPTION`."""
+    """Return the options that a catalog gives new tables: its own options `table-default.OPTION`."""
     return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
 
 
 def properties_of(schema: TableSchema) -> dict[str, str]:
-    """Return the copy of a table's definition that metastores keep, for people and tools that read them."""
+    """Return the copy of a table's definition that metastores store, for people and tools that read them."""
     keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
     return {**schema.options, **{k: ",".join(columns) for k, columns in keys.items() if columns}}
 
 
 def unfollowed(table: Table) -> Table:
-    """A copy of a table that has no name of its own yet: its commits do not write Iceberg metadata. `keep_up` writes it
-    once the table has its name."""
+    """Return a copy of a table that has no name of its own yet: its commits do not write Iceberg metadata.
+
+    `keep_up` writes the metadata once the table has its name."""
     return replace(table, store=table.store.with_options({ICEBERG_STORAGE.key: DISABLED}))
 
 
 def follow_name(load: Callable[[], Table | None], former: str | None = None) -> None:
-    """Let readers of Iceberg see the table that `load` returns by its new name, and no longer in its `former` folder.
-    Never fails: the table has the new name already, and its next commit shows it to them, too."""
+    """Register the table that `load` returns for readers of Iceberg under its new name, instead of its `former` folder.
+
+    This never raises: the table already has the new name, and its next commit registers it, too."""
     try:
         table = load()
     except PaimonError as error:
-        _LOG.warning("Readers of Iceberg see the table that was renamed or replaced after its next commit: %s", error)
+        _LOG.warning("Readers of Iceberg will see the renamed or replaced table only after its next commit: %s", error)
         return
     if table is None:
         return
@@ -320,14 +339,15 @@ def follow_name(load: Callable[[], Table | None], former: str | None = None) -> 
 
 
 def check_is_table(identifier: Identifier) -> None:
-    """Raises `InvalidNameError` for a branch or system table: these are not created, dropped and renamed as tables."""
+    """Raise `InvalidNameError` for a branch or system table: it cannot be created, dropped or renamed as a table."""
     if identifier.branch is not None or identifier.system_table is not None:
         raise InvalidNameError(f"{identifier} is not a table of its own: name the table without '$'.")
 
 
 def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
-    """Write the schema of a table as a new version, by its own publisher or another. False if another process wrote it
-    first."""
+    """Write the schema of a table as a new version, with the given publisher or the table's own.
+
+    Return False if another process wrote this version first."""
     io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
     try:
         return (publisher or table.publisher).publish(path, data) is PublishOutcome.PUBLISHED
@@ -338,10 +358,13 @@ def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
 
 
 def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
-    """Format and object tables have the columns of their files: only their options and comment change."""
+    """Check changes of a format or object table.
+
+    It has the columns of its files, so only its options and comment can change.
+    """
     kind = next((k for k, is_it in _OF_FILES.items() if is_it(schema.options)), None)
     if kind is not None and not all(isinstance(c, _OPTION_CHANGES) for c in changes):
         raise UnsupportedFeatureError(
-            f"Table {identifier} is {kind} table, whose columns are those of its files: only options and the comment "
+            f"Table {identifier} is {kind} table, which has the columns of its files: only options and the comment "
             "can be altered."
         )

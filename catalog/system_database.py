@@ -27,14 +27,14 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class CatalogSystemTable:
-    """The columns of a system table, and its rows: tuples of values in the order of the columns."""
+    """The columns of a system table, and a function for its rows: tuples of values in the order of the columns."""
 
     schema: pa.Schema
     rows: Callable[[Catalog], Iterator[Row]]
 
 
 def read_catalog_system_table(catalog: Catalog, name: str) -> pa.Table:
-    """The rows of `sys.name`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
+    """Return the rows of `sys.name`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
     table = catalog_system_table(name)
     columns = list(zip(*table.rows(catalog), strict=True)) or [()] * len(table.schema)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
@@ -42,7 +42,7 @@ def read_catalog_system_table(catalog: Catalog, name: str) -> pa.Table:
 
 
 def catalog_system_table(name: str) -> CatalogSystemTable:
-    """A table of `sys`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
+    """Return a table of `sys`. Raises `TableNotFoundError`, which lists the tables of `sys`."""
     found = CATALOG_SYSTEM_TABLES.get(name.lower())
     if found is None:
         known = ", ".join(f"{SYSTEM_DATABASE}.{n}" for n in CATALOG_SYSTEM_TABLES)
@@ -98,7 +98,7 @@ def _all_partitions(catalog: Catalog) -> Iterator[Row]:
 def _rows(
     catalog: Catalog, read: Callable[[Identifier], list[Row]], unreadable: Callable[[Exception], Row]
 ) -> Iterator[Row]:
-    """The rows of each table after its names; for an unreadable table, one row with the error."""
+    """Yield the rows of each table, after the table's names. For an unreadable table, yield one row with the error."""
     for database, name, found in each_table(catalog, read):
         rows = [unreadable(found)] if isinstance(found, Exception) else found
         yield from ((database, name, *row) for row in rows)
@@ -114,7 +114,7 @@ def _partition_name(table: Table, partition: bytes) -> str:
 
 
 def _figures(entries: list[ManifestEntry]) -> Row:
-    """Rows, bytes, files, and when the newest file was made, in epoch milliseconds."""
+    """Return the numbers of rows, bytes and files, and the time of the newest file in epoch milliseconds."""
     files = [e.file for e in entries]
     times = [made for f in files if (made := created_millis(f)) is not None]
     return sum(f.row_count for f in files), sum(f.file_size for f in files), len(files), max(times, default=None)

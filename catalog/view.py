@@ -1,11 +1,12 @@
-"""The definition of a view as Paimon's catalogs keep it: one JSON object in UTF-8, written by Java's `ViewSchema`.
+"""The definition of a view in the form of Paimon's catalogs: one JSON object in UTF-8, written by Java's `ViewSchema`.
 
     {"fields": [{"id", "name", "type" (`spec.types`), "description"}], "query": SQL, "dialects": {engine: SQL},
      "comment", "options": {text: text}}
 
-Java does not record where a view was defined, and resolves its names where it is used. This package stores more among
-the options, which every engine keeps, below `paimon-sql.view.`: `catalog` (absent: the view's own catalog),
-`namespace` (a JSON array) and what an engine needs to run its query as it was written (`ENGINE.…`).
+Java does not store the catalog and database in which a view was defined; it resolves the view's names in the catalog
+and database of the query. This package adds options, which every engine keeps, with the prefix `paimon-sql.view.`:
+`catalog` (absent: the view's own catalog), `namespace` (a JSON array) and what an engine needs to run its query as it
+was written (`ENGINE.…`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from paimon_core.spec.types import DataField, parse_field
 
 _OURS = "paimon-sql.view."
 _CATALOG, _NAMESPACE = "catalog", "namespace"
-_ADVICE = "restore it from a backup, or drop the view and create it anew"
-_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the view and create it anew"
-# Spark's keys in the `settings` of its own views: the effect of changes to the view's tables, and as JSON the settings
-# of the definition and the column names of the query
+_ADVICE = "restore it from a backup, or drop the view and create it again"
+_ANEW = "upgrade paimon-sql if a later version wrote it, or drop the view and create it again"
+# Spark's keys in the `settings` of its own views: the effect of changes to the view's tables, the settings of the
+# definition (JSON), and the column names of the query (JSON).
 SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-configs", "spark.query-columns"
 
 
@@ -32,9 +33,9 @@ SPARK_MODE, SPARK_CONFIGS, SPARK_COLUMNS = "spark.schema-mode", "spark.sql-confi
 class View:
     """A named query: its columns, and its SQL in the dialects of engines.
 
-    Names in the query belong to `catalog` (None: the view's own catalog) and `namespace` (None: unknown, so the view's
-    database). `settings` are what engines need to run the query as it was written, under names that start with the
-    engine (`spark.schema-mode`). `options` are the user's.
+    Names in the query belong to `catalog` (None means the view's own catalog) and `namespace` (None means unknown, so
+    the view's database). `settings` are what an engine needs to run the query as it was written; each name starts with
+    the engine (`spark.schema-mode`). `options` are set by the user.
     """
 
     fields: tuple[DataField, ...]
@@ -47,17 +48,19 @@ class View:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def query_of(self, dialect: str) -> str:
-        """The query in the dialect of an engine; the first-written query if the view does not have that dialect."""
+        """Return the query in the dialect of an engine, or the query that was written first if the view lacks the
+        dialect.
+        """
         return self.dialects.get(dialect, self.query)
 
 
 def encode_view(view: View) -> bytes:
-    """The JSON of a view, indented. Raises `InvalidDataError` for a text that no file can hold."""
+    """Return the JSON of a view, indented. Raises `InvalidDataError` for a text that cannot be stored in a file."""
     return encode_json_object(view_json(view))
 
 
 def view_json(view: View) -> dict[str, Any]:
-    """The JSON object of a view."""
+    """Return the JSON object of a view."""
     ours = {_OURS + name: value for name, value in view.settings.items()}
     if view.catalog is not None:
         ours[_OURS + _CATALOG] = view.catalog
@@ -75,9 +78,9 @@ def view_json(view: View) -> dict[str, Any]:
 
 
 def decode_view(path: str, data: bytes) -> View:
-    """The view that a file, or a text of a database, holds; `path` names it in errors.
+    """Return the view in the JSON of a file or of a database's row; `path` names the source in errors.
 
-    Raises `CorruptFileError`, `UnsupportedFeatureError` for columns of types that are not known.
+    Raises `CorruptFileError`, and `UnsupportedFeatureError` for unknown types of columns.
     """
     try:
         return view_of(path, decode_json_object(path, data))
@@ -88,7 +91,7 @@ def decode_view(path: str, data: bytes) -> View:
 
 
 def view_of(path: str, node: dict[str, Any]) -> View:
-    """The view that a JSON object is. Raises as `decode_view`."""
+    """Return the view in a JSON object. Raises the same errors as `decode_view`."""
     try:
         options = text_map(node, "options")
         ours = {k.removeprefix(_OURS): v for k, v in options.items() if k.startswith(_OURS)}

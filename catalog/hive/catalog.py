@@ -1,4 +1,4 @@
-"""A catalog that keeps names in a Hive metastore: its databases, and the parts that keep tables and views.
+"""A catalog with its names in a Hive metastore: its databases, and the parts for tables and views.
 
 Names have no case, as in Hive. Source: `HiveCatalog` of Paimon.
 """
@@ -47,7 +47,7 @@ class HiveCatalog(RegisteredTables, KeepsViews):
         self._metastore.close()
 
     def check_location(self, location: str) -> None:
-        """See `SupportsLocations`."""
+        """Raise an error for a location that no table can have; see `SupportsLocations`."""
         self._warehouse.storage(normalize(location))
 
     # -- databases ----------------------------------------------------------------------------------------------------
@@ -141,7 +141,10 @@ class HiveCatalog(RegisteredTables, KeepsViews):
 def open_catalog(
     io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
 ) -> HiveCatalog:
-    """The catalog of some `hive_options`; sends nothing to the metastore yet. Raises `InvalidOptionError`."""
+    """Return the catalog for options from `hive_options`, without a call to the metastore.
+
+    Raises `InvalidOptionError`.
+    """
     settings = read_settings(options, locks=needs_locks(io, warehouse))
     return HiveCatalog(
         io, warehouse, settings, options=dict(options), allowed=Allowed.of(options), open_iceberg=open_iceberg

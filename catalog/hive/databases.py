@@ -1,6 +1,6 @@
 """Databases in the metastore: pure functions of Thrift's values. Source: `HiveCatalog` of Paimon.
 
-Hive before 4.0 does not change the description of a database that exists: a comment that was altered is a parameter.
+Hive before 4.0 cannot change the description of an existing database, so an altered comment is stored as a parameter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def location_of_database(database: Any) -> str:
 
 
 def database_properties(database: Any) -> dict[str, str]:
-    """The properties of a database as its users gave them, and its location."""
+    """Return the properties that users set on a database, and its location."""
     found = dict(database.parameters or {})
     found.pop(LOCATION_KEY, None)
     if database.description:
@@ -41,7 +41,7 @@ def database_properties(database: Any) -> dict[str, str]:
 
 
 def new_database(name: str, given: Mapping[str, str], default: str, settings: HiveSettings) -> tuple[Any, str]:
-    """A database of some properties, and its location. Raises `InvalidOptionError`."""
+    """Return a new database with the given properties, and its location. Raises `InvalidOptionError`."""
     _check(name, given)
     own = given.get(_LOCATION)
     if own is not None:
@@ -61,12 +61,12 @@ def new_database(name: str, given: Mapping[str, str], default: str, settings: Hi
 
 
 def altered_database(database: Any, given: Mapping[str, str], removed: Sequence[str]) -> Any:
-    """A database with properties set and removed. Raises `InvalidOptionError`, also for another location."""
+    """Return a database with properties set and removed. Raises `InvalidOptionError`, also for another location."""
     _check(database.name, given)
     location = location_of_database(database)
     if _LOCATION in given and normalize(given[_LOCATION]) != location:
         raise InvalidOptionError(
-            f"Database {database.name} cannot get another location: its tables are in {location}. Create another "
+            f"Database {database.name} cannot be given another location: its tables are in {location}. Create another "
             "database there, and move them by ALTER TABLE ... RENAME TO."
         )
     changed = copy.deepcopy(database)
@@ -83,19 +83,23 @@ def altered_database(database: Any, given: Mapping[str, str], removed: Sequence[
 
 
 def _check(name: str, given: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` for what the metastore cannot keep."""
+    """Raise `InvalidOptionError` for properties that the metastore cannot store."""
     if LOCATION_KEY in given:
         raise InvalidOptionError(
-            f"Database {name} cannot have the property {LOCATION_KEY!r}: the catalog has it itself."
+            f"Database {name} cannot have the property {LOCATION_KEY!r}: the catalog uses this name itself. "
+            "Choose another name."
         )
     check_lengths(f"database {name}", given, _KEPT, "give it a shorter value")
 
 
 def not_dropped(name: str, ours: Sequence[str], views: Sequence[str], left: Sequence[str]) -> DatabaseNotEmptyError:
-    """The error for a database that cannot be dropped, as it has `left`: our tables, views, or others alone."""
+    """Return the error for a database that cannot be dropped.
+
+    `ours` are its Paimon tables, `views` its views. If it has neither, `left` are tables of other engines.
+    """
     if ours or views:
         return not_empty(name, ours, views)
     return DatabaseNotEmptyError(
-        f"Database {name} still has {len(left)} tables that are not Paimon's, {left[0]} among them: drop them by the "
-        "engine that they belong to."
+        f"Database {name} still has {len(left)} tables that are not Paimon's, {left[0]} among them: drop them "
+        "with the engine that created them."
     )

@@ -1,8 +1,9 @@
-"""Entries of tables in the metastore, in the same fields as Paimon's Java: how to name, write and read them. Names in a
+"""Name, write and read the entries of tables in the metastore, in the fields that Paimon's Java uses. Names in a
 metastore have no case.
 
-Engines recognise a table of Paimon by its input and output format. Columns and options are copies, for readers of the
-metastore: the schema files count. Pure functions of Thrift's values. Source: `HiveCatalog`, `HiveTableUtils` of Paimon.
+Engines recognise a table of Paimon by its input and output format. The columns and options in an entry are copies for
+readers of the metastore; the schema files decide. Pure functions of Thrift's values. Source: `HiveCatalog`,
+`HiveTableUtils` of Paimon.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _HANDLER = "org.apache.paimon.hive.PaimonStorageHandler"
 TABLE_TYPE, TABLE_TYPE_VALUE = "table_type", "PAIMON"
 _STORAGE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?")
 _STORAGE_HANDLER = "storage_handler"
-LOCATION_KEY = "paimon_location"  # where `location-in-properties` has it
-MOVED_FROM = "paimon-sql.moved-from"  # of a table while its folder waits for the move, see `syncing`
+LOCATION_KEY = "paimon_location"  # the location, with `location-in-properties`
+MOVED_FROM = "paimon-sql.moved-from"  # the old folder during a rename, see `syncing`
 _EXTERNAL = "EXTERNAL"
 PATH = "path"
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
@@ -48,14 +49,17 @@ _MOST_COMMENT = 255
 LONGEST_KEY = 256
 PARTITIONED = "metastore.partitioned-table"
 TAG_PARTITION = "metastore.tag-to-partition"
-_NAME = re.compile(r"[A-Za-z0-9_]+")  # what every version of Hive takes for a new one
-_LONGEST_NAME = 128  # characters, of databases and of tables that are locked
+_NAME = re.compile(r"[A-Za-z0-9_]+")  # every version of Hive accepts these as new names
+_LONGEST_NAME = 128  # characters of a database, or of a locked table
 TAKEN_KEYS = frozenset((TABLE_TYPE, _STORAGE_HANDLER, LOCATION_KEY, MOVED_FROM, _EXTERNAL))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The folder of a table, and whether its files outlive the table. `is_own` if the table's definition names it."""
+    """The folder of a table, and whether its files remain after a DROP.
+
+    `is_own`: the table's definition names the folder.
+    """
 
     location: str
     is_external: bool
@@ -74,41 +78,43 @@ class Entry:
 
 
 def named(identifier: Identifier) -> Identifier:
-    """A table as the metastore calls it. Raises `InvalidNameError`."""
+    """Return the identifier with the metastore's spelling of its names. Raises `InvalidNameError`."""
     database, table = folded("database", identifier.database), folded("table", identifier.table)
     return replace(identifier, database=database, table=table)
 
 
 def folded(kind: str, name: str) -> str:
-    """A name as the metastore has it. Raises `InvalidNameError`."""
+    """Return the metastore's spelling of a name. Raises `InvalidNameError`."""
     return check_name(kind, name).lower()
 
 
 def new_name(kind: str, name: str) -> str:
-    """A name that the metastore takes. Raises `InvalidNameError`."""
+    """Return the spelling of a name that the metastore accepts for a new object. Raises `InvalidNameError`."""
     if _NAME.fullmatch(check_name(kind, name)) is None or len(name) > _LONGEST_NAME:
         raise InvalidNameError(
-            f"A {kind} cannot be called {name!r}: in a Hive metastore names are letters, digits and underscores of "
-            f"ASCII, {_LONGEST_NAME} at most."
+            f"{name!r} is not a valid {kind} name: names in a Hive metastore have at most {_LONGEST_NAME} ASCII "
+            "letters, digits and underscores."
         )
     return name.lower()
 
 
 def is_paimon(table: Any) -> bool:
-    """Whether a table of the metastore's is one of Paimon's."""
+    """Return whether a table of the metastore is a Paimon table."""
     sd = table.sd
     return sd is not None and (sd.inputFormat, sd.outputFormat) == (_INPUT, _OUTPUT)
 
 
 def is_external(table: Any) -> bool:
-    """Whether the files of a table outlive it. Hive 4 calls tables external that were created as managed ones, unless
-    they are its own transactional ones, and marks them."""
+    """Return whether the files of a table remain after a DROP.
+
+    Hive 4 converts managed tables to external tables, unless they are Hive's transactional tables, and marks the
+    converted tables."""
     translated = (table.parameters or {}).get(_TRANSLATED, "").upper() == "TRUE"
     return bool(table.tableType == _EXTERNAL_TABLE) and not translated
 
 
 def kind_of(table: Any) -> str:
-    """The kind of a table that is not Paimon's, for errors."""
+    """Return the kind of a table that is not a Paimon table, for errors."""
     if table.tableType == _VIEW:
         return "a view"
     declared = (table.parameters or {}).get(TABLE_TYPE) or getattr(table.sd, "inputFormat", None) or "another kind"
@@ -116,7 +122,7 @@ def kind_of(table: Any) -> str:
 
 
 def read_entry(table: Any) -> Entry:
-    """Raises `StorageError` for an entry without a location, or with one that cannot be one."""
+    """Return the entry of a table. Raises `StorageError` for an entry with a missing or invalid location."""
     parameters = table.parameters or {}
     identifier = Identifier(table.dbName or "", table.tableName or "")
     return Entry(
@@ -129,7 +135,7 @@ def read_entry(table: Any) -> Entry:
 
 
 def location_of(parameters: Mapping[str, str], location: str | None, what: str) -> str:
-    """The location of a table or a database, which parameters may name. Raises `StorageError`."""
+    """Return the location of a table or a database, from its parameters or else `location`. Raises `StorageError`."""
     given = parameters.get(LOCATION_KEY) or location
     try:
         return normalize(given or "")
@@ -140,13 +146,13 @@ def location_of(parameters: Mapping[str, str], location: str | None, what: str) 
 
 
 def storage_of(path: str) -> str:
-    """The scheme and the host of a path, "" for one on a local disk."""
+    """Return the scheme and the host of a path, or "" for a path on a local disk."""
     match = _STORAGE.match(path)
     return (match[1] or "") if match else ""
 
 
 def new_entry(identifier: Identifier, schema: TableSchema, place: Place, settings: HiveSettings, *, zones: bool) -> Any:
-    """A table of a schema, as it is created in the metastore."""
+    """Return the metastore's table for a new table of a schema."""
     table = empty_entry(identifier, place, settings)
     table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
     table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
@@ -158,7 +164,7 @@ def new_entry(identifier: Identifier, schema: TableSchema, place: Place, setting
 
 
 def empty_entry(identifier: Identifier, place: Place, settings: HiveSettings) -> Any:
-    """A new table of the metastore's, without columns, formats and location."""
+    """Return a new table of the metastore, without columns, formats and location."""
     now = int(time.time())
     return ttypes.Table(
         tableName=identifier.table,
@@ -177,7 +183,10 @@ def empty_entry(identifier: Identifier, place: Place, settings: HiveSettings) ->
 def described(
     entry: Entry, schema: TableSchema, removed: frozenset[str], settings: HiveSettings, *, zones: bool
 ) -> Any:
-    """The table of an entry under a new schema, without the properties `removed`; what others keep there stays."""
+    """Return the table of an entry with a new schema, without the properties `removed`.
+
+    Properties of other engines stay.
+    """
     table = copy.deepcopy(entry.table)
     gone = removed - TAKEN_KEYS
     kept = {k: v for k, v in (table.parameters or {}).items() if k not in gone}
@@ -189,7 +198,7 @@ def described(
 
 
 def renamed(entry: Entry, target: Identifier, location: str, moved_from: str | None, settings: HiveSettings) -> Any:
-    """The table of an entry under another name and location. The folder moves there from `moved_from` afterwards."""
+    """Return the table of an entry with another name and location. The folder then moves there from `moved_from`."""
     table = copy.deepcopy(entry.table)
     table.dbName, table.tableName = target.database, target.table
     table.parameters = {k: v for k, v in (table.parameters or {}).items() if k != MOVED_FROM}
@@ -201,7 +210,7 @@ def renamed(entry: Entry, target: Identifier, location: str, moved_from: str | N
 
 
 def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place:
-    """Return the place of a new table: its option `path` makes it external. Raises `InvalidOptionError`."""
+    """Return the place of a new table. The option `path` makes the table external. Raises `InvalidOptionError`."""
     own = schema.options.get(PATH)
     if own is not None:
         check_location(own)
@@ -211,17 +220,17 @@ def place_of(schema: TableSchema, default: str, settings: HiveSettings) -> Place
 
 
 def is_partitioned(schema: TableSchema) -> bool:
-    """Whether the metastore lists the partitions of a table."""
+    """Return whether the metastore lists the partitions of a table."""
     return bool(schema.partition_keys) and _flag(schema.options.get(PARTITIONED, "false"))
 
 
 def tag_column(schema: TableSchema) -> str | None:
-    """The column that makes each tag a partition in the metastore."""
+    """Return the column with the name of a tag, if each tag is a partition in the metastore."""
     return schema.options.get(TAG_PARTITION) or None
 
 
 def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettings) -> None:
-    """Raises `InvalidOptionError` for a definition that the metastore cannot keep."""
+    """Raise `InvalidOptionError` for a definition that the metastore cannot store."""
     for key in properties_of(schema, settings):
         if len(key) > LONGEST_KEY:
             raise InvalidOptionError(
@@ -229,7 +238,9 @@ def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettin
                 "metastore keeps: set 'sync-all-properties' = 'false' in the catalog."
             )
         if key in TAKEN_KEYS - {_EXTERNAL}:
-            raise InvalidOptionError(f"Table {identifier} cannot have the option {key!r}: the metastore has it itself.")
+            raise InvalidOptionError(
+                f"Table {identifier} cannot have the option {key!r}: the metastore uses this name itself."
+            )
     if tag_column(schema) and schema.partition_keys:
         raise InvalidOptionError(
             f"Table {identifier} is partitioned and cannot have '{TAG_PARTITION}', which makes each tag a partition."
@@ -237,7 +248,9 @@ def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettin
 
 
 def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: Any) -> None:
-    """Raises `UnsupportedFeatureError` if a table of the metastore's would get other partition columns there."""
+    """Raise `UnsupportedFeatureError` if a change of the schema would change the partition columns of the metastore's
+    table.
+    """
     tag = tag_column(schema)
     wanted = schema.partition_keys if is_partitioned(schema) else ((tag,) if tag else ())
     known = tuple(column.name for column in table.partitionKeys or ())
@@ -250,7 +263,7 @@ def check_partitions_kept(identifier: Identifier, schema: TableSchema, table: An
 
 
 def properties_of(schema: TableSchema, settings: HiveSettings) -> dict[str, str]:
-    """Return the copy of a table's definition that its entry keeps."""
+    """Return the copy of a table's properties for its entry."""
     options = schema.options
     if not settings.sync_properties:
         return {k: v for k, v in options.items() if k.startswith("hive.") or k in _KEPT_ALWAYS} | _comment(schema)
@@ -262,7 +275,7 @@ def _comment(schema: TableSchema) -> dict[str, str]:
 
 
 def column_of(field: DataField, *, zones: bool, is_key: bool = False) -> Any:
-    """A column, or a partition key; the metastore keeps longer comments of keys."""
+    """Return a column or partition key for the metastore, which stores longer comments for keys."""
     comment = field.description if is_key else _short(field.description)
     return ttypes.FieldSchema(field.name, hive_type(field.type, has_time_zones=zones), comment)
 
@@ -286,7 +299,7 @@ def _place(table: Any, location: str, settings: HiveSettings) -> None:
 
 
 def _short(comment: str | None) -> str | None:
-    """A comment of a column as its column of the metastore's database takes it."""
+    """Return a column's comment, cut to the length that the metastore's database stores."""
     if comment is None:
         return None
     line = comment.replace("\n", " ").replace("\r", " ")

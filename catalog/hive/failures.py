@@ -11,17 +11,17 @@ from paimon_core.errors import StorageRefusedError
 
 
 class Answer(enum.Enum):
-    """The reason for which the metastore refused a call."""
+    """The reason of the metastore to refuse a call."""
 
     MISSING = "there is no such database, table, partition or lock"
     TAKEN = "the name is taken"
-    INVALID = "it does not accept what it was given"
-    UNKNOWN_CALL = "it does not know the call: another version has it"
+    INVALID = "it does not accept the arguments"
+    UNKNOWN_CALL = "this version of the metastore does not have the call"
     FAILED = "anything else"
 
 
 class MetastoreError(StorageRefusedError):
-    """The metastore answered that it did not do something."""
+    """The metastore refused a call: it has changed nothing."""
 
     def __init__(self, message: str, answer: Answer) -> None:
         super().__init__(message)

@@ -1,5 +1,5 @@
-"""Tables of Hive's own in CSV, JSON, ORC, Parquet and text, which are format tables here: the metastore has their only
-definition, and their files no snapshots. Pure functions of Thrift's values. Source: `HiveTableUtils` of Paimon.
+"""Hive's own tables in CSV, JSON, ORC, Parquet and text, which are format tables here: only the metastore defines them,
+and they have no snapshots. Pure functions of Thrift's values. Source: `HiveTableUtils` of Paimon.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _CLASSES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 _OURS = tuple(name.upper() for name in _CLASSES)
 _DELIMITER, _HIVE_DELIMITER = "field.delim", "\x01"
 _ESCAPE = "escape.delim"
-_NO_QUOTE, _NO_ESCAPE = "\x02", "\x03"  # Hive quotes nothing: what no value here can have
+_NO_QUOTE, _NO_ESCAPE = "\x02", "\x03"  # Hive has no quotes: characters that no value contains
 _NULL, _HIVE_NULL = "serialization.null.format", "\\N"
 _WORD = re.compile(r"\s*([^<>,:()]+(?:\([0-9, ]+\))?)\s*")
 _RENAMED = {"integer": "INT", "timestamp with local time zone": "TIMESTAMP(6) WITH LOCAL TIME ZONE", "binary": "BYTES"}
@@ -54,7 +54,7 @@ _HIVE_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def format_of(table: Any) -> str | None:
-    """The format of a table's files; None for all other formats."""
+    """Return the format of a table's files, or None if it is not supported."""
     sd = table.sd
     if table.tableType == "VIRTUAL_VIEW" or sd is None or sd.serdeInfo is None:
         return None
@@ -63,7 +63,7 @@ def format_of(table: Any) -> str | None:
     if parameters.get("storage_handler") or parameters.get(TABLE_TYPE, "").upper() not in ("", *_OURS):
         return None  # another engine's table, in files of such a format
     if parameters.get("transactional", "").lower() == "true" or parameters.get("skip.header.line.count", "0") != "0":
-        return None  # its folders have files without rows
+        return None  # the folders also contain files without rows
     if "parquet" in serde or "orc" in serde:
         return "parquet" if "parquet" in serde else "orc"
     if "Text" not in source:
@@ -71,13 +71,14 @@ def format_of(table: Any) -> str | None:
     if "json" in serde:
         return "json"
     if "lazysimple" not in serde:
-        return None  # OpenCSVSerde and others quote in other ways
+        return None  # OpenCSVSerde and other serdes have other quotes
     return "text" if parameters.get(TABLE_TYPE) == "TEXT" else "csv"
 
 
 def format_schema(table: Any, file_format: str) -> tuple[TableSchema, str]:
-    """The schema of a Hive table and its location. Raises `InvalidSchemaError`, `StorageError` and others if it cannot
-    be a format table."""
+    """Return the schema and the location of a Hive table.
+
+    Raises `InvalidSchemaError`, `StorageError` and other errors if it cannot be a format table."""
     name = f"{table.dbName}.{table.tableName}"
     parameters = dict(table.parameters or {})
     location = location_of(parameters, table.sd.location, f"Table {name}")
@@ -103,7 +104,7 @@ def format_schema(table: Any, file_format: str) -> tuple[TableSchema, str]:
 
 
 def is_readable(table: Any) -> bool:
-    """Whether a table of Hive's can be a format table here."""
+    """Return whether a Hive table can be read as a format table."""
     found = format_of(table)
     try:
         return found is not None and bool(format_schema(table, found))
@@ -114,7 +115,7 @@ def is_readable(table: Any) -> bool:
 def format_entry(
     identifier: Identifier, schema: TableSchema, place: Place, settings: HiveSettings, *, zones: bool
 ) -> Any:
-    """A format table as it is created in the metastore."""
+    """Return the metastore's table for a new format table."""
     name = schema.options.get(FILE_FORMAT.key, FILE_FORMAT.default).strip().lower()
     table = empty_entry(identifier, place, settings)
     table.sd.inputFormat, table.sd.outputFormat, serde = _CLASSES[name]
@@ -133,7 +134,7 @@ def format_entry(
 
 
 def paimon_type(text: str) -> DataType:
-    """The type that a name of Hive's means. Raises `InvalidSchemaError`."""
+    """Return the type with this name in Hive. Raises `InvalidSchemaError`."""
     tokens = _Tokens(text)
     found = tokens.type(0)
     tokens.end()
@@ -141,7 +142,7 @@ def paimon_type(text: str) -> DataType:
 
 
 class _Tokens:
-    """A reader of a type's name: `map<string,struct<a:int>>`."""
+    """A reader of a type's name, such as `map<string,struct<a:int>>`."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0

@@ -1,6 +1,7 @@
-"""Read the properties of `hive-site.xml`, without entities and other files that XML may refer to.
+"""Read the properties of `hive-site.xml`, but no entities and no other files that XML may refer to.
 
-No document type, so no entities; no inclusions. `${name}` stands for another property of the file.
+A document type is refused, so there are no entities; inclusions are not followed. `${name}` refers to another property
+of the file.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from paimon_core.errors import InvalidOptionError
 _FILE = "hive-site.xml"
 _MOST_BYTES = 2**24
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
-_DEPTH = 20  # as Hadoop has it
+_DEPTH = 20  # the limit of Hadoop
 
 
 def read_hive_site(folder: str) -> dict[str, str]:
-    """The properties of `hive-site.xml` in a folder. Raises `InvalidOptionError`, never with a value of the file."""
+    """Return the properties of `hive-site.xml` in a folder.
+
+    Raises `InvalidOptionError`. The error contains no value of the file.
+    """
     path = Path(folder.removeprefix("file://")) / _FILE
     try:
         with path.open("rb") as file:
@@ -38,7 +42,7 @@ def read_hive_site(folder: str) -> dict[str, str]:
 
 
 def _properties(data: bytes) -> dict[str, str]:
-    """Raises `ExpatError`, and `ValueError` for a document type."""
+    """Parse the properties. Raises `ExpatError`, and `ValueError` for a document type."""
     found: dict[str, str] = {}
     path: list[str] = []
     parts: dict[str, str] = {}
@@ -58,7 +62,7 @@ def _properties(data: bytes) -> dict[str, str]:
         path.pop()
 
     def refuse(*_: object) -> None:
-        raise ValueError("it has a DOCTYPE, which could name other files and is not read")
+        raise ValueError("it has a DOCTYPE, which could refer to other files: remove it")
 
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
@@ -68,7 +72,7 @@ def _properties(data: bytes) -> dict[str, str]:
 
 
 def _expanded(value: str, found: dict[str, str]) -> str:
-    """A value with what its variables stand for; those that are not known stay."""
+    """Return a value with its variables replaced. Unknown variables stay."""
     for _ in range(_DEPTH):
         match = next((m for m in _VARIABLE.finditer(value) if _known(m[1], found) is not None), None)
         if match is None or len(value) > _MOST_BYTES:

@@ -1,9 +1,9 @@
-"""Entries of a metastore that name the Iceberg metadata of a table, for Iceberg's Hive catalogs: as Paimon's Java
-stores them.
+"""Entries of a metastore with the Iceberg metadata of a table, for Iceberg's Hive catalogs, in the form of Paimon's
+Java.
 
-A table of a Hive catalog that is named by its own name has one entry for both: it stays Paimon's by its formats and is
-Iceberg's by its parameters. To change an entry: take its lock (Iceberg's writers do, too), check that our metadata is
-still the latest, then compare and set if the metastore can. So an entry never returns to older metadata.
+If the Iceberg table has the name of the table in the same metastore, both share one entry: Paimon recognises it by its
+formats, Iceberg by its parameters. To change an entry: take its lock (Iceberg's writers do, too), check that our
+metadata is still the latest, then compare and set if the metastore can. So an entry never returns to older metadata.
 
 Source: `IcebergHiveMetadataCommitter` of Paimon; `HiveTableOperations` of Iceberg.
 """
@@ -69,7 +69,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class OwnMetastore:
-    """The metastore that a catalog keeps its tables in."""
+    """The metastore in which the catalog stores its tables."""
 
     metastore: Metastore
     locks: HiveLocks
@@ -77,7 +77,7 @@ class OwnMetastore:
 
 @dataclass(frozen=True)
 class IcebergEntries:
-    """The entries of a table, by their names, in a metastore. `is_own`: which its catalog uses, too."""
+    """The entries of a table in a metastore, by their names. `is_own`: the table's catalog uses this metastore, too."""
 
     metastore: Metastore
     locks: HiveLocks
@@ -85,7 +85,10 @@ class IcebergEntries:
     is_own: bool
 
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
-        """See `IcebergCatalogs`. What fails for one name is made for the others."""
+        """Update the entries; see `IcebergCatalogs`.
+
+        If the update of one name fails, the other names are still updated.
+        """
         failed: list[StorageError] = []
         try:
             for name in self.names:
@@ -101,7 +104,7 @@ class IcebergEntries:
 
     def _behind(self, store: TableStore, name: Identifier, error: PaimonError) -> StorageError:
         behind = StorageError(
-            f"The Iceberg table {name} in the metastore {self.metastore.settings.address} stays as it was: "
+            f"The Iceberg table {name} in the metastore {self.metastore.settings.address} is not updated: "
             f"{cause_of(error)} The next commit to {store.name} brings it in line."
         )
         behind.__cause__ = error
@@ -115,10 +118,10 @@ class IcebergEntries:
                     return
                 if self._created(store, name, metadata) if found is None else self._altered(store, found, metadata):
                     return
-        raise StorageError("Others change its entry all the time.")
+        raise StorageError("Other writers keep changing its entry.")
 
     def _created(self, store: TableStore, name: Identifier, metadata: str) -> bool:
-        """Create the entry; False if an entry has the name by now."""
+        """Create the entry. Return False if an entry has the name by now."""
         place = metadata.rpartition("/")[0].rpartition("/")[0]
         if self.metastore.database(name.database) is None:
             self._create_database(name.database, place.rpartition("/")[0])
@@ -141,7 +144,7 @@ class IcebergEntries:
                 raise
 
     def _altered(self, store: TableStore, found: Any, metadata: str) -> bool:
-        """Alter the entry; False if another writer has changed it since it was `found`."""
+        """Change the entry. Return False if another writer has changed it since it was `found`."""
         name = Identifier(found.dbName, found.tableName)
         _check_is_of(store, found)
         before, entry = _location(found), _renewed(store, found, metadata, self.metastore)
@@ -165,19 +168,19 @@ class IcebergEntries:
             "skipAWSGlueArchive": str(store.options[ICEBERG_GLUE_SKIP_ARCHIVE]).lower(),
             "DO_NOT_UPDATE_STATS": str(store.options[ICEBERG_HIVE_SKIP_STATS]).lower(),
         }
-        if before:  # Hive 2.3.10 and 4.0 compare it, others do not look at it
+        if before:  # Hive 2.3.10 and 4.0 compare it, other versions ignore it
             context |= {"expected_parameter_key": METADATA, "expected_parameter_value": before}
         arguments = (entry.dbName, entry.tableName, entry, ttypes.EnvironmentContext(context))
         self.metastore.change("alter_table_with_environment_context", *arguments)
 
     def _named(self, name: Identifier) -> str | None:
-        """The metadata that an entry names; "" if it names none, None if the entry does not exist."""
+        """Return the metadata that an entry names: "" if it has none, None if the entry does not exist."""
         found = self.metastore.table(name.database, name.table)
         return None if found is None else _location(found)
 
 
 def iceberg_entries(store: TableStore, options: Mapping[str, str], own: OwnMetastore | None) -> IcebergEntries:
-    """The entries that the options of a table, or of its catalog, name; sends nothing to the metastore yet.
+    """Return the entries that the options of a table or of its catalog name, without a call to the metastore.
 
     Raises `InvalidOptionError`, `InvalidNameError`, `NotAllowedError`, `UnsupportedFeatureError`.
     """
@@ -217,7 +220,10 @@ def _names(store: TableStore) -> tuple[Identifier, ...]:
 
 
 def _settings(store: TableStore, options: Mapping[str, str], own: OwnMetastore | None) -> HiveSettings | None:
-    """Return the settings of the metastore; None if no option names one: the catalog's own metastore is used then."""
+    """Return the settings of the metastore.
+
+    Return None if no option names one, so that the catalog's own metastore is used.
+    """
     address, folder = store.options[ICEBERG_URI], store.options[ICEBERG_HIVE_CONF_DIR]
     by_table = {
         option.key
@@ -253,7 +259,9 @@ def _check_allowed(
     addresses: tuple[Address, ...],
     keys: str,
 ) -> None:
-    """Raises `NotAllowedError` for a metastore that a table's schema names, which others may have written."""
+    """Raise `NotAllowedError` for a metastore that is only in the table's schema, because another writer may have put
+    it there.
+    """
     known = [a for a in store.allowed.iceberg_catalogs if a.startswith(_THRIFT)]
     if options.get(ICEBERG_URI.key):
         known.append(options[ICEBERG_URI.key])
@@ -270,7 +278,7 @@ def _check_allowed(
 
 
 def _check_is_of(store: TableStore, found: Any) -> None:
-    """Raises `UnsupportedFeatureError` for an entry that is another table's."""
+    """Raise `UnsupportedFeatureError` if an entry belongs to another table."""
     if is_paimon(found):
         location = read_entry(found).location
         if location == store.root:
@@ -294,7 +302,7 @@ def _location(entry: Any) -> str:
 
 
 def _renewed(store: TableStore, found: Any, metadata: str, metastore: Metastore) -> Any:
-    """An entry that names other metadata."""
+    """Return an entry with other metadata."""
     entry, before, now = copy.deepcopy(found), _location(found), uri(metadata)
     named = {TABLE_TYPE: TABLE_TYPE_ICEBERG, METADATA: now}
     if before not in ("", now):
@@ -337,7 +345,7 @@ def _new_entry(store: TableStore, name: Identifier, location: str, metadata: str
 
 
 def _columns(store: TableStore, metastore: Metastore) -> list[Any]:
-    """The columns of the table's latest schema, with its partition columns."""
+    """Return the columns of the table's latest schema for the metastore, with its partition columns."""
     schema = latest_schema(store.io, store.root) or store.schema
     zones = metastore.has_zones_for(schema.fields)
     return [column_of(field, zones=zones) for field in schema.fields]

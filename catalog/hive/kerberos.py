@@ -1,4 +1,4 @@
-"""Kerberos below Thrift: SASL's mechanism GSSAPI (RFC 4752), in the messages that a metastore of Hive expects.
+"""Kerberos below Thrift: the SASL mechanism GSSAPI (RFC 4752), in the messages that a Hive metastore expects.
 
 The metastore offers protections for the messages (its `hadoop.rpc.protection`): the strongest is chosen.
 """
@@ -15,23 +15,23 @@ from paimon_core.escapes import visible
 from paimon_core.optional_packages import import_optional
 from paimon_sql.catalog.hive.settings import Address, kerberos_service
 
-_START, _OK, _BAD, _ERROR, _COMPLETE = 1, 2, 3, 4, 5  # what a message of the negotiation says
-_UNPROTECTED, _SIGNED, _ENCRYPTED = 1, 2, 4  # bits of what is offered
+_START, _OK, _BAD, _ERROR, _COMPLETE = 1, 2, 3, 4, 5  # the status of a message of the negotiation
+_UNPROTECTED, _SIGNED, _ENCRYPTED = 1, 2, 4  # bits of the offered protections
 _LONGEST_MESSAGE = 2**20  # of a negotiation
 _LONGEST_FRAME = 2**28
-_MOST_RECEIVED = 2**24 - 1  # what three bytes hold
+_MOST_RECEIVED = 2**24 - 1  # the largest number in three bytes
 
 
 class Unauthenticated(Exception):
-    """A metastore and this process do not trust each other; the metastore at another address may have the right key."""
+    """A metastore and this process do not trust each other. The metastore at another address may have the right key."""
 
 
 class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
-    """Frames over a transport, each signed or encrypted as was agreed."""
+    """Frames over a transport. Each frame is signed or encrypted, as the negotiation decided."""
 
     def __init__(self, below: Any, context: Any, protection: int, longest: int) -> None:
         self._below, self._context, self._protection = below, context, protection
-        self._longest = longest  # of what one frame holds
+        self._longest = longest  # bytes of one frame's content
         self._left = memoryview(b"")
 
     def isOpen(self) -> bool:
@@ -41,7 +41,7 @@ class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
         self._below.close()
 
     def read(self, size: int) -> bytes:
-        """Some bytes, at least one. Raises what `TTransport` raises."""
+        """Return at least one byte. Raises the errors of `TTransport`."""
         while not self._left:
             (length,) = struct.unpack("!i", self._below.readAll(4))
             self._left = memoryview(self._opened(_read(self._below, length, _LONGEST_FRAME)))
@@ -66,15 +66,15 @@ class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]
             return frame
         found = self._context.unwrap(frame)
         if self._protection == _ENCRYPTED and not found.encrypted:
-            raise TTransport.TTransportException(message="a frame that is not encrypted, as was agreed")
+            raise TTransport.TTransportException(message="a frame that is not encrypted, although this was agreed")
         return bytes(found.message)
 
 
 def protected(below: Any, principal: str, address: Address) -> ProtectedTransport:
-    """A transport over one that is connected, between this process's user and a metastore's principal.
+    """Return a protected transport over a connected transport, between this process's user and a metastore's principal.
 
-    Raises `StorageRefusedError` if the user has no ticket, `Unauthenticated`, `UnsupportedFeatureError`, and what
-    the transport below raises.
+    Raises `StorageRefusedError` if the user has no ticket, `Unauthenticated`, `UnsupportedFeatureError`, and the errors
+    of the transport below.
     """
     gssapi = import_optional("gssapi", f"The metastore {address}, which asks for Kerberos,", "hive-kerberos")
     service, is_whole = kerberos_service(principal, address)
@@ -123,7 +123,7 @@ def _negotiated(below: Any, context: Any, service: str) -> ProtectedTransport:
 
 
 def _offer(message: bytes) -> tuple[int, int]:
-    """The strongest protection that a metastore offers, and the longest frame that it takes then."""
+    """Return the strongest protection that a metastore offers, and the longest frame that it then accepts, in bytes."""
     if len(message) != 4:
         raise Unauthenticated("its offer does not follow SASL")
     (word,) = struct.unpack("!I", message)
@@ -158,7 +158,10 @@ def _read(below: Any, length: int, most: int) -> bytes:
 
 
 def _what_the_user_lacks(gssapi: Any, said: str) -> str | None:
-    """Return why the user cannot authenticate, after Kerberos failed; None if the user has a valid ticket."""
+    """Return the reason why the user cannot authenticate, after Kerberos failed.
+
+    Return None if the user has a valid ticket.
+    """
     errors = gssapi.exceptions
     try:
         lifetime = gssapi.Credentials(usage="initiate", mechs=[gssapi.MechType.kerberos]).lifetime
@@ -170,6 +173,6 @@ def _what_the_user_lacks(gssapi: Any, said: str) -> str | None:
 
 
 def _words(error: Any) -> str:
-    """Return the error message of Kerberos; the message of GSSAPI only if there is no other."""
+    """Return Kerberos's error message, or GSSAPI's message if Kerberos has none."""
     said = error.get_all_statuses(error.min_code, False) if error.min_code else []
     return visible("; ".join(said or error.get_all_statuses(error.maj_code, True)))

@@ -1,4 +1,4 @@
-"""Locks of tables: exclusive locks of the metastore's, which Java's writers take, too.
+"""Locks of tables: exclusive locks of the metastore, which Java's writers take, too.
 
 The metastore keeps a queue: a lock that it cannot grant yet waits there under its number. Java's locks lack three
 things: the holder renews its lock (`heartbeat`) for as long as its process runs; `check` calls the metastore once more
@@ -42,8 +42,9 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class HiveLocks(LeasedLocks["HiveLock"]):
-    """The locks of a catalog's tables; a branch has the lock of its table. A name that old metastores would read as SQL
-    is not locked, as its lock would not hold."""
+    """The locks of a catalog's tables; a branch has the lock of its table.
+
+    If old metastores would interpret a name as SQL, the table cannot be locked: the lock would not protect it."""
 
     def __init__(self, metastore: Metastore) -> None:
         super().__init__(metastore.settings)
@@ -65,8 +66,10 @@ class HiveLocks(LeasedLocks["HiveLock"]):
         *,
         quiet: bool = False,
     ) -> Iterator[None]:
-        """Hold the locks of tables; every process takes them in the same order. If the metastore has no locks and
-        commits do not need them, hold the `queue` of the databases. `quiet` suppresses the warning about this."""
+        """Hold the locks of tables. Every process takes them in the same order.
+
+        If the metastore has no locks and commits do not need them, hold the `queue` of the databases. `quiet`
+        suppresses the warning about this."""
         with ExitStack() as stack:
             without = [t for t in in_order(tables) if not self._hold(stack, t, quiet=quiet)]
             for database in sorted({t.database for t in without}):
@@ -90,7 +93,7 @@ class HiveLocks(LeasedLocks["HiveLock"]):
         return False
 
     def work(self) -> bool:
-        """Whether the metastore has locks: its database may lack their tables."""
+        """Return whether the metastore has locks. Its database may lack the tables for them."""
         try:
             self.metastore.read("show_locks", ttypes.ShowLocksRequest())
         except MetastoreError:
@@ -99,7 +102,7 @@ class HiveLocks(LeasedLocks["HiveLock"]):
 
 
 class HiveLock(LeasedLock):
-    """The lock of one table: its token is the number that the metastore gave it."""
+    """The lock of one table. Its token is the number that the metastore gave it."""
 
     def __init__(self, metastore: Metastore, name: str, table: Identifier) -> None:
         super().__init__(name, metastore.settings)
@@ -125,7 +128,7 @@ class HiveLock(LeasedLock):
             except MetastoreError as error:
                 if error.answer is not Answer.MISSING:
                     raise
-                self._waits = None  # it was taken for one of a process that died
+                self._waits = None  # another process took our lock for the lock of a dead process
                 return None
         if answer.state == ttypes.LockState.ACQUIRED:
             self._waits = None
@@ -187,13 +190,13 @@ class HiveLock(LeasedLock):
         return next((lock.lockid for lock in self._listed() if lock.agentInfo == agent), None)
 
     def _listed(self) -> list[Any]:
-        """The locks of this table, held or waiting."""
+        """Return the locks of this table, held or waiting."""
         request = ttypes.ShowLocksRequest(dbname=self._table.database, tablename=self._table.table)
         listed = self._metastore.read("show_locks", request).locks or ()
         return [lock for lock in listed if (lock.dbname, lock.tablename) == (self._table.database, self._table.table)]
 
     def _free_dead(self, mine: int) -> None:
-        """Release the locks before ours if their holders, or the processes waiting for them, show no signs of life."""
+        """Release the locks before ours in the queue if their processes show no signs of life."""
         found = self._listed()
         now = next((lock.lastheartbeat for lock in found if lock.lockid == mine), None)
         if now is None:
@@ -206,7 +209,7 @@ class HiveLock(LeasedLock):
                     self._deaths.forget(_mark_of(_holder_of(lock)))
 
     def _why_dead(self, lock: Any, now: int) -> str | None:
-        """The reason not to wait for a lock's holder; None if the holder may live."""
+        """Return the reason why a lock's holder is dead, or None if it may live."""
         if lock.lastheartbeat and now - lock.lastheartbeat > 1000 * self._lifetime(lock):
             return "its holder shows no signs of life"
         if self._deaths.are_proven(_mark_of(_holder_of(lock))):
@@ -214,7 +217,7 @@ class HiveLock(LeasedLock):
         return None
 
     def _lifetime(self, lock: Any) -> float:
-        """Seconds without a sign of life after which a lock is free."""
+        """Return the seconds after which a lock without a sign of life is free."""
         match = _OURS.fullmatch(lock.agentInfo or "")
         if match is not None:
             return max(1.0, float(match["seconds"]))
@@ -227,7 +230,7 @@ class HiveLock(LeasedLock):
 
 
 def _holder_of(lock: Any) -> str:
-    """The name that a holder of ours gave itself, empty for others."""
+    """Return the name that a holder of this package gave itself, or an empty text for any other holder."""
     match = _OURS.fullmatch(lock.agentInfo or "")
     return "" if match is None else match["holder"]
 

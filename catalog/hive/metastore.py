@@ -1,8 +1,8 @@
 """The metastore: calls over connections that may be lost at any time, to the first of several addresses that answers.
 
 An idle connection is checked before it is used, which costs no call. If an answer is lost, late or invalid, the
-connection is closed: its next answer could belong to another call. A call that only reads is then made again. A change
-is not, as it may have been made: the caller gets `OutcomeUnknown`, and checks.
+connection is closed, because its next answer could belong to another call. A call that only reads is then repeated. A
+change is not repeated, because it may have been made: the caller gets `OutcomeUnknown`, and checks.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ from paimon_sql.catalog.hive.types import has_zoned_times
 from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 
 _LOG = logging.getLogger(__name__)
-_ATTEMPTS = 3  # of what only reads
+_ATTEMPTS = 3  # of a call that only reads
 _ALL = -1
 
 
 class Metastore:
-    """One metastore, for the threads of one process. Raises `MetastoreError` if it refuses, `StorageError` if it cannot
-    be reached, `OutcomeUnknown` if it did not answer a change. Names of calls are Hive's."""
+    """One metastore, for the threads of one process.
+
+    Raises `MetastoreError` if the metastore refuses, `StorageError` if it cannot be reached, `OutcomeUnknown` if it did
+    not answer a change. The names of calls are Hive's names."""
 
     def __init__(self, settings: HiveSettings) -> None:
         self.settings = settings
@@ -44,7 +46,7 @@ class Metastore:
         self._unknown: set[str] = set()  # calls that this version of the metastore does not have
 
     def read(self, call: str, *arguments: object) -> Any:
-        """The answer to a call that changes nothing."""
+        """Return the answer to a call that changes nothing."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return self._call(call, *arguments)
@@ -55,7 +57,7 @@ class Metastore:
         raise AssertionError
 
     def change(self, call: str, *arguments: object) -> Any:
-        """The answer to a call that changes something; it is made once."""
+        """Return the answer to a call that changes something. The call is made only once."""
         return self._call(call, *arguments)
 
     def name(
@@ -66,10 +68,10 @@ class Metastore:
         is_taken: Callable[[], bool],
         taken: Callable[[], PaimonError],
     ) -> None:
-        """Make a change that gives a name. Raises what `taken` returns if the name is taken; `is_done` as `settle`.
+        """Make a change that gives an object its name. Raises the error of `taken` if the name is taken.
 
-        If two clients give the same name at once, Hive 4 fails inside and does not answer that the name is taken: then
-        `is_taken` looks.
+        `is_done` returns whether the change was made; see `settle`. If two clients use a name at once, Hive 4 fails
+        with an internal error for one of them. Then `is_taken` decides whether the name is taken.
         """
         try:
             settle(change, is_done)
@@ -90,12 +92,12 @@ class Metastore:
         return list(self.read("get_all_databases"))
 
     def database(self, name: str) -> Any | None:
-        """A `Database`; None if it does not exist."""
+        """Return a `Database`, or None if it does not exist."""
         return self._found("get_database", name)
 
     # -- tables -------------------------------------------------------------------------------------------------------
     def table(self, database: str, name: str) -> Any | None:
-        """A `Table`; None if it does not exist."""
+        """Return a `Table`, or None if it does not exist."""
         if "get_table_req" not in self._unknown:
             try:
                 found = self._found("get_table_req", ttypes.GetTableRequest(dbName=database, tblName=name))
@@ -107,15 +109,18 @@ class Metastore:
         return self._found("get_table", database, name)
 
     def tables(self, database: str) -> list[str]:
-        """The names of all tables and views, of whatever kind."""
+        """Return the names of all tables and views of every engine."""
         return list(self.read("get_all_tables", database))
 
     def tables_of_type(self, database: str, kind: str) -> list[str]:
-        """The names of what is of one of Hive's types of tables."""
+        """Return the names of the tables that have a type of Hive, such as VIRTUAL_VIEW."""
         return list(self.read("get_tables_by_type", database, "*", kind))
 
     def tables_with(self, database: str, key: str, value: str) -> list[str] | None:
-        """The names of the tables that have a parameter; None if the metastore's database cannot compare parameters."""
+        """Return the names of the tables that have a parameter.
+
+        Return None if the metastore's database cannot compare parameters.
+        """
         if "get_table_names_by_filter" in self._unknown:
             return None
         wanted = f'hive_filter_field_params__{key} = "{value}"'
@@ -125,11 +130,11 @@ class Metastore:
             if error.answer is Answer.MISSING:
                 return []
             self._unknown.add("get_table_names_by_filter")
-            _LOG.info("The metastore cannot filter tables by their parameters, each is looked at: %s", error)
+            _LOG.info("The metastore cannot filter tables by their parameters, so every table is read: %s", error)
             return None
 
     def each_table(self, database: str, names: Sequence[str]) -> Iterator[Any]:
-        """The `Table` of each name that there is, in batches."""
+        """Yield the `Table` of each name that exists. Tables are read in batches."""
         size = self.settings.batch
         for batch in (list(names[n : n + size]) for n in range(0, len(names), size)):
             request = ttypes.GetTablesRequest(dbName=database, tblNames=batch)
@@ -145,7 +150,7 @@ class Metastore:
         self.change("alter_table_with_environment_context", database, name, table, context)
 
     def has(self, call: str, *arguments: object) -> bool:
-        """Whether this version of the metastore has a call, which reads."""
+        """Return whether this version of the metastore has a call. The call must not change anything."""
         try:
             self.read(call, *arguments)
         except MetastoreError as error:
@@ -153,8 +158,9 @@ class Metastore:
         return True
 
     def has_zones_for(self, columns: Iterable[DataField]) -> bool:
-        """Whether columns have timestamps with a time zone that the metastore knows, as Hive does from 3.0 on, like
-        catalogs."""
+        """Return whether a column has a timestamp with a time zone, and the metastore supports this type.
+
+        Hive supports it from 3.0 on, the first version with catalogs."""
         return has_zoned_times(columns) and self.has("get_catalogs")
 
     def _found(self, call: str, *arguments: object) -> Any | None:
@@ -238,7 +244,7 @@ class Metastore:
 
 @contextmanager
 def _unless_missing() -> Iterator[None]:
-    """Continue if the metastore does not have the object."""
+    """Continue if the metastore answers that the object does not exist."""
     try:
         yield
     except MetastoreError as error:
@@ -247,7 +253,7 @@ def _unless_missing() -> Iterator[None]:
 
 
 def cause_of(error: PaimonError) -> str:
-    """The reason for which a call failed, in a sentence without advice."""
+    """Return the reason why a call failed, as a sentence without advice."""
     if isinstance(error, StorageError) and not isinstance(error, MetastoreError) and error.__cause__ is not None:
         return f"it cannot be reached ({_said(error.__cause__)})."
     return str(error)

@@ -1,12 +1,13 @@
 """Partitions in the metastore, for Hive and other readers that list them there: the partitions of a table with
 `metastore.partitioned-table`, or one for each tag, with `metastore.tag-to-partition`.
 
-After a commit, the partitions that it wrote are added. After a commit that replaced rows, and for tags, both lists are
-compared. The manifests of the table decide which partitions exist: the next comparison, or `sys.repair`, adds missing
-ones here. Only partitions of the main branch are added, but a partition stays while another branch has files in it.
+A commit adds the partitions that it wrote. A commit that replaces rows, and a change of tags, compares the lists of the
+table and of the metastore. The manifests of the table decide which partitions exist: the next comparison, or
+`sys.repair`, adds missing ones here. Only partitions of the main branch are added, but a partition stays while another
+branch has files in it.
 
-Partitions of a format table are its folders. Written partitions are added, too. A partition that Hive keeps elsewhere
-is read there if it is on the table's storage.
+Partitions of a format table are its folders. Written partitions are added, too. If Hive stores a partition outside the
+table's folder, it is read there, provided that it is on the table's storage.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Values = tuple[str, ...]
 
 
 class PartitionSync:
-    """The watcher of the tables of a catalog."""
+    """The watcher that copies the partitions of a catalog's tables to the metastore."""
 
     def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
@@ -77,7 +78,7 @@ class PartitionSync:
         return found
 
     def bring_in_line(self, store: TableStore) -> None:
-        """Give the metastore the table's partitions, and their places."""
+        """Give the metastore the table's partitions, and their locations."""
         if is_partitioned(store.schema):
             self._compare(store, _live(store), moves=True)
         elif tag_column(store.schema):
@@ -98,7 +99,7 @@ class PartitionSync:
             self._move(store, live)
 
     def _add(self, store: TableStore, specs: Mapping[Values, Mapping[str, str]]) -> None:
-        """Add partitions, those that are not there."""
+        """Add the partitions that the metastore does not have."""
         if not specs:
             return
         name, now = store.identifier, int(time.time())
@@ -125,7 +126,7 @@ class PartitionSync:
             self._metastore.change("add_partitions_req", request)
 
     def _move(self, store: TableStore, live: Mapping[Values, Mapping[str, str]]) -> None:
-        """Correct the places of partitions after a move of their table."""
+        """Correct the locations of partitions after a move of their table."""
         name = store.identifier
         found = self._metastore.read("get_partitions", name.database, name.table, _ALL)
         moved = []
@@ -148,7 +149,7 @@ class PartitionSync:
 
 
 def _live(store: TableStore) -> dict[Values, Mapping[str, str]]:
-    """The partitions in which the latest snapshot of the main branch, or of another branch, has files."""
+    """Return the partitions in which the latest snapshot of the main branch or of another branch has files."""
     found = {e.partition for e in partition_files(store, latest_snapshot(store))}
     for branch in (open_branch(store, name) for name in branch_names(store)):
         if branch.schema.partition_keys == store.schema.partition_keys:
@@ -168,7 +169,10 @@ def _specs(store: TableStore, partitions: Iterable[bytes]) -> Iterable[tuple[Val
 
 
 def _places(group: Any, what: str) -> Iterator[tuple[Values, str]]:
-    """The values and locations of a group of partitions: of those below the table Hive sends the ends of the paths."""
+    """Yield the values and locations of a group of partitions.
+
+    For partitions below the table, Hive sends only the ends of the paths.
+    """
     if (near := group.sharedSDPartitionSpec) is not None:
         for part in near.partitions or ():
             yield tuple(part.values), location_of(part.parameters or {}, f"{group.rootPath}{part.relativePath}", what)

@@ -53,7 +53,10 @@ from paimon_sql.catalog.schema_files import SchemaFiles, follow_name, publish_sc
 
 @dataclass(frozen=True)
 class EntryRegistry(KeptRegistry):
-    """See `Registry`. `open_files` opens the tables of a storage; `partitions` are kept beside the entries."""
+    """The tables of a metastore; see `Registry`.
+
+    `open_files` opens the tables of a storage; `partitions` copies partitions to the metastore.
+    """
 
     warehouse: Warehouse
     metastore: Metastore
@@ -70,7 +73,7 @@ class EntryRegistry(KeptRegistry):
         ours = set(found or ())
         if found is None or self.settings.format_tables:
             others = sorted(set(self.metastore.tables(database)) - ours)
-        else:  # those that are named for Iceberg's readers, too
+        else:  # tables that also have an entry for Iceberg's readers
             others = self.metastore.tables_with(database, entries.TABLE_TYPE, TABLE_TYPE_ICEBERG) or []
         if others:
             each = self.metastore.each_table(database, others)
@@ -113,7 +116,10 @@ class EntryRegistry(KeptRegistry):
             raise self._exists(identifier, found)
 
     def _create(self, table: Table, place: Place) -> None:
-        """Make a prepared table: its schema, then its entry. An external one may be there already."""
+        """Create a prepared table: first its schema, then its entry.
+
+        The folder of an external table may already have a schema.
+        """
         identifier, path = table.identifier, place.location
         if is_format_table(table.schema.options):
             self._insert(identifier, table.schema, place)
@@ -179,13 +185,16 @@ class EntryRegistry(KeptRegistry):
         settle(drop, lambda: self._found(name) is None)
 
     def _delete_files(self, entry: Entry) -> None:
-        """Delete the files of a table. Raises `StorageError` if its folder has other folders than its own below it."""
+        """Delete the files of a table.
+
+        Raises `StorageError` if its folder contains other folders than the table's own.
+        """
         io, path = self.warehouse.storage(entry.location), entry.location
         around = [self.warehouse.folder, self.warehouse.location(entry.identifier.database)]
         if any(f"{folder}/".startswith(f"{path}/") for folder in around) or path.count("/") < 2:
             raise StorageError(
-                f"Table {entry.identifier} is not dropped: the metastore says that its files are in {path}, which is a "
-                "folder of others, too. Correct the location of the table there."
+                f"Table {entry.identifier} is not dropped: in the metastore its files are in {path}, and this "
+                "folder contains other folders, too. Correct the table's location in the metastore."
             )
         if schema_ids(io, path):
             self._files(path).drop(path)
@@ -212,7 +221,7 @@ class EntryRegistry(KeptRegistry):
         follow_name(partial(self._files(new).load, target, new), entry.location)
 
     def _rename_entry(self, entry: Entry, target: Identifier, location: str) -> None:
-        """Give an entry another name and place; the same call notes that its folder waits for the move."""
+        """Give an entry another name and location. The same call records that its folder must still move."""
         source = entry.identifier
         moved_from = entry.location if location != entry.location and entry.moved_from != location else None
         table = entries.renamed(entry, target, location, moved_from, self.settings)
@@ -233,7 +242,7 @@ class EntryRegistry(KeptRegistry):
             schema = latest_schema(io, entry.location)
             if schema is not None:
                 known = frozenset() if before is None else frozenset(entries.properties_of(before, self.settings))
-                now = self._entry(identifier)  # which may name other Iceberg metadata since
+                now = self._entry(identifier)  # another writer may have changed its Iceberg metadata since
                 sync_entry(self.metastore, now, schema, known)
 
     def definitions(self, identifier: Identifier, path: str | None = None) -> SchemaFiles:
@@ -243,15 +252,15 @@ class EntryRegistry(KeptRegistry):
         table = self.load(identifier)
         if is_format_table(table.schema.options):
             raise UnsupportedFeatureError(
-                f"Table {identifier} is a format table, whose definition is Hive's: alter it by Hive's own ALTER TABLE."
+                f"Table {identifier} is a format table, which only Hive defines: alter it with ALTER TABLE in Hive."
             )
         return table
 
     def check_replaced(self, old: Table, schema: TableSchema) -> None:
         if is_format_table(old.schema.options) or is_format_table(schema.options):
             raise UnsupportedFeatureError(
-                f"Table {old.identifier} cannot be replaced: a format table keeps no versions. Drop it and create it "
-                "anew."
+                f"Table {old.identifier} cannot be replaced: a format table has no versions. Drop it and create "
+                "it again."
             )
 
     # -- folders that lost their entries ------------------------------------------------------------------------------
@@ -280,7 +289,10 @@ class EntryRegistry(KeptRegistry):
         return self.metastore.table(name.database, name.table)
 
     def _entry(self, identifier: Identifier, found: Any = None) -> Entry:
-        """The entry of a table, which may have been `found`. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
+        """Return the entry of a table, read from `found` if given.
+
+        Raises `TableNotFoundError`, `DatabaseNotFoundError`.
+        """
         found = found or self._found(identifier)
         if found is None:
             self.warehouse.database(identifier.database)
@@ -296,7 +308,7 @@ class EntryRegistry(KeptRegistry):
         return replace(entries.read_entry(found), identifier=identifier.base)
 
     def _settled(self, identifier: Identifier, found: Any = None) -> Entry:
-        """The entry of a table, after the end of a rename that another process began: the folder is at its location."""
+        """Return the entry of a table with its folder at its location: complete a rename that another process began."""
         entry = self._entry(identifier, found)
         if entry.moved_from is None:
             return entry
@@ -304,7 +316,7 @@ class EntryRegistry(KeptRegistry):
             return self._moved(self._entry(identifier))
 
     def _moved(self, entry: Entry) -> Entry:
-        """As `_settled`, under the lock of the table."""
+        """Complete a rename as `_settled` does, under the lock of the table."""
         if entry.moved_from is None:
             return entry
         self._finish_move(entry)
@@ -316,19 +328,22 @@ class EntryRegistry(KeptRegistry):
             self._follow(entry)
 
     def _follow(self, entry: Entry) -> None:
-        """Bring the partitions of an entry in line with the table, which does not fail because they do."""
+        """Update the partitions of a table in the metastore.
+
+        If this fails, log it: the statement on the table itself succeeded.
+        """
         table = self._files(entry.location).load(entry.identifier, entry.location)
         if table is not None:
             table.store.tell(lambda _: self.partitions.bring_in_line(table.store))
 
     def _check_not_moving(self, identifier: Identifier, path: str) -> None:
-        """Raises `TableExistsError` if a folder belongs to a table that is being renamed; that is ended first."""
+        """Complete the rename of a table that still has its folder at `path`, and raise `TableExistsError`."""
         moving = table_moved_from(self.metastore, path)
         if moving is not None:
             self._settled(moving.identifier)
             raise TableExistsError(
-                f"{path} was the folder of table {moving.identifier}: its renaming from {identifier} was not complete. "
-                "It is now: run the statement again."
+                f"{path} was the folder of table {moving.identifier}: its rename from {identifier} was "
+                "interrupted and has now been completed. Run the statement again."
             )
 
     # -- format tables, which have nothing but an entry ---------------------------------------------------------------
@@ -344,7 +359,9 @@ class EntryRegistry(KeptRegistry):
         return self.open_files(self.warehouse.storage(path), self._check_kept)
 
     def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
-        """Raises for a definition that the metastore cannot keep, or not for a table that it has already."""
+        """Raise an error for a definition that the metastore cannot store, or that changes the partition columns of its
+        entry.
+        """
         if is_format_table(schema.options) and not self.settings.format_tables:
             raise UnsupportedFeatureError(f"Table {identifier}: the catalog's 'format-table.enabled' is false.")
         entries.check_kept(identifier, schema, self.settings)
@@ -371,14 +388,15 @@ class EntryRegistry(KeptRegistry):
             return TableExistsError(
                 f"Table {identifier} already exists in the metastore: it is {entries.kind_of(found)}."
             )
-        return TableExistsError(f"Table {identifier} already exists, or there is another table's folder of that name.")
+        return TableExistsError(f"Table {identifier} already exists, or the folder of another table has that name.")
 
 
 def _check_same(identifier: Identifier, path: str, there: TableSchema, wanted: TableSchema) -> None:
-    """Raises `InvalidOptionError` if a table's files are there under another definition."""
+    """Raise `InvalidOptionError` if the folder already has a table with another definition."""
     if [(f.name, f.type) for f in there.fields] != [(f.name, f.type) for f in wanted.fields] or (
         there.partition_keys != wanted.partition_keys or there.primary_keys != wanted.primary_keys
     ):
         raise InvalidOptionError(
-            f"Table {identifier} cannot be created at {path}: there is a table with other columns or keys."
+            f"Table {identifier} cannot be created at {path}: the folder has a table with other columns or keys. "
+            "Choose another location."
         )

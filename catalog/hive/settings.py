@@ -1,4 +1,4 @@
-"""The options of a Hive catalog, as Java's users write them: its own, and Hive's, in options or `hive-site.xml`.
+"""The options of a Hive catalog, under the names of Paimon's Java and of Hive, from options or `hive-site.xml`.
 
 Options win over the file. Source: `CatalogOptions`, `HiveCatalogOptions` of Paimon; `HiveConf` of Hive.
 """
@@ -72,22 +72,25 @@ class HiveSettings(MetastoreSettings):
 
     @property
     def address(self) -> str:
-        """The metastore as errors name it."""
+        """The metastore's addresses, for errors."""
         return ",".join(map(str, self.addresses))
 
 
 def hive_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a catalog, over the options of the `hive-site.xml` that they or the environment name.
+    """Return the options of a catalog, added to the properties of the `hive-site.xml` that they or the environment
+    name.
 
-    Raises `InvalidOptionError`.
+    The options win. Raises `InvalidOptionError`.
     """
     folder = options.get("hive-conf-dir", "").strip() or os.environ.get("HIVE_CONF_DIR", "").strip()
     return {**(read_hive_site(folder) if folder else {}), **options}
 
 
 def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
-    """The settings of a catalog's `hive_options`. `locks` is whether commits take locks if `lock.enabled` is not set.
-    Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
+    """Return the settings in a catalog's `hive_options`.
+
+    `locks`: whether commits take locks if `lock.enabled` is not set. Raises `InvalidOptionError`,
+    `UnsupportedFeatureError`."""
     if given.get("hive.metastore.client.thrift.transport.mode", "binary").strip().lower() == "http":
         raise UnsupportedFeatureError(
             "A metastore with 'hive.metastore.client.thrift.transport.mode' = 'http' cannot be used: give the address "
@@ -115,13 +118,13 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
     if made.pool_size < 1 or made.batch < 1 or made.connect_seconds <= 0 or made.answer_seconds <= 0:
         raise InvalidOptionError(
             "Options 'client-pool-size', 'hive.metastore.batch.retrieve.max', 'hive.metastore.client.socket.timeout' "
-            "and 'hive.metastore.client.connection.timeout' are above 0."
+            "and 'hive.metastore.client.connection.timeout' must be above 0."
         )
     return made
 
 
 def addresses_of(uris: str) -> tuple[Address, ...]:
-    """The addresses that commas separate. Raises `InvalidOptionError`."""
+    """Return the addresses in a text, with commas between them. Raises `InvalidOptionError`."""
     if not uris:
         raise InvalidOptionError(
             "A catalog with 'metastore' = 'hive' needs the option 'uri', such as thrift://host:9083 (several with "
@@ -131,7 +134,7 @@ def addresses_of(uris: str) -> tuple[Address, ...]:
     for uri in (part.strip() for part in uris.split(",")):
         match = _URI.fullmatch(uri)
         if match is None or int(match["port"] or _PORT) > 65535:
-            raise InvalidOptionError(f"Option 'uri' cannot be {without_secrets(uri)!r}: it is thrift://host:port.")
+            raise InvalidOptionError(f"Option 'uri' cannot be {without_secrets(uri)!r}: it must be thrift://host:port.")
         found.append(Address(match["host"].strip("[]"), int(match["port"] or _PORT)))
     return tuple(dict.fromkeys(found))
 
@@ -144,7 +147,7 @@ def _user() -> str:
 
 
 def _principal(given: Mapping[str, str]) -> str | None:
-    """The metastore's principal; None without SASL."""
+    """Return the metastore's principal, or None without SASL."""
     if not option_value(given, "hive.metastore.sasl.enabled", boolean, False):
         return None
     principal = given.get("hive.metastore.kerberos.principal", "").strip()
@@ -157,16 +160,17 @@ def _principal(given: Mapping[str, str]) -> str | None:
 
 
 def kerberos_service(principal: str, address: Address) -> tuple[str, bool]:
-    """Return the name that a client requests a ticket for, and whether it is a whole principal. With `_HOST` it is a
-    service on the host of an address. Kerberos finds the host's realm and full name by its own configuration, as for
-    Java's clients."""
+    """Return the name that a client requests a ticket for, and whether it is a complete principal.
+
+    With `_HOST`, the name is a service on the host of an address. Kerberos finds the host's realm and full name by its
+    own configuration, as for Java's clients."""
     match = _KERBEROS.fullmatch(principal)
     assert match is not None
     return (f"{match['service']}@{address.host.lower()}", False) if match["host"] == "_HOST" else (principal, True)
 
 
 def _seconds(text: str) -> float:
-    """A time as Hive writes it; a number alone counts seconds."""
+    """Return the seconds in Hive's text of a time. A number without a unit counts seconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ValueError("a time such as 600s")

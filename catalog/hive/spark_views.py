@@ -1,4 +1,4 @@
-"""Views that Spark keeps in its own catalog in a metastore: the parameters that Spark writes.
+"""Views of Spark's own catalog in a metastore, in the parameters that Spark writes.
 
     spark.sql.sources.schema        its columns as JSON; long JSON is in parts: `.numParts`, `.part.N`
     view.catalogAndNamespace        the current catalog and namespace of its definition: `.numParts`, `.part.N`
@@ -42,13 +42,14 @@ _PLAIN = re.compile(r"boolean|float|double|string|date|(decimal|char|varchar)\([
 
 
 def is_sparks(parameters: Mapping[str, str]) -> bool:
-    """Whether Spark's own catalog has written the parameters of a view."""
+    """Return whether Spark's own catalog wrote the parameters of a view."""
     return _VERSION in parameters or f"{_PLACE}.numParts" in parameters
 
 
 def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: str | None) -> View:
-    """A view of Spark's catalog. Raises `UnfamiliarFormError`, and `UnsupportedFeatureError` for columns of types that
-    Paimon has not."""
+    """Return a view of Spark's catalog.
+
+    Raises `UnfamiliarFormError`, and `UnsupportedFeatureError` for columns of types that Paimon does not have."""
     try:
         place = _numbered(parameters, f"{_PLACE}.numParts", f"{_PLACE}.part.")
         columns = _numbered(parameters, f"{_OUTPUT}.numCols", f"{_OUTPUT}.col.")
@@ -56,8 +57,10 @@ def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: st
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(f"View {name} cannot be read: {error}") from error
     except (KeyError, TypeError, ValueError, RecursionError, PaimonError) as error:
-        cause = f"what Spark wrote among its parameters cannot be read ({type(error).__name__}: {error})"
-        raise UnfamiliarFormError(f"the metastore's entry of view {name}", cause, "create it anew by Spark") from error
+        cause = f"the parameters that Spark wrote cannot be read ({type(error).__name__}: {error})"
+        raise UnfamiliarFormError(
+            f"the metastore's entry of view {name}", cause, "create it again with Spark"
+        ) from error
     settings = {k.removeprefix(_CONFIG): v for k, v in parameters.items() if k.startswith(_CONFIG)}
     mode = parameters.get(_MODE, _STRICT)
     return View(
@@ -89,7 +92,7 @@ def _schema(parameters: Mapping[str, str]) -> str:
 
 
 def _fields(struct: Any) -> tuple[DataField, ...]:
-    """The fields of the JSON of a struct type of Spark's."""
+    """Return the fields in the JSON of a struct type of Spark."""
     return tuple(
         DataField(
             id=n,
@@ -102,14 +105,16 @@ def _fields(struct: Any) -> tuple[DataField, ...]:
 
 
 def _exact(field: Any) -> Any:
-    """The JSON of a type; for CHAR and VARCHAR it is in the metadata of a text column."""
+    """Return the JSON of a type. For CHAR and VARCHAR, it is in the metadata of a text column."""
     return field.get("metadata", {}).get(_EXACT_TYPE) or field["type"]
 
 
 def _type(node: Any) -> DataType:
     if isinstance(node, str):
         if node not in _TYPES and _PLAIN.fullmatch(node) is None:
-            raise UnsupportedFeatureError(f"it has a column of Spark's type {node[:100]!r}, which Paimon has not.")
+            raise UnsupportedFeatureError(
+                f"it has a column of Spark's type {node[:100]!r}, which Paimon does not have."
+            )
         return parse_type(_TYPES.get(node, node.upper()))
     kind = node["type"]
     if kind == "array":
@@ -119,4 +124,4 @@ def _type(node: Any) -> DataType:
         return MapType(key=_type(node["keyType"]).with_nullable(False), value=value)
     if kind == "struct":
         return RowType(fields=_fields(node))
-    raise UnsupportedFeatureError(f"it has a column of Spark's type {str(kind)[:100]!r}, which Paimon has not.")
+    raise UnsupportedFeatureError(f"it has a column of Spark's type {str(kind)[:100]!r}, which Paimon does not have.")

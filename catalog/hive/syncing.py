@@ -1,4 +1,4 @@
-"""Bring the entry of a table in line with its schema, which counts, and its folder in line with the entry's location.
+"""Update the entry of a table from its schema, and move its folder to the entry's location.
 
 RENAME changes the metastore first, then the folder:
 
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def sync_entry(metastore: Metastore, entry: Entry, schema: TableSchema, known: frozenset[str]) -> None:
-    """Write a schema into an entry; `known` are the properties that the table had before."""
+    """Write a schema into an entry. `known` are the properties that the table had before."""
     settings = metastore.settings
     gone = known - set(entries.properties_of(schema, settings))
     changed = entries.described(entry, schema, gone, settings, zones=metastore.has_zones_for(schema.fields))
@@ -53,7 +53,7 @@ def sync_entry(metastore: Metastore, entry: Entry, schema: TableSchema, known: f
 
 
 def properties_ever(io: FileIO, path: str, settings: HiveSettings) -> frozenset[str]:
-    """The properties that any version of a table's schema had."""
+    """Return the properties that any version of a table's schema had."""
     found: set[str] = set()
     for number in schema_ids(io, path):
         with suppress(PaimonError, FileNotFoundError):  # skip unreadable versions
@@ -62,7 +62,7 @@ def properties_ever(io: FileIO, path: str, settings: HiveSettings) -> frozenset[
 
 
 def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
-    """Move the folder of a renamed entry, as far as it has not moved yet. Call it under the locks of both tables.
+    """Move the folder of a renamed entry, unless it has moved already. Call this under the locks of both tables.
 
     Raises `StorageError`; then the entry keeps `MOVED_FROM`, so that another process can complete the move.
     """
@@ -77,8 +77,9 @@ def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
 
 
 def table_moved_from(metastore: Metastore, path: str) -> Entry | None:
-    """Return the table that waits for its folder to move away from a path. Searches all databases, so call it only if
-    nothing else explains a folder."""
+    """Return the table with a folder that must still move away from a path, or None.
+
+    This searches all databases, so call it only if nothing else explains a folder."""
     for database in metastore.databases():
         names = metastore.tables(database)
         for table in metastore.each_table(database, names):

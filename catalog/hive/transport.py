@@ -16,14 +16,18 @@ from thrift.transport import TSocket, TTransport
 from paimon_sql.catalog.hive.kerberos import protected
 from paimon_sql.catalog.hive.settings import Address, HiveSettings
 
-# a longer answer does not come from a metastore
+# A longer answer does not come from a metastore.
 _MOST_TEXT = 2**28
 _MOST_ITEMS = 10**7
-_KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 4}  # what a firewall drops is noticed
+_KEEP_ALIVE = {
+    "TCP_KEEPIDLE": 60,
+    "TCP_KEEPINTVL": 30,
+    "TCP_KEEPCNT": 4,
+}  # notices a connection that a firewall has dropped
 
 
 class Connection:
-    """A client of the metastore at an address. Raises what Thrift and sockets raise."""
+    """A client of the metastore at an address. Raises the errors of Thrift and of sockets."""
 
     def __init__(self, address: Address, settings: HiveSettings) -> None:
         self.address, self._process = address, os.getpid()
@@ -46,8 +50,10 @@ class Connection:
         return ThriftHiveMetastore.Client(make(transport, **limits))
 
     def is_alive(self) -> bool:
-        """Whether the connection is open and idle: not closed by the server, and without an unexpected answer."""
-        if self._process != os.getpid():  # of the process that this one is a fork of
+        """Return whether the connection is open and idle: the server has neither closed it nor sent an unexpected
+        answer.
+        """
+        if self._process != os.getpid():  # this process is a fork of the connection's process
             return False
         try:
             return not select.select([self._handle], [], [], 0)[0]
@@ -60,7 +66,7 @@ class Connection:
 
 
 def _connected(address: Address, settings: HiveSettings) -> socket.socket:
-    """A socket; Thrift's own logs each address that does not answer as an error."""
+    """Return a connected socket. Thrift's own socket would log each address without an answer as an error."""
     handle = socket.create_connection((address.host, address.port), settings.connect_seconds)
     handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     handle.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -28,9 +28,10 @@ _NAMES = {
 
 
 def hive_type(column: DataType, *, has_time_zones: bool) -> str:
-    """The name of a type; `has_time_zones` is whether the metastore knows timestamps with a time zone, as Hive 3 does.
+    """Return the name of a type in Hive.
 
-    What Hive does not have is the type that holds its values.
+    `has_time_zones`: the metastore has timestamps with a time zone, as Hive 3 does. If Hive lacks a type, return a type
+    that can represent its values.
     """
     kind = column.kind
     if kind is Kind.TIMESTAMP_LTZ:
@@ -54,5 +55,5 @@ def hive_type(column: DataType, *, has_time_zones: bool) -> str:
 
 
 def has_zoned_times(fields: Iterable[DataField]) -> bool:
-    """Whether there are timestamps with a time zone: the metastore's version decides their type there."""
+    """Return whether a column has timestamps with a time zone. The metastore's version decides their type."""
     return any(t.kind is Kind.TIMESTAMP_LTZ for f in fields for t in nested_types(f.type))

@@ -1,8 +1,8 @@
-"""Entries of views in the metastore: a VIRTUAL_VIEW as Paimon's Java stores it. Its text is the query, its columns are
-Hive's, and its parameters are the options and the comment. Pure functions of Thrift's values.
+"""Entries of views in the metastore: a VIRTUAL_VIEW in the form of Paimon's Java. The entry's text is the query, its
+columns have Hive's types, and its parameters are the options and the comment. Pure functions of Thrift's values.
 
-Java keeps nothing else. This package also keeps the rest of the definition, as JSON (`catalog.view`) in a parameter.
-The JSON counts while the entry has the same query and columns: other engines change the text, but not the JSON.
+Java stores only these. This package also stores the rest of the definition, as JSON (`catalog.view`) in a parameter.
+The JSON is valid only while the entry has the same query and columns: other engines change the text, but not the JSON.
 
 Views that Spark keeps in its own catalog have more parameters, see `spark_views`. The entries of Hive and of other
 engines are like Java's. Source: `HiveCatalog` of Paimon.
@@ -37,7 +37,7 @@ from paimon_sql.catalog.view import View, encode_view, view_json, view_of
 
 VIEW_TYPE = "VIRTUAL_VIEW"
 _DEFINITION = "paimon-sql.view"
-_OF_THE_METASTORE = frozenset(  # what it, or Hive, writes among the parameters
+_OF_THE_METASTORE = frozenset(  # parameters that the metastore or Hive writes
     ("transient_lastDdlTime", "last_modified_by", "last_modified_time", "bucketing_version", "numFiles", "totalSize")
 )
 _TAKEN = _OF_THE_METASTORE | TAKEN_KEYS | {COMMENT, _DEFINITION}
@@ -45,16 +45,16 @@ _PRESTO = "presto_view"
 _SERDE = "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe"
 _INPUT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
 _OUTPUT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
-_ADVICE = "drop the view and create it anew"
+_ADVICE = "drop the view and create it again"
 
 
 def is_view(table: Any) -> bool:
-    """Whether what the metastore has is a view, of whatever engine."""
+    """Return whether an entry of the metastore is a view, of any engine."""
     return bool(table.tableType == VIEW_TYPE)
 
 
 def check_view_kept(identifier: Identifier, view: View) -> None:
-    """Raises `InvalidOptionError` for options that the metastore cannot keep, `InvalidDataError` for texts that are not
+    """Raise `InvalidOptionError` for options that the metastore cannot store, `InvalidDataError` for texts that are not
     Unicode."""
     encode_view(view)
     for key in view.options:
@@ -64,11 +64,13 @@ def check_view_kept(identifier: Identifier, view: View) -> None:
                 "metastore keeps."
             )
         if key in _TAKEN:
-            raise InvalidOptionError(f"View {identifier} cannot have the option {key!r}: the metastore has it itself.")
+            raise InvalidOptionError(
+                f"View {identifier} cannot have the option {key!r}: the metastore uses this name itself."
+            )
 
 
 def new_view(identifier: Identifier, view: View, settings: HiveSettings, *, zones: bool) -> Any:
-    """A view as it is created in the metastore."""
+    """Return the metastore's entry for a new view."""
     table = empty_entry(identifier, Place("", is_external=False), settings)
     table.tableType, table.retention, table.sd.numBuckets = VIEW_TYPE, 0, -1
     table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
@@ -78,12 +80,12 @@ def new_view(identifier: Identifier, view: View, settings: HiveSettings, *, zone
 
 
 def replaced_view(found: Any, view: View, *, zones: bool) -> Any:
-    """A view of the metastore's under another definition."""
+    """Return the entry of a view with another definition."""
     return _defined(copy.deepcopy(found), view, zones=zones)
 
 
 def renamed_view(found: Any, target: Identifier) -> Any:
-    """A view of the metastore's under another name."""
+    """Return the entry of a view with another name."""
     table = copy.deepcopy(found)
     table.dbName, table.tableName = target.database, target.table
     return table
@@ -96,8 +98,8 @@ def read_view(table: Any) -> View:
     parameters = dict(table.parameters or {})
     if parameters.get(_PRESTO, "").lower() == "true":
         raise UnsupportedFeatureError(
-            f"View {name} cannot be read: it is one of Trino's or Presto's, and its text in the metastore is not SQL. "
-            "Read it by that engine, or create a view of another name for Spark."
+            f"View {name} cannot be read: it belongs to Trino or Presto, and its text in the metastore is not "
+            "SQL. Read it with that engine, or create a view with another name for Spark."
         )
     query = table.viewOriginalText if table.viewExpandedText is None else table.viewExpandedText
     if query is None:
@@ -112,7 +114,7 @@ def read_view(table: Any) -> View:
 
 
 def _defined(table: Any, view: View, *, zones: bool) -> Any:
-    """An entry with the definition of a view, and nothing of another that it had before."""
+    """Return an entry with the definition of a view, without the parts of an earlier definition."""
     table.viewOriginalText = table.viewExpandedText = view.query
     table.sd.cols = [column_of(f, zones=zones) for f in view.fields]
     table.parameters = {**view.options, _DEFINITION: _definition(view)}
@@ -122,15 +124,17 @@ def _defined(table: Any, view: View, *, zones: bool) -> Any:
 
 
 def _definition(view: View) -> str:
-    """Return the parts of a view that its entry lacks, as JSON. In ASCII, which every database keeps, and without the
-    query, which may almost fill the parameter: the JSON has its digest. A dialect with the same text as it is null."""
+    """Return the parts of a view that its entry lacks, as JSON.
+
+    The JSON is ASCII, which every database can store. The query could fill the parameter, so the JSON has only its
+    digest. A dialect with the same text as the query is null."""
     node = view_json(replace(view, comment=None, options={}))
     dialects = {name: None if text == view.query else text for name, text in view.dialects.items()}
     return json.dumps({**node, "query": _digest(view.query), "dialects": dialects})
 
 
 def _kept_definition(name: str, text: str | None, query: str, columns: Sequence[Any]) -> View | None:
-    """Read the view of a parameter; None if it belongs to another query."""
+    """Return the view in a parameter, or None if the parameter belongs to another query."""
     if text is None:
         return None
     place = f"the metastore's entry of view {name}"
@@ -142,7 +146,7 @@ def _kept_definition(name: str, text: str | None, query: str, columns: Sequence[
     except UnreadableFileError as error:
         raise error.changed(advice=_ADVICE) from error
     except TypeError as error:
-        cause = f"its parameter {_DEFINITION} is not a view's ({error})"
+        cause = f"its parameter {_DEFINITION} is not the definition of a view ({error})"
         raise UnfamiliarFormError(place, cause, _ADVICE) from error
     dialects = {engine: query if text is None else text for engine, text in spelled.items()}
     view = view_of(place, {**node, "query": query, "dialects": dialects})
@@ -155,7 +159,7 @@ def _digest(query: str) -> str:
 
 
 def _fields(name: str, table: Any) -> tuple[DataField, ...]:
-    """The columns that the metastore has for a view."""
+    """Return the columns that the metastore has for a view."""
     try:
         return tuple(
             DataField(id=n, name=c.name, type=paimon_type(c.type), description=c.comment or None)

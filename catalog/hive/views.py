@@ -30,7 +30,7 @@ from paimon_sql.catalog.view import View
 
 @dataclass(frozen=True)
 class HiveViews(ViewDefinitions):
-    """See `Definitions`."""
+    """The views of a Hive metastore; see `Definitions`."""
 
     metastore: Metastore
     warehouse: Warehouse
@@ -117,7 +117,7 @@ class HiveViews(ViewDefinitions):
         )
 
     def _is(self, name: Identifier, view: View) -> bool:
-        """Whether there is a view of a definition."""
+        """Return whether the view exists with this definition."""
         found = self._found(name)
         try:
             return found is not None and is_view(found) and read_view(found) == view
@@ -132,7 +132,7 @@ class HiveViews(ViewDefinitions):
         return replace(name, table=new_name("view", identifier.table))
 
     def _entry(self, name: Identifier) -> Any:
-        """Raises `ViewNotFoundError`, `DatabaseNotFoundError`."""
+        """Return the entry of a view. Raises `ViewNotFoundError`, `DatabaseNotFoundError`."""
         found = self._found(name)
         if found is None or not is_view(found):
             self.warehouse.database(name.database)
@@ -146,7 +146,7 @@ class HiveViews(ViewDefinitions):
         return self.metastore.table(name.database, name.table)
 
     def _no_view(self, name: Identifier, found: object | None) -> ViewNotFoundError:
-        what = "." if found is None else f": what has that name is {kind_of(found)}."
+        what = "." if found is None else f": {kind_of(found)} has that name."
         return ViewNotFoundError(f"There is no view {name} in the metastore {self.metastore.settings.address}{what}")
 
 
@@ -156,5 +156,5 @@ def _view_name(identifier: Identifier) -> Identifier:
 
 
 def _taken(name: Identifier, found: Any | None) -> ViewExistsError:
-    what = "there is a view, or a table, of that name" if found is None else f"what has that name is {kind_of(found)}"
+    what = "a view or a table has that name" if found is None else f"{kind_of(found)} has that name"
     return ViewExistsError(f"View {name} cannot be created: {what}.")

@@ -1,4 +1,4 @@
-"""The databases of a metastore and the storages of their tables, as all parts of a Hive catalog find them."""
+"""The databases of a metastore and the storages of their tables, for all parts of a Hive catalog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from paimon_sql.catalog.hive.metastore import Metastore
 
 @dataclass(frozen=True)
 class Warehouse:
-    """The folder of new databases, with the metastore and the locks of its names. `options` open other storages."""
+    """The folder of new databases, with the metastore and its locks of names.
+
+    `options` are used to open other storages.
+    """
 
     io: FileIO
     folder: str
@@ -28,7 +31,7 @@ class Warehouse:
     locks: HiveLocks
 
     def database(self, name: str) -> Any:
-        """The metastore's entry of a database. Raises `DatabaseNotFoundError`."""
+        """Return the metastore's entry of a database. Raises `DatabaseNotFoundError`."""
         found = self.metastore.database(folded("database", name))
         if found is None:
             raise DatabaseNotFoundError(
@@ -37,11 +40,11 @@ class Warehouse:
         return found
 
     def location(self, database: str) -> str:
-        """The folder of a database's tables. Raises `DatabaseNotFoundError`."""
+        """Return the folder of a database's tables. Raises `DatabaseNotFoundError`."""
         return location_of_database(self.database(database))
 
     def location_of(self, table: Identifier) -> str:
-        """The folder of a new table that names no location. Raises `DatabaseNotFoundError`."""
+        """Return the folder of a new table without a location of its own. Raises `DatabaseNotFoundError`."""
         return f"{self.location(table.database)}/{table.table}"
 
     def storage(self, path: str) -> FileIO:
@@ -49,7 +52,7 @@ class Warehouse:
         return self.io if storage_of(path) == storage_of(self.folder) else load_file_io(path, self.options)
 
     def locked(self, *tables: Identifier) -> AbstractContextManager[None]:
-        """Hold the locks of names; if the metastore has no locks, queue with the other writers of this machine."""
+        """Hold the locks of tables. If the metastore has no locks, queue with the other writers of this machine."""
 
         def queue(database: str) -> AbstractContextManager[object]:
             folder = self.location(database)
@@ -58,7 +61,7 @@ class Warehouse:
         return self.locks.held_or_queued(tables, queue)
 
     def check_lock(self, table: Identifier) -> None:
-        """Raises `StorageRefusedError` if the lock was lost."""
+        """Raise `StorageRefusedError` if the lock was lost."""
         lock = self.locks.lock(table)
         if lock.is_held:
             lock.check()

@@ -1,4 +1,5 @@
-"""A catalog that keeps names in the rows of a database: its databases, and the parts that keep everything else.
+"""A catalog with its names in the rows of an SQL database: its databases, and the parts for tables, views and
+functions.
 
 Source: `JdbcCatalog` of Paimon.
 """
@@ -121,7 +122,7 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
         self._folders.check_location(name, given)
         if rows.EXISTS in given:
             raise InvalidOptionError(
-                f"Database {name} cannot have the property {rows.EXISTS!r}: the catalog has it itself."
+                f"Database {name} cannot have the property {rows.EXISTS!r}: the catalog uses this name itself."
             )
         check_lengths(f"database {name}", given, _KEPT, "give it a shorter value")
 
@@ -157,7 +158,7 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
         return JdbcLocks(self._database)
 
     def _check_kept(self, identifier: Identifier, schema: TableSchema) -> None:
-        """Raises `InvalidOptionError` for options that do not fit into their columns."""
+        """Raise `InvalidOptionError` for options that do not fit into the columns of the database."""
         if self.settings.sync_properties:
             advice = "set 'sync-all-properties' = 'false' in the catalog"
             check_lengths(f"table {identifier}", properties_of(schema), _KEPT, advice)
@@ -166,8 +167,9 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
 def open_catalog(
     io: FileIO, warehouse: str, options: Mapping[str, str], open_iceberg: OpenIceberg | None = None
 ) -> JdbcCatalog:
-    """The catalog of some options; sends nothing to the database yet. Raises `InvalidOptionError`,
-    `UnsupportedFeatureError`."""
+    """Return the catalog for options, without a connection to the database.
+
+    Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
     settings = read_settings(options, locks=needs_locks(io, warehouse))
     check_driver(settings)
     return JdbcCatalog(

@@ -1,9 +1,9 @@
 """The SQL database of a catalog: short transactions over connections that may be lost at any time.
 
 Connections commit each statement by themselves, so that a look-up is one round trip; `write` makes one transaction of
-several. An idle connection is checked before it is used. Statements that fail because
-other clients hold locks, or because the connection is lost, are run again. A COMMIT without an answer is not, as it may
-have worked: the caller gets `OutcomeUnknown`, and checks.
+several. An idle connection is checked before it is used. Statements that fail because other clients hold locks, or
+because the connection is lost, are run again. A COMMIT without an answer is not repeated, because it may have worked:
+the caller gets `OutcomeUnknown`, and checks.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_IDLE = 10.0  # seconds after which a connection is asked before it is used
-_AGE = 1800  # seconds after which it is made anew
-_PATIENCE = 30.0  # seconds for what others hold up
+_IDLE = 10.0  # seconds after which a connection is checked before it is used
+_AGE = 1800  # seconds after which a connection is replaced
+_PATIENCE = 30.0  # seconds to wait for other clients
 _LOST_ATTEMPTS = 3
 _CONNECT_SECONDS = 10
 _DRIVERS = {
@@ -47,11 +47,11 @@ _BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN", "mysql": "START TR
 
 
 class RowExists(PaimonError):
-    """A row of this key is there."""
+    """A row with this key already exists."""
 
 
 def check_driver(settings: JdbcSettings) -> None:
-    """Raises `UnsupportedFeatureError` if the package for a kind of database is not installed."""
+    """Raise `UnsupportedFeatureError` if the driver for a kind of database is not installed."""
     import_optional(_DRIVERS[settings.kind][1], f"A catalog in {settings.address}", _DRIVERS[settings.kind][2])
 
 
@@ -137,7 +137,7 @@ class Database:
         try:
             connection.exec_driver_sql("ROLLBACK")
         except SQLAlchemyError:
-            connection.invalidate()  # the database rolls back what has no connection
+            connection.invalidate()  # the database rolls back a transaction without a connection
 
     def _create_tables(self) -> None:
         """Create the missing tables. If several processes do so at once, some fail and then find the tables."""
@@ -162,7 +162,7 @@ class Database:
         what = "cannot be reached" if connects else "failed"
         advice = {
             Failure.REFUSED: "check 'uri', 'jdbc.user', 'jdbc.password' and what this user may do there",
-            Failure.BUSY: "others hold what is needed: run the statement again later",
+            Failure.BUSY: "other clients hold the needed locks: run the statement again later",
             Failure.GONE: "check that it is up, and 'jdbc.user' and 'jdbc.password', then run the statement again",
         }.get(failure, "the statement changed nothing")
         said, password = words_of(error), self.settings.password
@@ -176,7 +176,7 @@ class Database:
         settings = self.settings
         is_file = settings.kind == "sqlite"  # which has no users
         if is_file:
-            with suppress(OSError):  # SQLite says what is wrong
+            with suppress(OSError):  # SQLite itself raises a clearer error
                 Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
         url = URL.create(
             _DRIVERS[settings.kind][0],
@@ -205,8 +205,10 @@ class Database:
 
 @dataclass(frozen=True)
 class CatalogRows:
-    """The rows of one catalog in its database. Each `act`, a function of `rows`, gets a connection and the catalog's
-    key before its arguments. Methods raise as `Database`."""
+    """The rows of one catalog in its database.
+
+    Each `act` is a function of `rows`: it receives a connection and the catalog's key before its arguments. Methods
+    raise the errors of `Database`."""
 
     database: Database
     key: str
@@ -218,7 +220,7 @@ class CatalogRows:
         return self.database.write(lambda connection: act(connection, self.key, *arguments))
 
     def write_surely(self, act: Callable[..., _T], *arguments: object) -> _T:
-        """Make a change that may be made twice: without an answer it is made again."""
+        """Make a change that may be repeated: if the answer is lost, it is made again."""
         try:
             return self.write(act, *arguments)
         except OutcomeUnknown:
@@ -231,13 +233,13 @@ def _cause(error: Exception) -> BaseException:
 
 
 class _Alive:
-    """Ask a connection that has been idle for a sign of life: the pool replaces one that has none."""
+    """Checks a connection that has been idle. The pool replaces it if it is dead."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def __call__(self, connection: Any, record: Any, proxy: Any) -> None:
-        if record.info.get("process") != os.getpid():  # of the process that this one is a fork of
+        if record.info.get("process") != os.getpid():  # this process is a fork of the connection's process
             record.dbapi_connection = proxy.dbapi_connection = None
             raise DisconnectionError("The connection belongs to another process.")
         is_file = self._engine.dialect.name == "sqlite"
@@ -256,14 +258,16 @@ def _note_use(connection: Any, record: Any) -> None:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """Readers and the writer of a file do not wait for each other in this mode, which is a property of the file."""
+    """Set SQLite's write-ahead mode, a property of the file: its readers and its writer then do not wait for each
+    other.
+    """
     _note_use(connection, record)
     with suppress(Exception):  # a file that cannot be written, or a file system without shared memory
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
 
 
 def _arguments(settings: JdbcSettings) -> dict[str, Any]:
-    """Return the arguments for the driver beside user, password and address."""
+    """Return the arguments for the driver in addition to user, password and address."""
     if settings.kind == "sqlite":
         return {"timeout": settings.seconds("busy_timeout", unit=0.001) or _PATIENCE, "check_same_thread": False}
     is_mysql = settings.kind == "mysql"
@@ -281,7 +285,7 @@ def _arguments(settings: JdbcSettings) -> dict[str, Any]:
         "connect_timeout": max(1, round(connecting)),
         "options": " ".join(options),
         "application_name": settings.parameter("ApplicationName") or "paimon-sql",
-        "prepare_threshold": None,  # connection poolers have no prepared statements
+        "prepare_threshold": None,  # connection poolers do not support prepared statements
     }
     if (answer := settings.seconds("socketTimeout", unit=unit)) is not None:
         made["tcp_user_timeout"] = round(answer * 1000)

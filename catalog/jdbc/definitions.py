@@ -1,5 +1,5 @@
-"""Views and functions in an SQL database: rows of `paimon_views`, which Java's catalog has, too, and of
-`paimon_functions`, which is ours."""
+"""Views and functions in an SQL database: rows of `paimon_views`, which Java's catalog also has, and of
+`paimon_functions`, an extension."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from paimon_sql.catalog.view import View
 
 @dataclass(frozen=True)
 class JdbcDefinitions(Definitions[T]):
-    """See `Definitions`. Each change is one transaction: of two that create a name, the row decides.
+    """The definitions of one kind in rows; see `Definitions`.
 
+    Each change is one transaction. If two processes create one name, the row decides which of them does.
     `check_database` raises for a database that does not exist.
     """
 
@@ -98,14 +99,14 @@ class JdbcDefinitions(Definitions[T]):
         rows.insert_definition(connection, key, self.kept, identifier, text)
 
     def _change(self, change: Callable[[Connection, str], Any], left: Identifier, text: str | None) -> Any:
-        """Make a change after which `left` has a definition, or for None has no definition."""
+        """Make a change. Afterwards `left` has the definition `text`, or no definition for a `text` of None."""
         return settle(partial(self.rows.write, change), lambda: self._text(left) == text)
 
     def _text(self, identifier: Identifier) -> str | None:
         return self.rows.read(rows.definition, self.kept, identifier)
 
     def _encoded(self, identifier: Identifier, definition: T) -> str:
-        """The text of a definition that a name can have. Raises if the name is not valid, or the text is too long."""
+        """Return the text of a definition. Raises an error if the name is not valid, or the text is too long."""
         self._check(identifier)
         self.check_database(identifier.database)
         data, kind = self.kind.encode(definition), self.kind.name
@@ -117,15 +118,15 @@ class JdbcDefinitions(Definitions[T]):
         return data.decode()
 
     def _check(self, identifier: Identifier) -> None:
-        """Raises `InvalidNameError` for a name that the catalog cannot have."""
+        """Raise `InvalidNameError` for a name that the catalog cannot have."""
         self.kind.check(identifier)
 
     def _locked(self, *names: Identifier) -> AbstractContextManager[None]:
-        """Hold the locks of names, if other things than definitions may get them."""
+        """Hold the locks of names, if tables can have them, too."""
         return nullcontext()
 
     def _check_new(self, connection: Connection, key: str, identifier: Identifier) -> None:
-        """Raises in the transaction that gives a name if the name cannot be given any more."""
+        """Raise an error if the name can no longer be used. Runs in the transaction that inserts the name."""
         database = identifier.database
         if database != DEFAULT_DATABASE and not rows.has_database(connection, key, database):  # dropped meanwhile
             raise DatabaseNotFoundError(f"There is no database {database} in the catalog {self.settings.address}.")
@@ -137,7 +138,10 @@ class JdbcDefinitions(Definitions[T]):
 
 @dataclass(frozen=True)
 class JdbcViews(JdbcDefinitions[View], ViewDefinitions):
-    """Views; a view and a table cannot share a name. `end_rename` ends the pending rename of a table's name."""
+    """Views, which cannot share a name with a table.
+
+    `end_rename` completes the interrupted rename of a table's name.
+    """
 
     locks: JdbcLocks
     end_rename: Callable[[Identifier], object]

@@ -1,6 +1,6 @@
 """The meaning of a database's errors, by their codes: SQLSTATE of PostgreSQL, numbers of MySQL and SQLite.
 
-Words count only once: SQLite has one number for several errors, and its "no such table" message is never translated.
+One message is compared as text: SQLite has one number for several errors, and never translates "no such table".
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 class Failure(enum.Enum):
     """The outcome of a statement that failed."""
 
-    TAKEN = "a row of this key exists"
-    NO_TABLE = "a table of the catalog is not there yet"
-    BUSY = "others are at work: it was rolled back, and can be run again"
-    GONE = "the connection is lost: what was under way may have happened"
-    REFUSED = "the database refuses, and will again"
+    TAKEN = "a row with this key exists"
+    NO_TABLE = "a table of the catalog does not exist yet"
+    BUSY = "other clients hold locks: the statement was rolled back and can be repeated"
+    GONE = "the connection is lost: the statement may have been executed"
+    REFUSED = "the database refuses the statement, and would refuse it again"
     OTHER = "anything else"
 
 
@@ -80,7 +80,7 @@ def failure_of(error: Exception) -> Failure:
     state = getattr(error, "sqlstate", None)
     if isinstance(state, str):  # psycopg
         return _STATES.get(state) or _CLASSES.get(state[:2], Failure.OTHER)
-    # both drivers raise these if the server does not answer
+    # Both drivers raise these errors if the server does not answer.
     return Failure.GONE if type(error).__name__ in ("InterfaceError", "OperationalError") else Failure.OTHER
 
 

@@ -22,7 +22,8 @@ from paimon_sql.catalog.jdbc.database import Database, RowExists
 from paimon_sql.catalog.leases import LeasedLock, LeasedLocks
 
 _LOG = logging.getLogger(__name__)
-# now, a stored time as text, and the age of a stored one in seconds; SQLite's last digits distinguish two holders
+# SQL for the present time, for a stored time as text, and for the age of a stored time in seconds. In SQLite, random
+# last digits distinguish two holders.
 _NOW = {
     "sqlite": "strftime('%Y-%m-%d %H:%M:%f', 'now') || substr(abs(random()) || '000', 1, 3)",
     "postgresql": "CAST(clock_timestamp() AS timestamp)",
@@ -41,7 +42,7 @@ _AGE = {
 
 
 class _Statements:
-    """The statements on one row, in the words of a database."""
+    """The SQL statements on one row, in the dialect of a database."""
 
     def __init__(self, kind: str) -> None:
         now, stamp, age = _NOW[kind], _STAMP[kind], _AGE[kind]
@@ -77,7 +78,7 @@ class JdbcLocks(LeasedLocks["JdbcLock"]):
 
 
 class JdbcLock(LeasedLock):
-    """The lock of one table: its token is the time that the holder wrote into the row last."""
+    """The lock of one table. Its token is the time that the holder last wrote into the row."""
 
     def __init__(self, locks: JdbcLocks, name: str) -> None:
         super().__init__(name, locks.settings)
@@ -119,7 +120,7 @@ class JdbcLock(LeasedLock):
         return "\0".join(("jdbc", self._settings.address, self.name, token))
 
     def _free_dead(self) -> None:
-        """Delete the row of a holder that died on this machine, if the row is still the one it wrote."""
+        """Delete the row of a holder that died on this machine, if it is still the row that the holder wrote."""
         stamp = self._database.read(lambda c: c.scalar(self._statements.stamp, {"id": self.name}))
         if stamp is None:
             return

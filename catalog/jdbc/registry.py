@@ -38,7 +38,10 @@ from paimon_sql.catalog.schema_files import SchemaFiles, follow_name, properties
 
 @dataclass(frozen=True)
 class RowRegistry(KeptRegistry):
-    """See `Registry`. `check_database` raises for a database that does not exist."""
+    """The tables in the rows of a database; see `Registry`.
+
+    `check_database` raises for a database that does not exist.
+    """
 
     files: SchemaFiles
     folders: Folders
@@ -90,14 +93,17 @@ class RowRegistry(KeptRegistry):
     def _insert_and_publish(self, table: Table, connection: Connection, key: str) -> None:
         self._insert(table.identifier, table.schema, False, connection, key)
         self.files.clear_remains(table.identifier, table.store.root)
-        # other processes wait for the row, so none of them writes there
+        # Other processes wait for the row, so none of them writes the schema.
         if not publish_schema(table, UnsafePublisher(self.files.io)):
             raise self._exists(table.identifier)
 
     def _insert(
         self, identifier: Identifier, schema: TableSchema, may_exist: bool, connection: Connection, key: str
     ) -> None:
-        """Insert the rows of a table. Raises if a row exists and must not, or if a view has the name."""
+        """Insert the rows of a table.
+
+        Raises an error if a row exists and `may_exist` is not set, or if a view has the name.
+        """
         if rows.definition(connection, key, rows.VIEWS_KEPT, identifier) is not None:
             raise self._exists(identifier)
         if not (may_exist and rows.has_table(connection, key, identifier)):
@@ -154,7 +160,7 @@ class RowRegistry(KeptRegistry):
         follow_name(partial(self.files.load, target, new), old)
 
     def end_rename(self, identifier: Identifier) -> bool:
-        """End a rename of this table that another process began; return whether there was one."""
+        """Complete a rename of this table that another process began. Return whether there was one."""
         found = self.rows.read(rows.noted_rename, identifier.base)
         if found is None:
             return False
@@ -164,7 +170,7 @@ class RowRegistry(KeptRegistry):
         return True
 
     def _end_move(self, source: Identifier, target: Identifier) -> None:
-        """End a move under both locks."""
+        """Complete a move under the locks of both names."""
         if ends_forward(self.files.io, self.folders.table(source), self.folders.table(target)):
             self.rows.write(rows.rename_table, source, target)
         else:
@@ -172,7 +178,7 @@ class RowRegistry(KeptRegistry):
 
     # -- folders that lost their rows ---------------------------------------------------------------------------------
     def register(self, identifier: Identifier) -> None:
-        """Insert missing rows, and write the properties anew."""
+        """Insert missing rows, and write all properties again."""
         path = self.folders.table(identifier)
         self.end_rename(identifier)
         with self.locks.held(identifier):
@@ -200,7 +206,7 @@ class RowRegistry(KeptRegistry):
 
     def _exists(self, identifier: Identifier) -> TableExistsError:
         return TableExistsError(
-            f"Table {identifier} already exists, or there is a view or another table's folder of that name."
+            f"Table {identifier} already exists, or a view or the folder of another table has that name."
         )
 
     def _has_row(self, identifier: Identifier) -> bool:

@@ -1,4 +1,7 @@
-"""Reads and writes of the catalog's rows: each function is one statement, or a few in a transaction. Texts are data."""
+"""Read and write the catalog's rows: each function is one statement, or a few statements for one transaction.
+
+`connection` is open, and `key` is the catalog's key in the shared tables. Texts are passed as parameters, never as SQL.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,31 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, FUNCTIONS, TABLE_PROPERTIES, TABLES, VIEWS
 
 EXISTS = "exists"  # the property of every database that was created
-RENAMED_TO = "paimon-sql.renamed-to"  # of a table while its folder is moved; other engines ignore it
+RENAMED_TO = "paimon-sql.renamed-to"  # the new name of a table while its folder is moved; other engines ignore it
 
 
 # -- databases
 def databases(connection: Connection, key: str) -> set[str]:
-    """The names of the databases that were created, or have a table or a view."""
+    """Return the names of the databases that were created, or that have a table or a view."""
     parts = (select(t.c.database_name).where(t.c.catalog_key == key) for t in (TABLES, DATABASE_PROPERTIES, VIEWS))
     return set(connection.scalars(union(*parts)))
 
 
 def has_database(connection: Connection, key: str, name: str) -> bool:
-    """Whether a database was created, or has a table or a view."""
+    """Return whether a database was created, or has a table or a view."""
     parts = (select(t.c.database_name).where(_in_database(t, key, name)) for t in (TABLES, DATABASE_PROPERTIES, VIEWS))
     return name in set(connection.scalars(union(*parts)))
 
 
 def database_properties(connection: Connection, key: str, name: str) -> dict[str, str]:
-    """All properties of a database, also the ones that Java hides."""
+    """Return all properties of a database, including properties that Java hides."""
     t = DATABASE_PROPERTIES
     found = connection.execute(select(t.c.property_key, t.c.property_value).where(_in_database(t, key, name)))
     return {k: v for k, v in found if v is not None}
 
 
 def insert_database(connection: Connection, key: str, name: str, properties: Mapping[str, str]) -> None:
-    """Insert the row of a database. Raises if it exists."""
+    """Insert the row of a database. Raises an error if it exists."""
     _insert_properties(connection, DATABASE_PROPERTIES, _database(key, name), {EXISTS: "true"})
     set_database_properties(connection, key, name, properties)
 
@@ -63,13 +66,13 @@ def tables(connection: Connection, key: str, database: str) -> list[str]:
 
 
 def has_table(connection: Connection, key: str, table: Identifier) -> bool:
-    """Whether there is a row for a table."""
+    """Return whether a table has a row."""
     found = connection.execute(select(TABLES.c.database_name, TABLES.c.table_name).where(_is(TABLES, key, table)))
     return any((database, name) == (table.database, table.table) for database, name in found)
 
 
 def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, bool]:
-    """Whether there is a row for a table, and whether its folder is being moved; in one round trip."""
+    """Return whether a table has a row, and whether its folder is being moved, with one request."""
     t, p = TABLES, TABLE_PROPERTIES
     row = select(t.c.database_name, t.c.table_name, literal(0)).where(_is(t, key, table))
     note = select(p.c.database_name, p.c.table_name, literal(1)).where(
@@ -80,25 +83,25 @@ def look_up(connection: Connection, key: str, table: Identifier) -> tuple[bool, 
 
 
 def insert_table(connection: Connection, key: str, table: Identifier) -> None:
-    """Insert the row of a table. Raises if it exists."""
+    """Insert the row of a table. Raises an error if it exists."""
     connection.execute(insert(TABLES).values(**_table(key, table)))
 
 
 def rename_table(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
-    """Give the row and the properties of a table another name. Raises if a row has the name."""
+    """Give the row and the properties of a table another name. Raises an error if a row has the name."""
     forget_rename(connection, key, source)
     for t in (TABLES, TABLE_PROPERTIES):
         connection.execute(update(t).where(_is(t, key, source)).values(**_table(key, target)))
 
 
 def delete_table(connection: Connection, key: str, table: Identifier) -> bool:
-    """Delete the rows of a table; whether there was one."""
+    """Delete the rows of a table. Return whether the table had a row."""
     connection.execute(delete(TABLE_PROPERTIES).where(_is(TABLE_PROPERTIES, key, table)))
     return connection.execute(delete(TABLES).where(_is(TABLES, key, table))).rowcount > 0
 
 
 def set_table_properties(connection: Connection, key: str, table: Identifier, properties: Mapping[str, str]) -> None:
-    """Make the properties of a table these ones."""
+    """Replace all properties of a table by the given properties."""
     t = TABLE_PROPERTIES
     connection.execute(delete(t).where(_is(t, key, table), t.c.property_key != RENAMED_TO))
     _insert_properties(connection, t, _table(key, table), properties)
@@ -106,12 +109,15 @@ def set_table_properties(connection: Connection, key: str, table: Identifier, pr
 
 # -- tables that are being renamed
 def note_rename(connection: Connection, key: str, source: Identifier, target: Identifier) -> None:
-    """Note the new name of a table while its folder is moved. Raises if the table has a note already."""
+    """Record the new name of a table while its folder is moved. Raises an error if a rename is already recorded."""
     _insert_properties(connection, TABLE_PROPERTIES, _table(key, source), {RENAMED_TO: _text(target)})
 
 
 def noted_rename(connection: Connection, key: str, table: Identifier) -> tuple[Identifier, Identifier] | None:
-    """The source and target of the rename that a table is part of, by either name."""
+    """Return the source and the target of the recorded rename of a table, found by either name.
+
+    Return None without one.
+    """
     t = TABLE_PROPERTIES
     found = select(t.c.database_name, t.c.table_name, t.c.property_value).where(
         t.c.catalog_key == key,
@@ -131,13 +137,16 @@ def forget_rename(connection: Connection, key: str, source: Identifier) -> None:
 
 
 def _text(table: Identifier) -> str:
-    return f"{table.database}/{table.table}"  # no name has a slash
+    return f"{table.database}/{table.table}"  # names cannot contain a slash
 
 
 # -- views and functions
 @dataclass(frozen=True, slots=True)
 class DefinitionTable:
-    """The table of views, or of functions. `is_exact`: names compare byte by byte there, as Java never made it."""
+    """The SQL table of views or of functions.
+
+    `is_exact`: it compares names byte by byte, because Java never created it.
+    """
 
     table: Table
     name: str
@@ -158,13 +167,13 @@ def definitions(connection: Connection, key: str, kept: DefinitionTable, databas
 
 
 def definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier) -> str | None:
-    """The JSON of a view or function; None if it does not exist."""
+    """Return the JSON of a view or function, or None if it does not exist."""
     found = connection.execute(select(kept.names, kept.table.c[kept.text]).where(_named(kept, key, name)))
     return next((text for found_name, text in found if found_name == name.table), None)
 
 
 def insert_definition(connection: Connection, key: str, kept: DefinitionTable, name: Identifier, text: str) -> None:
-    """Insert the row of a view or function. Raises if it exists."""
+    """Insert the row of a view or function. Raises an error if it exists."""
     values = {"catalog_key": key, "database_name": name.database, kept.name: name.table, kept.text: text}
     connection.execute(insert(kept.table).values(**values))
 
@@ -176,7 +185,7 @@ def set_definition(connection: Connection, key: str, kept: DefinitionTable, name
 def rename_definition(
     connection: Connection, key: str, kept: DefinitionTable, source: Identifier, target: Identifier
 ) -> None:
-    """Give the row of a view or function another name. Raises if a row has the name."""
+    """Give the row of a view or function another name. Raises an error if a row has the name."""
     new = {"database_name": target.database, kept.name: target.table}
     connection.execute(update(kept.table).where(_named(kept, key, source)).values(**new))
 
@@ -191,7 +200,7 @@ def delete_definitions(connection: Connection, key: str, kept: DefinitionTable, 
 
 
 def has_any(connection: Connection, key: str, name: Identifier) -> bool:
-    """Whether there is a table or a view of a name: they share one name space."""
+    """Return whether a table or a view has a name: they share their names."""
     one = (
         select(literal(1))
         .where(_is(TABLES, key, name))
@@ -221,7 +230,7 @@ def _table(key: str, table: Identifier) -> dict[str, str]:
 
 
 def _insert_properties(connection: Connection, t: Table, owner: Mapping[str, str], given: Mapping[str, str]) -> None:
-    """Insert properties of a database or table. Raises if it has one of them."""
+    """Insert properties of a database or table. Raises an error if one of them exists."""
     rows = [{**owner, "property_key": k, "property_value": v} for k, v in given.items()]
     if rows:
         connection.execute(insert(t), rows)

@@ -1,4 +1,4 @@
-"""The options of a JDBC catalog, as Java's users write them, and the parts of a `jdbc:` URI. No I/O.
+"""The options of a JDBC catalog, under the names of Paimon's Java, and the parts of a `jdbc:` URI. No I/O.
 
 Source: `CatalogOptions` and `JdbcCatalogOptions` of Paimon; the documentation of the JDBC drivers.
 """
@@ -28,7 +28,8 @@ _SERVER = re.compile(
 )
 _PREFIX = "jdbc."
 _DEFAULT_FILE = "paimon-catalog.sqlite"  # no `.db`, which ends the folders of databases
-# parameters of Java's drivers that change nothing here: Python's drivers always do what they ask for
+# Parameters of Java's drivers that have no effect here, because Python's drivers always behave as the parameter
+# requests.
 _NEEDLESS = frozenset(
     (
         *("autoReconnect", "characterEncoding", "useUnicode", "connectionCollation", "allowPublicKeyRetrieval"),
@@ -45,39 +46,43 @@ class JdbcSettings(MetastoreSettings):
     kind: str  # sqlite, postgresql or mysql
     host: str = ""
     port: int | None = None
-    database: str = ""  # of SQLite the path of its file
+    database: str = ""  # for SQLite, the path of the file
     user: str | None = None
     password: str | None = field(default=None, repr=False)
-    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the driver, as Java spells them
+    parameters: Mapping[str, str] = field(
+        default_factory=dict, repr=False
+    )  # parameters of the driver, under Java's names
     catalog_key: str = "jdbc"
     lock_key_length: int = 255
 
     @property
     def address(self) -> str:
-        """The database as errors name it."""
+        """The address of the database, for errors."""
         if self.kind == "sqlite":
             return self.database
         port = f":{self.port}" if self.port else ""
         return f"{self.kind}://{self.host}{port}/{self.database}"
 
     def parameter(self, *names: str) -> str | None:
-        """The first of some parameters of the driver that is given."""
+        """Return the value of the first of these driver parameters that is set, or None."""
         return next((self.parameters[n] for n in names if n in self.parameters), None)
 
     def seconds(self, *names: str, unit: float) -> float | None:
-        """Return a time among the parameters, given in units of `unit` seconds. None means no limit: the parameter is
-        missing or 0. Raises `InvalidOptionError`."""
+        """Return a time of the driver's parameters in seconds.
+
+        The parameter counts in units of `unit` seconds. None means no limit: the parameter is missing or 0. Raises
+        `InvalidOptionError`."""
         given = self.parameter(*names)
         if given is None:
             return None
         try:
             return float(given) * unit or None
         except ValueError:
-            raise InvalidOptionError(f"Option 'jdbc.{names[0]}' cannot be {given!r}: it is a number.") from None
+            raise InvalidOptionError(f"Option 'jdbc.{names[0]}' cannot be {given!r}: it must be a number.") from None
 
 
 def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
-    """The settings of a catalog's options. `locks` is whether commits take locks if `lock.enabled` is not set.
+    """Return the settings in a catalog's options. `locks`: whether commits take locks if `lock.enabled` is not set.
 
     Raises `InvalidOptionError`.
     """
@@ -94,18 +99,20 @@ def read_settings(options: Mapping[str, str], *, locks: bool) -> JdbcSettings:
         **metastore_options(options, locks=locks),
     )
     if not made.catalog_key or len(made.catalog_key) > 100:
-        raise InvalidOptionError(f"Option 'catalog-key' cannot be {made.catalog_key!r}: it has 1 to 100 characters.")
+        raise InvalidOptionError(
+            f"Option 'catalog-key' cannot be {made.catalog_key!r}: it must have 1 to 100 characters."
+        )
     if made.pool_size < 1 or made.lock_key_length < 1:
-        raise InvalidOptionError("Options 'client-pool-size' and 'lock-key-max-length' are numbers above 0.")
+        raise InvalidOptionError("Options 'client-pool-size' and 'lock-key-max-length' must be numbers above 0.")
     _check_parameters(made)
     return made
 
 
 def tls_arguments(settings: JdbcSettings) -> dict[str, Any]:
-    """Return the arguments of MySQL's driver that encrypt a connection. Raises `InvalidOptionError`."""
+    """Return the arguments for MySQL's driver that encrypt a connection. Raises `InvalidOptionError`."""
     mode = tls_mode(settings)
     if mode in (None, "allow", "prefer", "preferred"):
-        return {}  # as the server likes it; nothing is verified
+        return {}  # the server decides about encryption, and certificates are not verified
     if mode in ("disable", "disabled"):
         return {"ssl_disabled": True}
     context = ssl.create_default_context(cafile=settings.parameter("serverSslCert"))
@@ -117,7 +124,7 @@ def tls_arguments(settings: JdbcSettings) -> dict[str, Any]:
 
 
 def tls_mode(settings: JdbcSettings) -> str | None:
-    """Return the required mode of encryption; None if the options have none. Raises `InvalidOptionError`."""
+    """Return the required mode of encryption, or None if the options do not set one. Raises `InvalidOptionError`."""
     given = settings.parameter("sslmode", "sslMode")
     if given is None:
         asked = settings.parameter("ssl", "useSSL", "requireSSL")
@@ -126,17 +133,17 @@ def tls_mode(settings: JdbcSettings) -> str | None:
         return "disable" if "useSSL" in settings.parameters else None
     mode, known = given.lower().replace("_", "-"), _TLS_MODES[settings.kind]
     if mode not in known:
-        raise InvalidOptionError(f"Option 'jdbc.sslmode' cannot be {given!r}: it is one of {', '.join(known)}.")
+        raise InvalidOptionError(f"Option 'jdbc.sslmode' cannot be {given!r}: it must be one of {', '.join(known)}.")
     return mode
 
 
 def _default_uri(warehouse: str) -> str:
-    """A file of SQLite's in the warehouse."""
+    """Return the URI of an SQLite file in the warehouse."""
     folder = normalize(warehouse)
     if "://" in folder:
         raise InvalidOptionError(
             f"A catalog with 'metastore' = 'jdbc' on {without_secrets(folder)} needs the option 'uri', such as "
-            "jdbc:postgresql://host/database: SQLite's file, the default, is on a local disk."
+            "jdbc:postgresql://host/database: the default is an SQLite file, which must be on a local disk."
         )
     return f"jdbc:sqlite:{folder}/{_DEFAULT_FILE}"
 
@@ -145,7 +152,7 @@ def _read_uri(uri: str) -> tuple[dict[str, Any], dict[str, str]]:
     match = _URI.fullmatch(uri)
     if match is None:
         raise InvalidOptionError(
-            f"Option 'uri' cannot be {without_secrets(uri)!r}: it begins with jdbc:sqlite:, jdbc:postgresql:, "
+            f"Option 'uri' cannot be {without_secrets(uri)!r}: it must begin with jdbc:sqlite:, jdbc:postgresql:, "
             "jdbc:mysql: or jdbc:mariadb:."
         )
     kind, rest = match.groups()
@@ -154,7 +161,7 @@ def _read_uri(uri: str) -> tuple[dict[str, Any], dict[str, str]]:
     server = _SERVER.fullmatch(rest if rest.startswith("//") else f"//localhost/{rest}")
     if server is None or "@" in (server["host"] or ""):
         raise InvalidOptionError(
-            f"Option 'uri' cannot be {without_secrets(uri)!r}: it is jdbc:{kind}://host:port/database, with the "
+            f"Option 'uri' cannot be {without_secrets(uri)!r}: it must be jdbc:{kind}://host:port/database, with the "
             "user in 'jdbc.user' and the password in 'jdbc.password'."
         )
     if not server["database"]:
@@ -172,11 +179,11 @@ def _read_file(uri: str, rest: str) -> tuple[dict[str, Any], dict[str, str]]:
     path, _, more = rest.removeprefix("file:").partition("?")
     if not path or ":memory:" in rest or "mode=memory" in more:
         raise InvalidOptionError(
-            f"Option 'uri' = {uri!r} names no file: write jdbc:sqlite:/folder/file. What is in memory is gone "
-            "with its process."
+            f"Option 'uri' = {uri!r} names no file: write jdbc:sqlite:/folder/file. A database in memory would "
+            "end with the process."
         )
     if path.startswith(":resource:"):
-        raise InvalidOptionError(f"Option 'uri' = {uri!r} names a resource of Java's: write jdbc:sqlite:/folder/file.")
+        raise InvalidOptionError(f"Option 'uri' = {uri!r} names a resource of Java: write jdbc:sqlite:/folder/file.")
     return {"kind": "sqlite", "database": os.path.abspath(path)}, dict(parse_qsl(more))
 
 
@@ -196,7 +203,7 @@ _KNOWN = {
 
 
 def _check_parameters(settings: JdbcSettings) -> None:
-    """Raises `InvalidOptionError` for a bad value; a parameter that has no meaning here is logged."""
+    """Raise `InvalidOptionError` for an invalid value. Log parameters that have no effect here."""
     if settings.kind in _TLS_MODES:
         tls_mode(settings)
     if unknown := sorted(set(settings.parameters) - _KNOWN[settings.kind] - _NEEDLESS):

@@ -1,7 +1,8 @@
-"""The tables of the database, as Java's catalog makes them, so that both share one.
+"""The tables of the database, in the definitions of Java's catalog, so that both can share a database.
 
-On MySQL ours are in utf8mb4 and compare names byte by byte, as folders do. There the key of `paimon_table_properties`
-would be longer than the 3072 bytes that InnoDB takes: an index of prefixes, as long as names can be, stands for it.
+On MySQL, our tables are in utf8mb4 and compare names byte by byte, as folders do. There, the key of
+`paimon_table_properties` would exceed InnoDB's limit of 3072 bytes, so an index of prefixes replaces it; the prefixes
+have the length of the longest names.
 
 Source: `JdbcUtils` and the lock dialects of Paimon.
 """
@@ -14,11 +15,12 @@ from sqlalchemy import BigInteger, Column, Connection, Index, MetaData, PrimaryK
 from sqlalchemy.dialects.mysql import TIMESTAMP as MYSQL_TIMESTAMP
 from sqlalchemy.types import TIMESTAMP
 
-NAME_LENGTH = 255  # of all names and keys
+NAME_LENGTH = 255  # characters of names and keys
 VALUE_LENGTH = 1000
-MYSQL_TEXT_BYTES = 2**16 - 1  # of a TEXT, which a server that is not strict cuts off
+MYSQL_TEXT_BYTES = 2**16 - 1  # a longer TEXT is cut off if the server is not strict
 _MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
-# characters; 4 bytes each. `catalog-key` has 100 at most, names of databases and tables 200 bytes
+# Characters of 4 bytes each. `catalog-key` has at most 100 characters, names of databases and tables have at most 200
+# bytes.
 _PREFIXES = {"catalog_key": 100, "database_name": 200, "table_name": 200}
 
 
@@ -54,7 +56,7 @@ VIEWS = Table(
     _key("catalog_key", "database_name", "view_name"),
     **_MYSQL,
 )
-FUNCTIONS = Table(  # Java has none
+FUNCTIONS = Table(  # Java does not have this table
     "paimon_functions",
     _METADATA,
     *map(_name, ("catalog_key", "database_name", "function_name")),
@@ -83,7 +85,7 @@ _MYSQL_PROPERTIES = Table(
 
 
 def create_tables(connection: Connection, lock_length: int) -> None:
-    """Create the missing tables. Raises the database's errors, also if another process creates them meanwhile."""
+    """Create the missing tables. Raises the database's errors, even if another process creates the tables meanwhile."""
     is_mysql = connection.dialect.name == "mysql"
     properties = _MYSQL_PROPERTIES if is_mysql else TABLE_PROPERTIES
     for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, FUNCTIONS, _locks(lock_length, is_mysql)):
@@ -91,7 +93,10 @@ def create_tables(connection: Connection, lock_length: int) -> None:
 
 
 def _locks(lock_length: int, is_mysql: bool) -> Table:
-    """Its times have the highest precision of the database, so that they distinguish two holders."""
+    """Return the table of locks.
+
+    Its times have the highest precision of the database, so that they distinguish two holders.
+    """
     time, now = (MYSQL_TIMESTAMP(fsp=6), "CURRENT_TIMESTAMP(6)") if is_mysql else (TIMESTAMP(), "CURRENT_TIMESTAMP")
     return Table(
         "paimon_distributed_locks",

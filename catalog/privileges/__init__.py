@@ -1,2 +1,4 @@
-"""Users and their privileges in the files of a warehouse, as Paimon's `FileBasedPrivilegeManager` has them: `rules` are
-pure, `accounts` are the two tables, `catalog` checks them before it calls another catalog."""
+"""Users and their privileges in the files of a warehouse, in the form of Paimon's `FileBasedPrivilegeManager`.
+
+`rules` has the rules without I/O, `accounts` the two tables of users and privileges. `catalog` checks the privileges
+before it calls another catalog."""

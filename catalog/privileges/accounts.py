@@ -1,8 +1,9 @@
 """The users of a warehouse and their privileges, in two Paimon tables that Java shares: `user.sys`, `privilege.sys`.
 
-A password is kept as its SHA-256 without salt, as in Java: anyone with read access to the warehouse can try passwords.
-If an object is dropped or a grant is revoked, Java deletes the grants of all objects with names that start with the
-object's name: `db.t` also takes `db.t2`. This package deletes the grants of the object and of what is in it.
+A password is stored as its SHA-256 without salt, as in Java: anyone with read access to the warehouse can try
+passwords. If an object is dropped or a grant is revoked, Java deletes the grants of all objects with names that start
+with the object's name: `db.t` also takes `db.t2`. This package deletes only the grants of the object and of the objects
+in it.
 
 Source: `FileBasedPrivilegeManager` of Paimon 2.0.
 """
@@ -56,7 +57,7 @@ class _Here:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The user of a catalog, from the catalog's options `user` and `password`."""
+    """The user of a catalog, by the catalog's options `user` and `password`."""
 
     user: str
     sha256: bytes = field(repr=False)
@@ -68,7 +69,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Accounts:
-    """The tables of one warehouse. Every method raises `StorageError`."""
+    """The tables of users and privileges in one warehouse. Every method raises `StorageError`."""
 
     io: FileIO
     warehouse: str
@@ -76,24 +77,24 @@ class Accounts:
     _read: dict[str, tuple[int | None, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
 
     def enabled(self) -> bool:
-        """Return whether the warehouse has users: both tables exist. The table of privileges is made last."""
+        """Return whether the warehouse has users, which means both tables. The table of privileges is created last."""
         return all(self.io.exists(f"{self.warehouse}/{name}") for name in (_GRANTS, _USERS))
 
     def initialize(self, root_password: str) -> None:
-        """Make both tables, with `root` and `anonymous`. Raises `AlreadyExistsError`."""
+        """Create both tables, with the users `root` and `anonymous`. Raises `AlreadyExistsError`."""
         if self.enabled():
             raise AlreadyExistsError(f"The warehouse {self.warehouse} has users already.")
         users = [(ROOT, _sha256(root_password)), (ANONYMOUS, _sha256(ANONYMOUS))]
         if not publish_schema(self._table(_USERS, _schema(_USERS))) and self._rows(_USERS):
             raise AlreadyExistsError(
-                f"Another process is giving the warehouse {self.warehouse} its users, or was interrupted. If it was "
-                f"interrupted, delete {self.warehouse}/{_USERS}, then try again."
+                f"Another process is creating the users of the warehouse {self.warehouse}, or was interrupted. If "
+                f"it was interrupted, delete {self.warehouse}/{_USERS}, then try again."
             )
         self._write(_USERS, users)
         publish_schema(self._table(_GRANTS, _schema(_GRANTS)))
 
     def grants(self, account: Account) -> Grants:
-        """The privileges of a user as they are now. Raises `NoPrivilegeError` for a wrong password."""
+        """Return the present privileges of a user. Raises `NoPrivilegeError` for a wrong password."""
         known = next((row[1] for row in self._rows(_USERS) if row[0] == account.user), None)
         if known is None or not hmac.compare_digest(known, account.sha256):
             raise NoPrivilegeError(
@@ -107,7 +108,7 @@ class Accounts:
         return Grants(account.user, {k: frozenset(v) for k, v in own.items()})
 
     def create_user(self, user: str, password: str) -> None:
-        """Raises `AlreadyExistsError`, `InvalidOptionError` for an empty name."""
+        """Create a user. Raises `AlreadyExistsError`, and `InvalidOptionError` for an empty name."""
         if not user:
             raise InvalidOptionError("A user needs a name.")
         if self._exists(user):
@@ -123,13 +124,14 @@ class Accounts:
         self._delete(lambda row: row[:2] == (user, _ENTITY))
 
     def grant(self, user: str, name: str, privilege: Privilege) -> None:
-        """Raises `NotFoundError`, `InvalidOptionError` for `root`."""
+        """Grant a privilege on an object. Raises `NotFoundError`, and `InvalidOptionError` for `root`."""
         self._check_changeable(user)
         self._write(_GRANTS, [(user, _ENTITY, name, privilege.name)])
 
     def revoke(self, user: str, name: str, privilege: Privilege) -> int:
-        """Take a privilege on an object, and on everything in it; return how many grants there were. Raises as `grant`,
-        and `NotFoundError` without a grant."""
+        """Revoke a privilege on an object and on everything in it. Return the number of revoked grants.
+
+        Raises the same errors as `grant`, and `NotFoundError` if there is no such grant."""
         self._check_changeable(user)
         count = self._delete(
             lambda row: row[:2] == (user, _ENTITY) and row[3] == privilege.name and is_within(row[2], name)
@@ -143,21 +145,24 @@ class Accounts:
         return count
 
     def renamed(self, old: str, new: str) -> None:
-        """Move an object's privileges to its new name, in one commit. A later object of the old name has no grants."""
+        """Move an object's privileges to its new name, in one commit.
+
+        A later object with the old name has no grants.
+        """
         rows = [row for row in self._rows(_GRANTS) if row[2] == old]
         moved = [(name, kind, new, privilege) for name, kind, _, privilege in rows]
         self._write(_GRANTS, [*rows, *moved], [ROW_DELETE] * len(rows) + [ROW_INSERT] * len(rows))
 
     def dropped(self, name: str) -> None:
-        """Remove all privileges on an object, and on what was in it."""
+        """Remove all privileges on an object, and on the objects that it contained."""
         self._delete(lambda row: is_within(row[2], name))
 
     def users(self) -> list[str]:
-        """Sorted."""
+        """Return the names of the users, sorted."""
         return sorted(row[0] for row in self._rows(_USERS))
 
     def privileges(self) -> list[Row]:
-        """User, kind of user, object and privilege, sorted."""
+        """Return the grants as rows of user, kind of user, object and privilege, sorted."""
         return sorted(self._rows(_GRANTS))
 
     def _exists(self, user: str) -> bool:
@@ -198,7 +203,7 @@ class Accounts:
         return len(rows)
 
     def _write(self, name: str, rows: Sequence[Row], kinds: int | Sequence[int] = ROW_INSERT) -> None:
-        """One commit of rows."""
+        """Write rows in one commit."""
         if not rows:
             return
         table = self._table(name)

@@ -1,10 +1,11 @@
 """A catalog for a warehouse with users: it checks each call against the privileges of its own user.
 
-It checks, then calls the catalog within, and supports the same except functions: `guarded` picks the class. Tables
-carry the user's `Rights`. The storage of a table is read-only for a user who may not change the table.
+Each method checks the privileges and then calls the inner catalog. Everything that the inner catalog supports is
+available, except functions; `guarded` chooses the class for it. Tables carry the user's `Rights`. The storage of a
+table is read-only for a user who may not change the table.
 
-Source: `PrivilegedCatalog`, `PrivilegedFileStoreTable` of Paimon 2.0. Views, registration and replacing, which Java
-does not check, go by the privileges of tables here.
+Source: `PrivilegedCatalog`, `PrivilegedFileStoreTable` of Paimon 2.0. Java does not check views, registration and
+replacing; here the privileges of tables apply to them.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ class PrivilegedCatalog:
 
     @property
     def grants(self) -> Grants:
-        """The privileges of the catalog's user now. Raises `NoPrivilegeError` for a wrong password."""
+        """The present privileges of the catalog's user. Raises `NoPrivilegeError` for a wrong password."""
         return self.accounts.grants(self.account)
 
     def identifier(self, name: str) -> Identifier:
         return self.inner.identifier(name)
 
     def close(self) -> None:
-        """Close what the catalog within has open."""
+        """Close the connections of the inner catalog."""
         if isinstance(self.inner, SupportsClosing):
             self.inner.close()
 
@@ -114,7 +115,7 @@ class PrivilegedCatalog:
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         self._check(Privilege.ALTER_TABLE, identifier)
-        self._check(Privilege.INSERT, identifier)  # its rows go
+        self._check(Privilege.INSERT, identifier)  # its rows are replaced
         return self._staged(self.inner.stage_replace(identifier, schema), identifier)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
@@ -132,20 +133,20 @@ class PrivilegedCatalog:
         self.inner.alter_table(identifier, changes)
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        self._check(Privilege.INSERT, identifier)  # columns that come with rows, as in Java
+        self._check(Privilege.INSERT, identifier)  # the new columns come with rows, as in Java
         return self._staged(self.inner.stage_alter(identifier, changes), identifier)
 
     # -- users --------------------------------------------------------------------------------------------------------
     def check_admin(self) -> None:
-        """Raises `NoPrivilegeError` if the catalog's user may not change users and privileges."""
+        """Raise `NoPrivilegeError` if the catalog's user may not change users and privileges."""
         self.grants.check(Privilege.ADMIN, WHOLE_CATALOG, "catalog")
 
     def check_can_create(self, database: str) -> None:
-        """Raises `NoPrivilegeError` if the catalog's user may not create tables in a database."""
+        """Raise `NoPrivilegeError` if the catalog's user may not create tables in a database."""
         self.grants.check(Privilege.CREATE_TABLE, database, "database")
 
     def check_object(self, name: str, scope: Scope) -> None:
-        """Raises `DatabaseNotFoundError`, `TableNotFoundError` for an object that is not there."""
+        """Raise `DatabaseNotFoundError` or `TableNotFoundError` if an object does not exist."""
         if scope is Scope.DATABASE and not self.inner.database_exists(name):
             raise DatabaseNotFoundError(f"Database {name} does not exist.")
         if scope is Scope.TABLE:
@@ -159,20 +160,22 @@ class PrivilegedCatalog:
 
     # -- checks -------------------------------------------------------------------------------------------------------
     def _check_known(self) -> None:
-        """Raises `NoPrivilegeError` for a wrong password."""
+        """Raise `NoPrivilegeError` for a wrong password."""
         self.accounts.grants(self.account)
 
     def _check(self, privilege: Privilege, identifier: Identifier) -> None:
         self.grants.check(privilege, object_name(identifier))
 
     def _check_rename(self, source: Identifier, target: Identifier) -> None:
-        """Check a rename. Another database may give its users more rights, so it also needs the right to create."""
+        """Check a rename. Another database may give its users more rights, so a move there also needs the right to
+        create tables.
+        """
         self._check(Privilege.ALTER_TABLE, source)
         if source.database != target.database:
             self.check_can_create(target.database)
 
     def _guarded(self, table: Table, identifier: Identifier, grants: Grants) -> Table:
-        """A table with the rights of the catalog's user."""
+        """Return a table with the rights of the catalog's user."""
         store, rights = table.store, grants.rights(identifier)
         io: FileIO = store.io
         if not rights.insert:
@@ -243,15 +246,15 @@ class _WithViews(PrivilegedCatalog):
 
 
 class PrivilegedFiles(_WithViews):
-    """As a filesystem catalog."""
+    """The methods of a filesystem catalog."""
 
 
 class PrivilegedJdbc(_WithProperties, _WithRegistration, _WithViews):
-    """As a JDBC catalog."""
+    """The methods of a JDBC catalog."""
 
 
 class PrivilegedHive(_WithProperties, _WithRegistration, _WithLocations, _WithViews):
-    """As a Hive catalog."""
+    """The methods of a Hive catalog."""
 
 
 _KINDS: Mapping[str, Callable[..., PrivilegedCatalog]] = {
@@ -262,7 +265,7 @@ _KINDS: Mapping[str, Callable[..., PrivilegedCatalog]] = {
 
 
 def guarded(metastore: str, catalog: SupportsDatabases) -> SupportsDatabases:
-    """The catalog, with the rights of its user if its warehouse has users. Raises `StorageError`."""
+    """Return the catalog with the rights of its user, if its warehouse has users. Raises `StorageError`."""
     if metastore not in _KINDS:
         return catalog
     accounts, options = accounts_of(catalog), catalog.options
@@ -273,23 +276,26 @@ def guarded(metastore: str, catalog: SupportsDatabases) -> SupportsDatabases:
 
 
 def accounts_of(catalog: Catalog) -> Accounts:
-    """The users of a catalog's warehouse. Raises `UnsupportedFeatureError` if the catalog has none of its own."""
+    """Return the users of a catalog's warehouse.
+
+    Raises `UnsupportedFeatureError` if this kind of catalog has no users.
+    """
     if isinstance(catalog, PrivilegedCatalog):
         return catalog.accounts
     io, warehouse = getattr(catalog, "io", None), getattr(catalog, "warehouse", None)
     if io is None or warehouse is None:
         raise UnsupportedFeatureError(
-            "This catalog has no users in the files of its warehouse: catalogs with 'metastore' = 'filesystem', 'jdbc' "
-            "or 'hive' can."
+            "This catalog cannot have users in the files of its warehouse: only catalogs with 'metastore' = "
+            "'filesystem', 'jdbc' or 'hive' can."
         )
     return Accounts(io, warehouse)
 
 
 def privileged(catalog: Catalog) -> PrivilegedCatalog:
-    """Return the catalog if its warehouse has users. Raises `InvalidOptionError` if it has none."""
+    """Return the catalog if its warehouse has users. Raises `InvalidOptionError` if it does not."""
     if isinstance(catalog, PrivilegedCatalog):
         return catalog
     raise InvalidOptionError(
         "This catalog's warehouse has no users, or had none when the catalog was opened: CALL "
-        "sys.init_file_based_privilege, then open the catalog anew with the options 'user' and 'password'."
+        "sys.init_file_based_privilege, then open the catalog again with the options 'user' and 'password'."
     )

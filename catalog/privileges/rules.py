@@ -1,7 +1,7 @@
-"""The privileges, the objects that they are granted on, and what follows from them. Pure.
+"""The privileges, the objects that they are granted on, and the rules for them, without I/O.
 
-A privilege on the catalog holds for all databases and tables, one on a database for its tables. An object is named as
-grants name it: the catalog is the empty text, then `database` and `database.table`.
+A privilege on the catalog applies to all databases and tables, and a privilege on a database to its tables. Objects
+have the names of grants: the empty text for the catalog, `database` and `database.table`.
 
 Source: `PrivilegeType`, `PrivilegeCheckerImpl` of Paimon 2.0.
 """
@@ -16,12 +16,12 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.rights import GrantedRights, no_privilege
 from paimon_core.spec.identifier import Identifier
 
-ROOT, ANONYMOUS = "root", "anonymous"  # the user with all privileges; the user if the options name none
+ROOT, ANONYMOUS = "root", "anonymous"  # the user with all privileges; the user if the options do not name one
 WHOLE_CATALOG = ""
 
 
 class Scope(enum.IntEnum):
-    """The kind of an object; a privilege on a narrow kind can be granted on wider ones."""
+    """The kind of an object. A privilege on a narrow kind can also be granted on a wider kind."""
 
     CATALOG = 0
     DATABASE = 1
@@ -29,7 +29,7 @@ class Scope(enum.IntEnum):
 
 
 class Privilege(enum.Enum):
-    """A privilege, with the narrowest kind of object that it is granted on."""
+    """A privilege, with the narrowest kind of object on which it can be granted."""
 
     SELECT = ("SELECT", Scope.TABLE)
     INSERT = ("INSERT", Scope.TABLE)
@@ -47,7 +47,7 @@ class Privilege(enum.Enum):
 
     @staticmethod
     def named(name: str) -> Privilege:
-        """Raises `InvalidOptionError`."""
+        """Return the privilege with this name. Raises `InvalidOptionError`."""
         try:
             return Privilege[name.strip().upper()]
         except KeyError as error:
@@ -55,50 +55,53 @@ class Privilege(enum.Enum):
             raise InvalidOptionError(f"There is no privilege {name!r}; there are {known}.") from error
 
     def check_grantable(self, scope: Scope) -> None:
-        """Raises `InvalidOptionError` if it cannot be granted on such an object."""
+        """Raise `InvalidOptionError` if the privilege cannot be granted on this kind of object."""
         if scope > self.narrowest:
             where = {Scope.CATALOG: "the catalog", Scope.DATABASE: "a database or the catalog"}[self.narrowest]
             raise InvalidOptionError(
-                f"Privilege {self.name} can't be granted on a {scope.name.lower()}: it is granted on {where}."
+                f"Privilege {self.name} can't be granted on a {scope.name.lower()}: grant it on {where}."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """The privileges of a user by object; of `root`, any."""
+    """The privileges of a user by object. The user `root` has every privilege."""
 
     user: str
     by_object: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def allows(self, privilege: Privilege, name: str) -> bool:
-        """Whether the user has a privilege on an object, or on one that it is in."""
+        """Return whether the user has a privilege on an object, or on the database or catalog that contains it."""
         if self.user == ROOT:
             return True
         return any(privilege.name in self.by_object.get(wider, ()) for wider in _with_wider(name))
 
     def check(self, privilege: Privilege, name: str, kind: str = "table") -> None:
-        """Raises `NoPrivilegeError`; `kind` is what the object is."""
+        """Raise `NoPrivilegeError` if the user lacks a privilege. `kind` is the kind of the object, for the error."""
         if not self.allows(privilege, name):
             raise no_privilege(self.user, [privilege.name], kind, name)
 
     def rights(self, table: Identifier) -> GrantedRights:
-        """Return the user's rights on a table, or on a branch of it."""
+        """Return the user's rights on a table or on its branch."""
         name = object_name(table)
         return GrantedRights(self.user, self.allows(Privilege.SELECT, name), self.allows(Privilege.INSERT, name))
 
 
 def object_name(table: Identifier) -> str:
-    """The name of a table or view in grants: branches and system tables have the privileges of their tables."""
+    """Return the name of a table or view in grants. Branches and system tables have the privileges of their tables."""
     return f"{table.database}.{table.table}"
 
 
 def is_within(name: str, other: str) -> bool:
-    """Whether an object is another, or in it."""
+    """Return whether an object is another object, or is in it."""
     return other == WHOLE_CATALOG or name == other or name.startswith(f"{other}.")
 
 
 def _with_wider(name: str) -> Iterator[str]:
-    """The object, its database, the catalog. A table's name may have dots, and a database's may not."""
+    """Yield the object, its database, and the catalog.
+
+    The name of a table may contain dots, the name of a database may not.
+    """
     yield name
     database, dot, _ = name.partition(".")
     if dot:

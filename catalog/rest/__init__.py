@@ -1,4 +1,4 @@
-"""The REST catalog: names, schemas and snapshots at a server that speaks Paimon's open API.
+"""The REST catalog: a server with Paimon's open API has the names, schemas and snapshots.
 
 `catalog` has the databases, `registry` the tables, `staging` the changes of tables that come with rows, `definitions`
 views and functions. `server` makes the requests, `client` speaks HTTP, `messages` is the JSON that client and server

@@ -1,6 +1,6 @@
 """The headers that authenticate each request, by a bearer token or a signature of DLF.
 
-The next request reads an expiring key again once less than an hour of it is left.
+If a key expires in less than an hour, the next request reads it again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from paimon_sql.catalog.rest.settings import DlfSettings, RestSettings
 
 Signer = Callable[[Request], dict[str, str]]
 
-MARGIN = 3_600_000  # milliseconds before its end at which a key or a token is read again
+MARGIN = 3_600_000  # milliseconds: a key or token that expires sooner is read again
 _MOST_KEY = 2**16  # bytes of a key's JSON
 _TRIES, _PAUSE = 5, 0.2  # a token file may be half written
 
 
 def signer_of(settings: RestSettings) -> Signer:
-    """Return the function that makes the headers of a request."""
+    """Return the function that returns the authenticating headers of a request."""
     if settings.dlf is not None:
         return DlfSigner(settings.dlf, settings.host)
     if settings.token is not None:
@@ -39,7 +39,7 @@ def signer_of(settings: RestSettings) -> Signer:
 
 
 class DlfSigner:
-    """Signs with a key from the settings, from a file or from a service."""
+    """Signs requests with a key from the settings, from a file or from a service."""
 
     def __init__(self, settings: DlfSettings, host: str) -> None:
         self._settings, self._host, self._lock = settings, host, threading.Lock()
@@ -48,7 +48,7 @@ class DlfSigner:
             self._key = DlfKey(settings.key_id, settings.key_secret, settings.security_token)
 
     def __call__(self, request: Request) -> dict[str, str]:
-        """Sign a request. Raises `StorageError` if there is no key."""
+        """Return the headers of a signed request. Raises `StorageError` if there is no key."""
         now = datetime.now(UTC)
         if self._settings.algorithm == "openapi":
             return signed_openapi(request, self._fresh(), self._host, now)
@@ -70,7 +70,7 @@ class DlfSigner:
 
 
 def oauth_token(address: str, form: Mapping[str, str]) -> str:
-    """The token that a server of OAuth 2 gives for a form, which holds a secret. Raises `StorageError`."""
+    """Request a token from an OAuth 2 server with a form, which contains a secret. Raises `StorageError`."""
     try:
         status, data = _answer(
             "POST",
@@ -83,13 +83,13 @@ def oauth_token(address: str, form: Mapping[str, str]) -> str:
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"No token from {address}: it cannot be reached ({type(error).__name__}).") from None
     if status != 200:
-        raise StorageError(f"No token from {address}: it answers {status}.")
+        raise StorageError(f"No token from {address}: it answered with status {status}.")
     try:
         token = json.loads(data)["access_token"]
     except (ValueError, TypeError, KeyError, RecursionError):
         token = None
     if not isinstance(token, str) or not re.fullmatch(r"[!-~]+", token):
-        raise StorageError(f"No token from {address}: its answer has none.")
+        raise StorageError(f"No token from {address}: its answer does not contain a token.")
     return token
 
 
@@ -111,12 +111,12 @@ def _from_service(url: str) -> bytes:
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"The key of DLF cannot be read from {url}: {type(error).__name__}.") from None
     if status != 200:
-        raise StorageError(f"The key of DLF cannot be read from {url}: it answers {status}.")
+        raise StorageError(f"The key of DLF cannot be read from {url}: it answered with status {status}.")
     return data
 
 
 def _answer(method: str, url: str, **how: Any) -> tuple[int, bytes]:
-    """The status of an answer, and its content of a limited size. Follows no redirect."""
+    """Return the status of an answer, and its content up to a size limit. Redirects are not followed."""
     answer = urllib3.request(method, url, redirect=False, preload_content=False, **how)
     data = answer.read(_MOST_KEY)
     answer.release_conn()
@@ -124,7 +124,7 @@ def _answer(method: str, url: str, **how: Any) -> tuple[int, bytes]:
 
 
 def _decoded(data: bytes, where: str) -> DlfKey:
-    """The content is a secret, so no error shows it."""
+    """Decode a key. Its content is secret, so errors do not show it."""
     try:
         return decode_key(json.loads(data))
     except (ValueError, TypeError, RecursionError):

@@ -1,7 +1,6 @@
-"""The catalog at a server: its databases, and the parts that keep tables, views and functions.
-
-Each change is one request, which the server does or refuses. If its answer is lost, the catalog checks whether the
-change was made (`settle`), and raises `StorageError` if it was not.
+"""The catalog at a server: its databases, and the parts for tables, views and functions. Each change is one request,
+which the server carries out or refuses. If its answer is lost, the catalog checks whether the change was made
+(`settle`), and raises `StorageError` if it was not.
 
 Source: `RESTCatalog` of Paimon.
 """
@@ -41,7 +40,10 @@ from paimon_sql.catalog.schema_files import OpenIceberg
 
 @dataclass(frozen=True)
 class RestCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
-    """A catalog with databases, tables, views and functions at a server. Its options include the server's."""
+    """A catalog with databases, tables, views and functions at a server.
+
+    Its options include the options of the server.
+    """
 
     client: RestClient = field(repr=False, compare=False)
 
@@ -87,7 +89,7 @@ class RestCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(check_name("database", name))
-        if not cascade:  # the API drops what is in it, unless the server is one of ours
+        if not cascade:  # the API also drops the contents, unless the server is ours
             check_is_empty(name, self.list_tables(name), self.list_views(name), self.list_functions(name))
         with self._server.calling(name):
             drop = partial(

@@ -31,8 +31,8 @@ from paimon_sql.catalog.rest.settings import RestSettings
 Node = dict[str, Any]
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = {}
-_BUSY = frozenset((429, 503))  # the server asks to come again
-_OF_PROXIES = frozenset((502, 504))  # whether it was reached is not known
+_BUSY = frozenset((429, 503))  # the server requests a later retry
+_OF_PROXIES = frozenset((502, 504))  # it is unknown whether the request reached the server
 _MOST_PAGES = 100_000
 _LONGEST_WAIT = 60  # seconds
 _SECONDS = re.compile(r"[0-9]{1,6}")
@@ -66,24 +66,28 @@ class RestClient:
         self._pool.clear()
 
     def get(self, path: str, parameters: Mapping[str, str] = _NOTHING) -> Node:
-        """The JSON at an address. Raises `Refused`, `StorageError`."""
+        """Return the JSON at an address. Raises `Refused`, `StorageError`."""
         return self._call("GET", path, None, parameters, safe=True)
 
     def ask(self, path: str, body: Mapping[str, Any]) -> Node:
-        """As `get`, for a request that reads by POST."""
+        """Send a request that reads by POST, and return the JSON. Raises the same errors as `get`."""
         return self._call("POST", path, body, _NOTHING, safe=True)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Node:
-        """Have the server change something. Raises `Refused`, `OutcomeUnknown`, and `StorageError` if the request did
-        not reach it."""
+        """Send a change to the server, and return the JSON.
+
+        Raises `Refused`, `OutcomeUnknown`, and `StorageError` if the request did not reach the server."""
         return self._call("POST", path, body, _NOTHING, safe=False)
 
     def delete(self, path: str, parameters: Mapping[str, str] = _NOTHING) -> None:
-        """As `post`, of a removal."""
+        """Send a removal to the server. Raises the same errors as `post`."""
         self._call("DELETE", path, None, parameters, safe=False)
 
     def pages(self, path: str, key: str, parameters: Mapping[str, str] = _NOTHING) -> Iterator[Node]:
-        """The pages of a list, with entries below `key`. Raises `StorageError` if the pages do not end."""
+        """Yield the pages of a list, which have their entries under `key`.
+
+        Raises `StorageError` if the pages do not end.
+        """
         seen: set[str] = set()
         given = dict(parameters)
         for _ in range(_MOST_PAGES):
@@ -96,10 +100,10 @@ class RestClient:
                 break
             seen.add(token)
             given["pageToken"] = token
-        raise StorageError(f"The catalog {self.settings.uri} answers {path} with pages that have no end.")
+        raise StorageError(f"The catalog {self.settings.uri} returned pages without end for {path}: ask its operator.")
 
     def names(self, path: str, key: str) -> list[str]:
-        """The names of a list of pages, sorted, each once."""
+        """Return the names in the pages of a list, sorted, each once."""
         found: set[str] = set()
         for page in self.pages(path, key):
             found.update(self.read(page, path, lambda n: text_list(n, key)))
@@ -172,7 +176,7 @@ class RestClient:
             except UnreadableFileError as error:
                 raise self._lost(request, f"an answer that is not JSON ({error.cause})", safe=safe) from error
         said = _said(answer.data)
-        what = f"The catalog {self.settings.uri} refuses {request.method} {request.path}: {answer.status}"
+        what = f"The catalog {self.settings.uri} refused {request.method} {request.path}: {answer.status}"
         message = f"{what}, {said['message']}" if said["message"] else f"{what}{_ADVICE.get(answer.status, '')}."
         is_certain = answer.status < 500 or answer.status == 501 or bool(said[KIND])
         if not is_certain or 300 <= answer.status < 400:
@@ -183,7 +187,7 @@ class RestClient:
 
     def _lost(self, request: Request, what: str, *, safe: bool) -> StorageError:
         kind = StorageError if safe else OutcomeUnknown
-        return kind(f"The catalog {self.settings.uri} answers {request.method} {request.path} with {what}.")
+        return kind(f"The catalog {self.settings.uri} answered {request.method} {request.path} with {what}.")
 
     def _failure(self, request: Request, error: HTTPError, *, is_certain: bool) -> StorageError:
         cause = _shown(str(getattr(error, "reason", None) or error))
@@ -193,14 +197,14 @@ class RestClient:
                 "server runs."
             )
         return OutcomeUnknown(
-            f"The catalog {self.settings.uri} did not answer {request.method} {request.path} ({cause}): whether it "
-            "did what was asked is not known."
+            f"The catalog {self.settings.uri} did not answer {request.method} {request.path} ({cause}): it is "
+            "unknown whether the request took effect."
         )
 
 
 _ADVICE = {
     401: " Unauthorized: check the option 'token'",
-    403: " Forbidden: this user may not do that",
+    403: " Forbidden: this user lacks the permission",
     404: " Not Found: check the option 'uri'",
 }
 
@@ -215,25 +219,25 @@ def _pool(settings: RestSettings) -> urllib3.PoolManager:
 
 
 def _was_not_sent(error: HTTPError) -> bool:
-    """Whether a request cannot have reached the server: no connection was made."""
+    """Return whether a request cannot have reached the server, because no connection was made."""
     cause = error.reason if isinstance(error, MaxRetryError) else error
     return isinstance(cause, NewConnectionError | ProxyError | urllib3.exceptions.ConnectTimeoutError | SSLError)
 
 
 def _said(data: bytes) -> dict[str, str]:
-    """Return the texts of an error's JSON; empty texts if it is not JSON, such as the error of a proxy."""
+    """Return the texts in the JSON of an error, or empty texts if it is not JSON, such as a proxy's error."""
     try:
         node = json.loads(data)
     except (ValueError, RecursionError):
         node = None
     found = node if isinstance(node, dict) else {}
-    if isinstance(found.get("error"), dict):  # as servers of Iceberg's say it
+    if isinstance(found.get("error"), dict):  # the form of Iceberg's servers
         found = found["error"]
     texts = {key: found.get(key) for key in ("message", "resourceType", KIND)}
     return {key: _shown(value) if isinstance(value, str) else "" for key, value in texts.items()}
 
 
 def _shown(text: str) -> str:
-    """A server's words without what a terminal would obey."""
+    """Return a server's text without control characters that a terminal would execute."""
     clean = _UNPRINTABLE.sub(" ", text)
     return clean if len(clean) <= _LONGEST else clean[:_LONGEST] + "…"

@@ -19,14 +19,16 @@ from paimon_sql.catalog.rest.messages import encode_identifier
 from paimon_sql.catalog.rest.server import Server
 from paimon_sql.catalog.view import View, view_json, view_of
 
-# options by which a server says that it replaces a definition in one step
+# A server with these options replaces a definition in one step.
 REPLACES_VIEWS, REPLACES_FUNCTIONS = "paimon-sql.replaces-views", "paimon-sql.replaces-functions"
 
 
 @dataclass(frozen=True)
 class Form(Generic[T]):
-    """The JSON of a kind of definitions in the API: the `body` that creates a definition, and the `node` of an answer
-    that is `decoded`, as the first argument names it in errors."""
+    """The JSON of a kind of definitions in the API.
+
+    `body` creates the request for a new definition. `decoded` reads the `node` of an answer; its first argument names
+    the definition in errors."""
 
     body: Callable[[Identifier, T], Node]
     node: Callable[[Node], Any]
@@ -47,8 +49,9 @@ FUNCTION_FORM: Form[Function] = Form(
 
 @dataclass(frozen=True)
 class RestDefinitions(Definitions[T]):
-    """See `Definitions`. `replaces` is whether the server replaces a definition in one step, for which the API has no
-    name."""
+    """The definitions of one kind at a server; see `Definitions`.
+
+    `replaces`: the server can replace a definition in one step, which is not part of the API."""
 
     kind: DefinitionKind[T]
     form: Form[T]
@@ -58,7 +61,7 @@ class RestDefinitions(Definitions[T]):
     def names(self, database: str) -> list[str]:
         try:
             return self.server.names(f"{self.kind.name}s", database)
-        except UnsupportedFeatureError:  # a server without them
+        except UnsupportedFeatureError:  # the server does not have definitions of this kind
             return []
 
     def exists(self, identifier: Identifier) -> bool:
@@ -91,7 +94,7 @@ class RestDefinitions(Definitions[T]):
                 raise
             self.create(identifier, definition)
             return
-        self.drop(identifier)  # the API has no step for another definition: drop, then create
+        self.drop(identifier)  # the API cannot replace a definition: drop it, then create it
         try:
             self.create(identifier, definition)
         except PaimonError:
@@ -123,7 +126,7 @@ class RestDefinitions(Definitions[T]):
 
 
 class RestViews(RestDefinitions[View], ViewDefinitions):
-    """Views, which are renamed, too."""
+    """Views, which can also be renamed."""
 
     def rename(self, source: Identifier, target: Identifier) -> None:
         self.kind.check(source)

@@ -1,4 +1,4 @@
-"""Signatures of DLF: an HMAC over each request, made with a key that may live for an hour only.
+"""Signatures of DLF: an HMAC over each request, with a key that may be valid for only one hour.
 
     default   DLF4-HMAC-SHA256 over method, path, query and the headers below
     openapi   HMAC-SHA1 as Alibaba Cloud's OpenAPI has it, for `dlfnext` endpoints
@@ -30,7 +30,7 @@ _SIGNED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DlfKey:
-    """A key; `expires` in epoch milliseconds, None for never."""
+    """A key. `expires` is in epoch milliseconds, None for a key that does not expire."""
 
     id: str
     secret: str = field(repr=False)
@@ -40,7 +40,7 @@ class DlfKey:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parts of a request that are signed. `path` is escaped, parameters are not."""
+    """The signed parts of a request. `path` is escaped, parameters are not."""
 
     method: str
     path: str
@@ -49,7 +49,7 @@ class Request:
 
 
 def decode_key(node: Any) -> DlfKey:
-    """A key as token files and the metadata service have it. Raises `TypeError`, `ValueError`."""
+    """Return the key in the JSON of a token file or the metadata service. Raises `TypeError`, `ValueError`."""
     until = member(node, "Expiration", str | None, None)
     at = None if until is None else datetime.strptime(until, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     return DlfKey(
@@ -61,7 +61,7 @@ def decode_key(node: Any) -> DlfKey:
 
 
 def signed(request: Request, key: DlfKey, region: str, now: datetime) -> dict[str, str]:
-    """The headers of a request under the default signature."""
+    """Return the headers that sign a request with the default signature."""
     time = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     headers = {"x-dlf-date": time, "x-dlf-content-sha256": _UNSIGNED, "x-dlf-version": "v1"}
     if request.body:
@@ -84,7 +84,10 @@ def signed(request: Request, key: DlfKey, region: str, now: datetime) -> dict[st
 
 
 def signed_openapi(request: Request, key: DlfKey, host: str, now: datetime) -> dict[str, str]:
-    """The headers of a request under the signature of OpenAPI; each has a nonce, and can be sent once."""
+    """Return the headers that sign a request with the signature of OpenAPI.
+
+    They contain a nonce, so they can be sent only once.
+    """
     date = format_datetime(now.astimezone(UTC), usegmt=True)
     own = {
         "x-acs-signature-method": "HMAC-SHA1",

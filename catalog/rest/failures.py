@@ -11,8 +11,8 @@ from __future__ import annotations
 from paimon_core import errors
 from paimon_core.errors import PaimonError, StorageRefusedError
 
-KIND = "errorClass"  # the member of an error's JSON by which our server names the class
-# classes that a server may make a client raise
+KIND = "errorClass"  # our server names the class in this member of an error's JSON
+# Classes of errors that a client raises because a server requires it.
 _KINDS: dict[str, type[PaimonError]] = {
     kind.__name__: kind
     for kind in (
@@ -26,7 +26,7 @@ _KINDS: dict[str, type[PaimonError]] = {
         *(errors.NotAllowedError, errors.StorageRefusedError),
     )
 }
-NOT_FOUND: dict[str, type[PaimonError]] = {  # each class before the class that it extends
+NOT_FOUND: dict[str, type[PaimonError]] = {  # each class comes before its base class
     "DATABASE": errors.DatabaseNotFoundError,
     "BRANCH": errors.BranchNotFoundError,
     "TABLE": errors.TableNotFoundError,
@@ -56,7 +56,7 @@ class Refused(StorageRefusedError):
         self.status, self.resource, self.said, self.kind = status, resource, said, kind
 
     def as_error(self) -> PaimonError:
-        """Return the same error as a class of this library; this error itself if no class fits."""
+        """Return this error as an instance of a class of this library, or itself if no class fits."""
         named = _KINDS.get(self.kind)
         if named is not None:
             return named(self.said)

@@ -1,8 +1,8 @@
-"""Tables at a server of Iceberg's REST API that have the Iceberg metadata of a table.
+"""Tables at a server with Iceberg's REST API, which have the Iceberg metadata of Paimon tables.
 
 A table is registered at the server with its metadata. Each later commit is one request, which adds the new snapshots
 and removes the expired ones. The server refuses the request if its table has changed since it was read. Iceberg has no
-rollback, so after one the table is dropped at the server, without its files, and registered anew.
+rollback. So after a rollback, the table is dropped at the server, without its files, and registered again.
 
 Java's connector creates an empty table instead, and adds columns and snapshots to it. Source:
 `IcebergRestMetadataCommitter` of Paimon; Iceberg's REST API.
@@ -49,20 +49,20 @@ from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
 _URI = "uri"
 _ADDRESSES = (_URI, OAUTH)
-_OF_CATALOGS = (*_ADDRESSES, TOKEN, CREDENTIAL)  # a table that uses its catalog's server names none of them
+_OF_CATALOGS = (*_ADDRESSES, TOKEN, CREDENTIAL)  # a table at its catalog's server does not set these options
 _ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
 class IcebergTableAtServer:
-    """The place of a table at a server, from its options; `given` are the options of Iceberg's client."""
+    """The name of a table at a server, from the table's options. `given` are the options of Iceberg's client."""
 
     given: Mapping[str, str] = field(repr=False)
     settings: RestSettings
     name: Identifier
 
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
-        """See `IcebergCatalogs`."""
+        """Update the table at the server; see `IcebergCatalogs`."""
         try:
             server = connected(self.settings, self.given, self.name)
             try:
@@ -71,7 +71,7 @@ class IcebergTableAtServer:
                 server.client.close()
         except PaimonError as error:
             raise StorageError(
-                f"The Iceberg table {self.name} at {self.settings.uri} stays as it was: {str(error).rstrip('.')}. The "
+                f"The Iceberg table {self.name} at {self.settings.uri} is not updated: {str(error).rstrip('.')}. The "
                 f"next commit to {store.name} brings it in line."
             ) from error
 
@@ -95,11 +95,14 @@ class IcebergTableAtServer:
                     continue
             if _registered(server, store, metadata, wanted, is_there=found is not None):
                 return
-        raise StorageError("Others change it all the time.")
+        raise StorageError("Other writers keep changing it.")
 
 
 def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:
-    """False if another writer changed the table meanwhile; None if an update cannot bring it in line."""
+    """Update the table at the server.
+
+    Return False if another writer changed it meanwhile, and None if an update cannot make it equal to our metadata.
+    """
     try:
         update = update_of(there, here)
     except (KeyError, TypeError, StopIteration, ValueError, AttributeError, RecursionError) as error:
@@ -116,12 +119,13 @@ def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:
 
 
 def _registered(server: IcebergServer, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
-    """Register metadata, in place of a table that `is_there`. False if another writer was faster, or without an answer.
+    """Register metadata. If `is_there`, drop the present table at the server first.
 
-    Try to register before the table is dropped, too: a server that can register tables answers that the name is taken.
+    Return False if another writer was faster, or if the answer is lost. Registration is also tried before the table is
+    dropped: if a server can register tables, it then answers that the name is taken.
     """
     folder, _, name = metadata.rpartition("/")
-    path = f"{folder}/rest-register-{name.partition('.')[0]}-{uuid.uuid4()}.metadata.json"  # as Java calls it
+    path = f"{folder}/rest-register-{name.partition('.')[0]}-{uuid.uuid4()}.metadata.json"  # the name that Java uses
     store.io.write_bytes(path, encode_json_object(registered(here)))
     try:
         if server.register(path):
@@ -131,7 +135,7 @@ def _registered(server: IcebergServer, store: TableStore, metadata: str, here: N
             if server.register(path):
                 return True
     except OutcomeUnknown:
-        return False  # the server may have it; the next look shows whether it does
+        return False  # the server may have registered it; the next attempt finds out
     except PaimonError:
         store.io.delete_below(folder, path)
         raise
@@ -148,7 +152,7 @@ def _properties(store: TableStore) -> dict[str, str]:
 
 
 def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
-    """Raises `UnsupportedFeatureError` if the table at the server is not this table."""
+    """Raise `UnsupportedFeatureError` if the table at the server is another table."""
     if _path(there.get("location")) == store.root:
         return
     snapshots = there.get("snapshots")
@@ -157,8 +161,8 @@ def _check_is_of(store: TableStore, name: Identifier, there: Node) -> None:
     if lists and all(_path(place).rpartition("/")[0] in folders for place in lists):
         return
     raise UnsupportedFeatureError(
-        f"The table {name} there is another, in {_shown(there.get('location'))}. Drop it there, or set "
-        f"'{ICEBERG_TABLE.key}' or '{ICEBERG_DATABASE.key}' of {store.name}."
+        f"The server's table {name} is another table, in {_shown(there.get('location'))}. Drop it at the server, "
+        f"or set '{ICEBERG_TABLE.key}' or '{ICEBERG_DATABASE.key}' of {store.name}."
     )
 
 
@@ -174,7 +178,7 @@ def _path(place: Any) -> str:
 
 
 def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTableAtServer:
-    """Return the place at a server that the options of a table, or of its catalog, name. Sends no request yet.
+    """Return the table at a server that the options of a table or of its catalog name. Sends no request yet.
 
     Raises `InvalidOptionError`, `InvalidNameError`, `NotAllowedError`, `UnsupportedFeatureError`.
     """
@@ -204,14 +208,17 @@ def _name(store: TableStore) -> Identifier:
     table = store.options[ICEBERG_TABLE] or store.identifier.table
     if ";" in database or not table.strip() or not database.strip():
         raise InvalidNameError(
-            f"Table {store.name} has one name at a server of Iceberg's: '{ICEBERG_DATABASE.key}' cannot be "
+            f"Table {store.name} can have only one name at an Iceberg server: '{ICEBERG_DATABASE.key}' cannot be "
             f"{database!r}."
         )
     return Identifier(database, table)
 
 
 def _given(store: TableStore, options: Mapping[str, str]) -> dict[str, str]:
-    """The options of the client. A server comes with what is secret there: both are the catalog's, or the table's."""
+    """Return the options of Iceberg's client.
+
+    The server's address and its secrets must come from one source: either all from the catalog, or all from the table.
+    """
     catalogs = _rest_options(options)
     own = _rest_options(store.options.values)
     if own.get(_URI) in (None, catalogs.get(_URI)):

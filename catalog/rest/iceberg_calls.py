@@ -1,4 +1,4 @@
-"""The calls of Iceberg's REST API that register a table and commit to it.
+"""Calls of Iceberg's REST API that register a table and commit to it.
 
 Source: `rest-catalog-open-api.yaml` of Iceberg.
 """
@@ -24,7 +24,7 @@ TOKEN, CREDENTIAL, OAUTH = "token", "credential", "oauth2-server-uri"  # options
 
 @dataclass(frozen=True)
 class IcebergServer:
-    """The calls for one table. `path` is the start of the addresses of namespaces."""
+    """The calls for one table. `path` is the common start of the addresses of namespaces."""
 
     client: RestClient
     path: str
@@ -39,7 +39,7 @@ class IcebergServer:
         return f"{self._namespace}/tables/{quote(self.name.table, safe='')}"
 
     def load(self) -> Node | None:
-        """The metadata of the table; None if the server does not have the table."""
+        """Return the metadata of the table, or None if the server does not have the table."""
         try:
             found = self.client.get(self._table, {"snapshots": "all"})
         except Refused as error:
@@ -50,7 +50,7 @@ class IcebergServer:
         return there
 
     def register(self, metadata: str) -> bool:
-        """Register the table; False if the server has a table of that name by now."""
+        """Register the table. Return False if the server has a table with this name by now."""
         body = {"name": self.name.table, "metadata-location": uri(metadata)}
         path = f"{self._namespace}/register"
         for is_first in (True, False):
@@ -73,7 +73,7 @@ class IcebergServer:
                 raise
 
     def drop(self) -> None:
-        """Forget the table; its files are Paimon's."""
+        """Remove the table from the server. Its files stay, because they belong to Paimon."""
         try:
             self.client.delete(self._table, {"purgeRequested": "false"})
         except Refused as error:
@@ -81,7 +81,7 @@ class IcebergServer:
                 raise
 
     def commit(self, requirements: tuple[Node, ...], updates: tuple[Node, ...]) -> bool:
-        """False if the table at the server does not meet the requirements."""
+        """Commit updates. Return False if the table at the server does not meet the requirements."""
         body = {
             "identifier": {"namespace": [self.name.database], "name": self.name.table},
             "requirements": list(requirements),
@@ -99,7 +99,7 @@ class IcebergServer:
 
 
 def connected(settings: RestSettings, given: Mapping[str, str], name: Identifier) -> IcebergServer:
-    """Connect to a server for one table; `given` are the options of Iceberg's client. Raises `StorageError`."""
+    """Connect to a server for one table. `given` are the options of Iceberg's client. Raises `StorageError`."""
     client = RestClient(settings)
     try:
         if given.get(CREDENTIAL) and not given.get(TOKEN):
@@ -124,7 +124,7 @@ def _texts(key: str) -> Callable[[Node], dict[str, str]]:
 
 
 def _with_token(client: RestClient, given: Mapping[str, str]) -> RestClient:
-    """A client with the token that a credential, ID:SECRET, is exchanged for. Raises `StorageError`."""
+    """Return the client with a token, for which a credential (ID:SECRET) is exchanged. Raises `StorageError`."""
     who, _, secret = given[CREDENTIAL].rpartition(":")
     form = {"grant_type": "client_credentials", "client_secret": secret, "scope": given.get("scope", "catalog")}
     if who:

@@ -1,9 +1,7 @@
-"""Updates that bring a table at a server of Iceberg's REST API in line with metadata that was written.
-
-Both have the same ids of columns and snapshots. Schemas have the numbers that Java's connector gives them at the
-server, as both engines may take turns: each distinct schema once, from 1 on. 0 is the schema without columns that Java
-creates tables with.
-Pure functions of JSON. Source: Iceberg's specification, "Table Metadata", and its REST API, "commitTable";
+"""Updates that make a table at a server with Iceberg's REST API equal to written metadata. Both have the same ids of
+columns and snapshots. Schemas have the same numbers at the server as with Java's connector, because both engines may
+take turns: each distinct schema has one number, from 1 on. 0 is the schema without columns that Java creates tables
+with. Pure functions of JSON. Source: Iceberg's specification, "Table Metadata", and its REST API, "commitTable";
 `IcebergRestMetadataCommitter` of Paimon.
 """
 
@@ -43,8 +41,9 @@ class TableUpdate:
 
 
 def update_of(there: Mapping[str, Any], here: Mapping[str, Any]) -> TableUpdate | None:
-    """Return the update that brings a server's metadata in line with ours; it is empty if both are the same. None if
-    ours does not continue the server's: after a rollback, or if another table has the name by now."""
+    """Return the update that makes a server's metadata (`there`) equal to ours (`here`). It is empty if both are equal.
+
+    Return None if ours does not continue the server's: after a rollback, or if another table has the name by now."""
     current = _current(there)
     if current is None or there["table-uuid"] != here["table-uuid"] or not _is_same_layout(there, here):
         return None
@@ -86,7 +85,7 @@ def _by_identity(snapshots: Sequence[Node]) -> dict[tuple[int, str | None], Node
 
 
 def _is_same_layout(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
-    """Whether both are partitioned alike, and of one version of the format."""
+    """Return whether both tables have the same partitioning and the same version of the format."""
     specs = [
         next(
             [(f["source-id"], f["field-id"], f["transform"], f["name"]) for f in spec["fields"]]
@@ -99,7 +98,10 @@ def _is_same_layout(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
 
 
 def _add_schemas(updates: list[Node], there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[int, int]:
-    """Add the schemas that are not there, and make the current one that; their numbers there by those here."""
+    """Add the missing schemas at the server, and set the current schema.
+
+    Return the server's numbers of our schemas, by ours.
+    """
     added: list[Node] = []
     numbers = _numbered([(s["schema-id"], _shape(s)) for s in there["schemas"]], here, added)
     updates += [{"action": "add-schema", "schema": s, "last-column-id": here["last-column-id"]} for s in added]
@@ -123,7 +125,9 @@ def _numbered(known: list[tuple[int, Any]], here: Mapping[str, Any], added: list
 
 
 def _renumbered(snapshot: Node, numbers: Mapping[int, int]) -> Node:
-    """A snapshot with its schema's number at a server; without a number if Iceberg lacks a type of the schema."""
+    """Return a snapshot with the server's number of its schema, or without a number if Iceberg lacks a type of the
+    schema.
+    """
     named = {k: v for k, v in snapshot.items() if k != "schema-id"}
     number = numbers.get(snapshot.get("schema-id", -1))
     return named if number is None else {**named, "schema-id": number}

@@ -1,4 +1,4 @@
-"""The JSON of Paimon's REST API: schemas of tables and changes of them. Server and client share it. Pure.
+"""The JSON of Paimon's REST API for schemas of tables and their changes, used by server and client. No I/O.
 
 Decoders raise `InvalidSchemaError`, `UnsupportedFeatureError` or `TypeError` for JSON of another form.
 
@@ -38,7 +38,7 @@ MOST_RESULTS = 1000  # entries of a page
 
 @dataclass(frozen=True, slots=True)
 class SchemaBody:
-    """A table's definition as it travels: without what a server gives it (version, time)."""
+    """A table's definition in messages, without the parts that a server adds: version and time."""
 
     fields: tuple[DataField, ...]
     partition_keys: tuple[str, ...]
@@ -47,7 +47,7 @@ class SchemaBody:
     comment: str | None
 
     def as_version(self, schema_id: int) -> TableSchema:
-        """The version of this number. Its time is not known, so 0."""
+        """Return the schema version with this number. Its time is unknown, so it is 0."""
         return TableSchema(
             id=schema_id,
             fields=self.fields,
@@ -60,7 +60,7 @@ class SchemaBody:
 
 
 def encode_schema_body(schema: TableSchema) -> Node:
-    """The definition of a table."""
+    """Return the JSON of a table's definition."""
     node: Node = {
         "fields": [f.json() for f in schema.fields],
         "partitionKeys": list(schema.partition_keys),
@@ -71,7 +71,7 @@ def encode_schema_body(schema: TableSchema) -> Node:
 
 
 def decode_schema_body(node: Any) -> SchemaBody:
-    """The definition of a table."""
+    """Return a table's definition from its JSON."""
     return SchemaBody(
         fields=tuple(parse_field(f) for f in member(node, "fields", list)),
         partition_keys=tuple(text_list(node, "partitionKeys")),
@@ -82,17 +82,17 @@ def decode_schema_body(node: Any) -> SchemaBody:
 
 
 def encode_identifier(identifier: Identifier) -> Node:
-    """The name of a table or view."""
+    """Return the JSON of the name of a table or view."""
     return {"database": identifier.database, "object": identifier.name}
 
 
 def decode_identifier(node: Any) -> Identifier:
-    """The name of a table or view. Raises `InvalidNameError`."""
+    """Return the name of a table or view from its JSON. Raises `InvalidNameError`."""
     return Identifier.of(member(node, "database", str), member(node, "object", str))
 
 
 def encode_change(change: SchemaChange) -> Node:
-    """One change of a schema."""
+    """Return the JSON of one change of a schema."""
     match change:
         case SetOption(key, value):
             return {"action": "setOption", "key": key, "value": value}
@@ -127,7 +127,7 @@ def _given(key: str, text: str | None) -> Node:
 
 def _encode_move(path: Path, position: ColumnPosition) -> Node:
     if len(path) > 1:
-        raise UnsupportedFeatureError("The REST API has no name for the place of a field within a column.")
+        raise UnsupportedFeatureError("The REST API cannot move a field within a column: move top-level columns only.")
     reference = {} if position.reference is None else {"referenceFieldName": position.reference}
     return {"fieldName": path[-1], **reference, "type": position.side.upper()}
 
@@ -136,7 +136,7 @@ _SIDES = {"FIRST": "first", "LAST": "last", "BEFORE": "before", "AFTER": "after"
 
 
 def decode_changes(node: Any) -> list[SchemaChange]:
-    """The changes of a request, in their order."""
+    """Return the changes in the JSON of a request, in their order."""
     changes: list[SchemaChange] = []
     for change in member(node, "changes", list):
         action = member(change, "action", str)

@@ -1,4 +1,4 @@
-"""Publish snapshots by the server of the catalog, which decides between writers. The table's id keeps writers of a
+"""Publish snapshots through the catalog's server, which decides between writers. The table's id keeps writers of a
 dropped table out of a new table of the same name."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paimon_sql.catalog.rest.failures import Refused
 
 @dataclass(frozen=True)
 class ServerPublisher:
-    """Asks the server to make a snapshot the next one of a table, or of its branch."""
+    """Publishes snapshots of a table or its branch through the server."""
 
     client: RestClient
     prefix: str
@@ -31,7 +31,7 @@ class ServerPublisher:
     store: TableStore
 
     def publish(self, path: str, data: bytes) -> PublishOutcome:
-        """See `Publisher`. Raises `CommitConflictError`, too, if the table has another id."""
+        """Publish a snapshot; see `Publisher`. Also raises `CommitConflictError` if the table has another id."""
         if path.rpartition("/")[0] != self.store.paths.snapshot_dir:
             raise StorageRefusedError(f"{path} cannot be written: only the server of the catalog changes schemas.")
         snapshot = decode_snapshot(path, data)
@@ -45,7 +45,7 @@ class ServerPublisher:
         try:
             answer = self.client.post(address, body)
         except OutcomeUnknown as error:
-            raise CommitUnknownError(f"Whether {path} was published is not known: {error}") from error
+            raise CommitUnknownError(f"It is unknown whether {path} was published: {error}") from error
         except Refused as error:
             return self._refused(error)
         match answer.get("success"):
@@ -53,7 +53,9 @@ class ServerPublisher:
                 return PublishOutcome.PUBLISHED
             case False:
                 return PublishOutcome.LOST_RACE
-        raise CommitUnknownError(f"Whether {path} was published is not known: the server does not say.")
+        raise CommitUnknownError(
+            f"It is unknown whether {path} was published: the server's answer does not contain it."
+        )
 
     @property
     def _name(self) -> Any:
@@ -72,8 +74,9 @@ class ServerPublisher:
 
 
 def partition_changes(store: TableStore, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return the changes of a snapshot to each partition, as servers count them: differences, and the time of the
-    newest file in epoch milliseconds."""
+    """Return the changes of a snapshot to each partition, in the form of servers.
+
+    Counts are differences, and times are the time of the newest file, in epoch milliseconds."""
     groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in read_entries(store, read_manifest_list(store, snapshot.delta_manifest_list)):
         groups[entry.partition].append(entry)

@@ -1,5 +1,6 @@
 """Tables that need the server's permission for each read (`query-auth.enabled`). The server allows the read, refuses
-it, or shows only some rows or masked columns. Queries of a version show that part; all other reads are refused then.
+it, or shows only some rows or masked columns. Queries of a version return that part; all other reads then raise an
+error.
 
 Source: `authTableQuery` of the API; `TableQueryAuthResult` of Paimon.
 """
@@ -26,9 +27,9 @@ from paimon_sql.catalog.rest.server import Server
 
 @dataclass(frozen=True)
 class QueryAuth:
-    """Asks the server whether all columns of a table may be read, each time. See `Rights`.
+    """Requests the server's permission for each read of a table; see `Rights`.
 
-    Pickled, it is what lets tasks read what the driver planned.
+    If it is pickled for tasks, they get the right to read whatever the driver planned.
     """
 
     server: Server
@@ -37,20 +38,29 @@ class QueryAuth:
     of_queries: bool = True
 
     def check_select(self, table: str) -> None:
-        """Raises `UnsupportedFeatureError` if the server shows only a part or has no such call, and its refusals."""
+        """Raise an error unless the server allows reading all rows and columns.
+
+        Raises `UnsupportedFeatureError` if the server shows only a part, or does not have such a call; also raises the
+        server's refusals.
+        """
         shown = self.shown(table)
         if shown is not None:
             masked = ", ".join(sorted(shown.masked))
-            parts = ("a filter's rows alone" if shown.condition else "", f"masked columns ({masked})" if masked else "")
+            parts = (
+                "only the rows of a filter" if shown.condition else "",
+                f"masked columns ({masked})" if masked else "",
+            )
             raise UnsupportedFeatureError(
                 f"Table {table} cannot be read in this way: the catalog {self.server.uri} shows its user "
-                f"{' and '.join(filter(None, parts))}, which only queries of the table's rows do. Use SELECT of the "
-                "table itself, or a user who may see all of it."
+                f"{' and '.join(filter(None, parts))}, and only queries of the table's rows can apply this. Use "
+                "SELECT of the table itself, or a user who may see all of it."
             )
 
     def shown(self, table: str) -> Shown | None:
-        """Return what the server shows, see `Rights`. Raises `UnsupportedFeatureError` if the answer contains unknown
-        rules or the server has no such call; raises the server's refusals."""
+        """Return the part of the table that the server shows; see `Rights`.
+
+        Raises `UnsupportedFeatureError` if the answer contains unknown rules or the server does not have such a call;
+        also raises the server's refusals."""
         address = paths.table(self.server.prefix, self.identifier, "auth")
         try:
             answer = self.server.client.ask(address, {"select": [f.name for f in self.fields]})
@@ -67,10 +77,10 @@ class QueryAuth:
             ) from None
 
     def check_insert(self, table: str) -> None:
-        """The server refuses commits itself."""
+        """Do nothing: the server itself refuses commits."""
 
     def check_any(self, table: str) -> None:
-        """Versions show no rows."""
+        """Do nothing: versions contain no rows."""
 
     def __reduce__(self) -> Any:
         return AskedRights, ()
@@ -79,14 +89,14 @@ class QueryAuth:
         if error.status in (405, 501) or (error.status == 404 and not error.resource):
             self.server.find(self.identifier)  # raises if the table does not exist
             return UnsupportedFeatureError(
-                f"Table {table} cannot be read: '{QUERY_AUTH.key}' = 'true' has its readers ask the catalog what they "
-                f"may see, and {self.server.uri} has no way to say: {error}"
+                f"Table {table} cannot be read: '{QUERY_AUTH.key}' = 'true' requires the catalog's permission for "
+                f"each read, and {self.server.uri} cannot give it: {error}"
             )
         return error.as_error()
 
 
 def query_auth(server: Server, store: TableStore) -> QueryAuth | None:
-    """Return the permission that a read of the table needs; None if the table does not require it."""
+    """Return the permission check for reads of the table, or None if the table does not require it."""
     if not store.options[QUERY_AUTH]:
         return None
     name = store.identifier.base.on_branch(store.branch or None)

@@ -1,6 +1,6 @@
-"""Tables at a server: it keeps their names and schemas, and publishes their snapshots; files are read and written as
-ever. A table is opened by one request: its schema is the file of the version that the server names, since readers of
-older versions need those files anyhow.
+"""Tables at a server, which has their names and schemas and publishes their snapshots. Files are read and written as in
+other catalogs. A table is opened by one request: its schema is the file of the version that the server names, since
+readers of older versions need those files anyhow.
 """
 
 from __future__ import annotations
@@ -39,12 +39,15 @@ from paimon_sql.catalog.rest.tokens import HeldToken, TokenFileIO
 from paimon_sql.catalog.rest.versions import ServerVersions
 from paimon_sql.catalog.schema_files import SchemaFiles
 
-_NOWHERE = load_file_io("/", {})  # for tables without a place; nothing is read from it
+_NOWHERE = load_file_io("/", {})  # for tables without a folder yet; never read
 
 
 @dataclass(frozen=True)
 class ServerTables(KeptRegistry):
-    """See `Registry`. `open_files` opens the tables of a storage; `tokens` are the ones of tables that were opened."""
+    """The tables of a server; see `Registry`.
+
+    `open_files` opens the tables of a storage; `tokens` has the tokens of opened tables.
+    """
 
     server: Server
     options: Mapping[str, str] = field(repr=False)
@@ -64,18 +67,21 @@ class ServerTables(KeptRegistry):
         return replace(main, store=open_branch(main.store, identifier.branch))  # raises if the branch does not exist
 
     def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """See `Registry.new`. The server chooses the place of the table, so it is not known before."""
+        """Return a staged table; see `Registry.new`.
+
+        The server chooses its folder, which is therefore unknown before.
+        """
         made = self.prepared(identifier, schema)
         without_place = self.files(_NOWHERE).at(identifier, "/", made)
         return StagedTable(without_place, partial(self.create, identifier, made))
 
     def prepared(self, identifier: Identifier, schema: TableSchema, *, lends: bool = True) -> TableSchema:
-        """The schema with the catalog's defaults. Raises for a definition that is refused."""
+        """Return the schema with the catalog's defaults. Raises an error for an invalid definition."""
         made = self.files(_NOWHERE).prepare(checked(identifier), "/", schema, lends=lends).schema
         return replace(made, time_millis=0)
 
     def create(self, identifier: Identifier, schema: TableSchema) -> None:
-        """Raises `TableExistsError` if a table or a view has the name."""
+        """Create a table at the server. Raises `TableExistsError` if a table or a view has the name."""
         body = {"identifier": encode_identifier(identifier), "schema": encode_schema_body(schema)}
         address = paths.database(self.server.prefix, identifier.database, "tables")
         with self.server.calling(identifier.database, exists=taken(identifier)):
@@ -93,7 +99,7 @@ class ServerTables(KeptRegistry):
             found = self.server.find(target)
             return found.schema_id == before.schema_id and found.body == before.body
 
-        taken = f"Table {target} already exists, or there is a view or a folder so named."
+        taken = f"Table {target} already exists, or a view or a folder has that name."
         with self.server.calling(source, exists=taken):
             settle(partial(self.server.rename, "tables", source, target), is_done)
 
@@ -111,20 +117,23 @@ class ServerTables(KeptRegistry):
 
     # -- registration -------------------------------------------------------------------------------------------------
     def register(self, identifier: Identifier) -> None:
-        """Have the server take in the folder of a table that it does not know, if it expects the folder."""
+        """Register the folder of a table at the server, if the server expects the folder."""
         location = self.server.properties(checked(identifier).database).get(LOCATION, "")
         body = {"identifier": encode_identifier(identifier), "path": f"{location}/{identifier.table}"}
         with self.server.calling(identifier):
             self.server.client.post(paths.database(self.server.prefix, identifier.database, "register"), body)
 
     def unregistered(self, database: str) -> list[str]:
-        """Nothing: only the server looks into folders."""
+        """Return an empty list: only the server can read the folders."""
         self.server.properties(database)
         return []
 
     # -- opened tables ------------------------------------------------------------------------------------------------
     def opened(self, identifier: Identifier, found: Found) -> Table:
-        """The table that the server describes. Raises `TableNotFoundError` if its schema is missing in its folder."""
+        """Return the table that the server describes.
+
+        Raises `TableNotFoundError` if its folder does not have its schema.
+        """
         name = replace(identifier, system_table=None)
         if is_format_table(found.body.options) or is_object_table(found.body.options):
             return self.at(name, found.path, found.body.as_version(found.schema_id), found)
@@ -134,13 +143,14 @@ class ServerTables(KeptRegistry):
             schema = load_schema(io, root, found.schema_id)
         except SchemaNotFoundError as error:
             raise TableNotFoundError(
-                f"Table {name} is at version {found.schema_id} of its schema, says {self.server.uri}, and "
-                f"{root} has no file of it: it is being created or dropped, or this catalog cannot read that folder."
+                f"The server {self.server.uri} has table {name} with version {found.schema_id} of its schema, and "
+                f"{root} has no file of that version: it is being created or dropped, or this catalog cannot read "
+                "that folder."
             ) from error
         return self.at(name, found.path, schema, found)
 
     def at(self, identifier: Identifier, path: str, schema: TableSchema, found: Found | None) -> Table:
-        """The table of a path; `found` is the server's description of it, None for a table that is not created yet."""
+        """Return the table at a path. `found` is the server's description, None for a table that is not created yet."""
         is_external = found is not None and found.is_external
         io = self._io(identifier, path, is_external)
         made = self.files(io, found).at(identifier.base, path, schema)
@@ -149,7 +159,7 @@ class ServerTables(KeptRegistry):
         return replace(made, store=replace(store, rights=query_auth(self.server, store)), versioning=versioning)
 
     def files(self, io: FileIO, found: Found | None = None) -> SchemaFiles:
-        """The tables of a storage. The server publishes the snapshots of all but external tables."""
+        """Return the tables of a storage. The server publishes the snapshots of all tables except external tables."""
         if found is not None and found.is_external:
             return self.open_files(io)
         return self.open_files(io, publishing=partial(self._publisher, None if found is None else found.id))
@@ -163,15 +173,15 @@ class ServerTables(KeptRegistry):
 
     @cached_property
     def data_tokens(self) -> bool:
-        """Whether the server gives tokens for the storages of tables."""
+        """Return whether the server gives tokens for the storages of tables."""
         return option_value(self.options, DATA_TOKENS, boolean, False)
 
     def _publisher(self, table_id: str | None, store: TableStore) -> Publisher:
-        if table_id is None:  # it was staged, and is there by now
+        if table_id is None:  # the table was staged, and exists by now
             table_id = self.server.find(store.identifier.base).id
         return ServerPublisher(self.server.client, self.server.prefix, table_id, store)
 
 
 def taken(identifier: Identifier) -> str:
-    """The error's text for a name that is taken."""
-    return f"Table {identifier} already exists, or a view so named."
+    """Return the error text for a name that is taken."""
+    return f"Table {identifier} already exists, or a view has that name."

@@ -1,5 +1,5 @@
-"""The filters and masks of a server's answer as values: what is not known by its name, or means something else on the
-types of the table's columns, is refused, so that no row and no value is shown by mistake.
+"""The filters and masks in a server's answer. A filter or mask is refused if its name is unknown, or if it has another
+meaning for the types of the table's columns: so no row and no value is shown by mistake.
 
 Source: `Predicate`, `LeafPredicate`, `CompoundPredicate`, `Transform` of Paimon, and their JSON.
 """
@@ -39,11 +39,14 @@ _OF_BOOLEANS = frozenset(("EQUAL", "NOT_EQUAL")) | _OF_SETS
 
 
 class UnknownRestriction(Exception):
-    """A filter or mask that is not known here; the message names the unknown part."""
+    """A filter or mask is unknown here. The message names the unknown part."""
 
 
 def read_restrictions(filters: Iterable[str], masks: Mapping[str, str], fields: Iterable[DataField]) -> Shown | None:
-    """Parse what is shown of a table with these columns; None if all of it is. Raises `UnknownRestriction`."""
+    """Parse the part of a table with these columns that the user may see. Return None if it is the whole table.
+
+    Raises `UnknownRestriction`.
+    """
     known = {f.name: f for f in fields}
     conditions = tuple(_condition(_json(text), known) for text in filters if text)
     if unknown := sorted(name for name, text in masks.items() if text and name not in known):
@@ -69,7 +72,7 @@ def _condition(node: Any, fields: Mapping[str, DataField], depth: int = 0) -> Co
         function, parts = _member(node, "function", str), _member(node, "children", list)
         children = tuple(_condition(part, fields, depth + 1) for part in parts)
         if function not in ("AND", "OR") or not children:
-            raise UnknownRestriction(f"a filter that puts {len(children)} parts together by {function}")
+            raise UnknownRestriction(f"a filter that combines {len(children)} parts by {function}")
         return Every(children) if function == "AND" else Some(children)
     if kind != "LEAF":
         raise UnknownRestriction(f"a filter of kind {kind}")
@@ -109,7 +112,7 @@ def _literal(value: Any, kind: Kind) -> Any:
 
 
 def _mask(text: str, field: DataField, fields: Mapping[str, DataField]) -> Term:
-    """Raises if the values have another type than the column."""
+    """Return the mask of a column. Raises `UnknownRestriction` if its values have another type than the column."""
     term, kind = _term(_json(text), fields)
     if kind is None:
         if not field.type.nullable:
@@ -122,7 +125,7 @@ def _mask(text: str, field: DataField, fields: Mapping[str, DataField]) -> Term:
 
 
 def _term(node: Any, fields: Mapping[str, DataField]) -> tuple[Term, Kind | None]:
-    """A transform, and the kind of its values; None for those that are NULL."""
+    """Return the term of a transform, and the kind of its values (None if all are NULL)."""
     name = _member(node, "name", str)
     if name == "NULL":
         return Constant(None), None
@@ -147,7 +150,7 @@ def _term(node: Any, fields: Mapping[str, DataField]) -> tuple[Term, Kind | None
 
 
 def _text(node: Any, fields: Mapping[str, DataField]) -> Term:
-    """An input of a transform of texts."""
+    """Return an input of a transform of texts."""
     if node is None or isinstance(node, str):
         return Constant(node)
     field = _field(node, fields)
@@ -157,7 +160,10 @@ def _text(node: Any, fields: Mapping[str, DataField]) -> Term:
 
 
 def _field(node: Any, fields: Mapping[str, DataField]) -> DataField:
-    """The column that a reference names; its number belongs to another schema. Raises if its type is different."""
+    """Return the column that a reference names. Its number belongs to another schema.
+
+    Raises `UnknownRestriction` if its type is different.
+    """
     name = _member(node, "name", str)
     found = fields.get(name)
     if found is None:
@@ -165,7 +171,7 @@ def _field(node: Any, fields: Mapping[str, DataField]) -> DataField:
     try:
         kind = parse_type(node.get("type")).kind
     except PaimonError:
-        raise UnknownRestriction(f"column {name!r} of a type that is not known") from None
+        raise UnknownRestriction(f"column {name!r} of an unknown type") from None
     if kind is not found.type.kind and not {kind, found.type.kind} <= _TEXT:
         raise UnknownRestriction(f"column {name!r} as {kind.value}, which is {found.type.sql()}")
     return found

@@ -1,5 +1,6 @@
-"""The objects of a REST server, as the catalog requests them. Refusals become errors of this library that name the
-object."""
+"""Read and change the objects of a REST server.
+
+The server's refusals become errors of this library that name the object."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from paimon_sql.catalog.rest.messages import SchemaBody, decode_schema_body, enc
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The server's description of a table."""
+    """The server's description of one table."""
 
     id: str | None
     path: str
@@ -39,7 +40,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Server:
-    """A catalog at a server, below a prefix of its addresses. Methods raise as `RestClient`."""
+    """A catalog at a server, below a prefix of its addresses. Methods raise the errors of `RestClient`."""
 
     client: RestClient = field(repr=False, compare=False)
     prefix: str
@@ -49,12 +50,15 @@ class Server:
         return self.client.settings.uri
 
     def names(self, kind: str, database: str) -> list[str]:
-        """The names of the `tables`, `views` or `functions` of a database, sorted. Raises `DatabaseNotFoundError`."""
+        """Return the names of the `tables`, `views` or `functions` of a database, sorted.
+
+        Raises `DatabaseNotFoundError`.
+        """
         with self.calling(database):
             return self.client.names(paths.database(self.prefix, check_name("database", database), kind), kind)
 
     def table_exists(self, identifier: Identifier) -> bool:
-        """Whether there is such a table, in its branch."""
+        """Return whether the table exists. If the identifier names a branch, return whether the branch exists."""
         try:
             self.find(identifier)
         except (DatabaseNotFoundError, TableNotFoundError):
@@ -62,7 +66,10 @@ class Server:
         return True
 
     def rename(self, kind: str, source: Identifier, target: Identifier) -> None:
-        """Give a table or view another name. Raises `Refused`; `DatabaseNotFoundError` for the target's database."""
+        """Give a table or view another name.
+
+        Raises `Refused`, and `DatabaseNotFoundError` for the target's database.
+        """
         body = {"source": encode_identifier(source), "destination": encode_identifier(checked(target))}
         try:
             self.client.post(paths.below(self.prefix, kind, "rename"), body)
@@ -72,7 +79,7 @@ class Server:
             raise
 
     def database(self, name: str) -> Node | None:
-        """The server's description of a database; None if the database does not exist."""
+        """Return the server's description of a database, or None if the database does not exist."""
         try:
             with self.calling(name):
                 return self.client.get(paths.database(self.prefix, check_name("database", name)))
@@ -80,7 +87,10 @@ class Server:
             return None
 
     def properties(self, name: str) -> dict[str, str]:
-        """The properties of a database, and its location if the server names one. Raises `DatabaseNotFoundError`."""
+        """Return the properties of a database, and its location if the server names one.
+
+        Raises `DatabaseNotFoundError`.
+        """
         found = self.database(name)
         if found is None:
             raise self.no_database(name)
@@ -89,7 +99,10 @@ class Server:
         return given if location is None else {LOCATION: location, **given}
 
     def find(self, identifier: Identifier) -> Found:
-        """The server's description of a table or its branch. Raises `TableNotFoundError`, `DatabaseNotFoundError`."""
+        """Return the server's description of a table or its branch.
+
+        Raises `TableNotFoundError`, `DatabaseNotFoundError`.
+        """
         address = paths.table(self.prefix, checked(identifier))
         with self.calling(identifier):
             return self.client.read(self.client.get(address), address, _decode_table)
@@ -98,8 +111,10 @@ class Server:
     def calling(
         self, about: Identifier | str | None = None, *, exists: str | None = "", kind: str = "table"
     ) -> Iterator[None]:
-        """Raise the server's refusals as errors of ours. `exists` is the text for a name that is taken; with None, a
-        taken name raises nothing. `kind` is the kind of the identifier: a table, a view or a function."""
+        """Raise the server's refusals as errors of this library.
+
+        `exists` is the text for a name that is taken; with None, a taken name raises no error. `kind` is the kind of
+        the identifier: a table, a view or a function."""
         try:
             yield
         except Refused as error:
@@ -126,7 +141,7 @@ class Server:
         return self._no(kind, about)
 
     def missing(self, kind: str, identifier: Identifier) -> PaimonError:
-        """The error for a table, view or function that is not there, or for its database."""
+        """Return the error for a missing table, view or function, or for its missing database."""
         if self.database(identifier.database) is None:
             return self.no_database(identifier.database)
         return self._no(kind, identifier)
@@ -135,7 +150,7 @@ class Server:
         return NOT_FOUND[kind.upper()](f"There is no {kind} {identifier.base} in the catalog {self.uri}.")
 
     def no_database(self, name: str) -> DatabaseNotFoundError:
-        """The error for a database that is not there."""
+        """Return the error for a missing database."""
         return DatabaseNotFoundError(f"There is no database {name} in the catalog {self.uri}.")
 
 
@@ -155,7 +170,7 @@ def _decode_table(node: Node) -> Found:
 
 
 def checked(identifier: Identifier) -> Identifier:
-    """Raises `InvalidNameError` for names that no folder can have."""
+    """Raise `InvalidNameError` for a name that a folder cannot have. Else return the identifier."""
     check_name("database", identifier.database)
     check_name("table", identifier.table)
     return identifier

@@ -1,4 +1,4 @@
-"""The options of a REST catalog, as Java's users write them. No I/O.
+"""The options of a REST catalog, under the names of Paimon's Java. No I/O.
 
 Source: `RESTCatalogOptions` of Paimon.
 """
@@ -19,14 +19,15 @@ _HEADER = "header."
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _REGION = re.compile(r"(?:pre-)?([a-z]+-[a-z]+(?:-\d+)?)")
 _METADATA_URL = "http://100.100.100.200/latest/meta-data/Ram/security-credentials/"
-PREFIX = "prefix"  # what a server lets its addresses begin with
+PREFIX = "prefix"  # the common start of a server's addresses
 DATA_TOKENS = "data-token.enabled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DlfSettings:
-    """The key that signs requests to DLF, or the place of a short-lived key (`token_path`, or the metadata service of a
-    machine in its cloud)."""
+    """The key that signs requests to DLF, or the place of a short-lived key.
+
+    The place is the file `token_path`, or the metadata service of a machine in DLF's cloud."""
 
     region: str
     algorithm: str  # default or openapi
@@ -40,10 +41,10 @@ class DlfSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSettings:
-    """The server's address, the user's credentials, and the headers of each request. Times in milliseconds."""
+    """The server's address, the user's credentials, and the headers of each request. Times are in milliseconds."""
 
     uri: str
-    warehouse: str = ""  # its name at the server
+    warehouse: str = ""  # the warehouse's name at the server
     token: str | None = field(default=None, repr=False)
     dlf: DlfSettings | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -52,12 +53,12 @@ class RestSettings:
 
     @property
     def host(self) -> str:
-        """The server, with its port if the address has one."""
+        """The host of the server, with its port if the address has one."""
         return urlsplit(self.uri).netloc
 
 
 def read_settings(options: Mapping[str, str]) -> RestSettings:
-    """Raises `InvalidOptionError`."""
+    """Return the settings in a catalog's options. Raises `InvalidOptionError`."""
     uri = _uri(options)
     provider = options.get("token.provider", "bear" if options.get("token") else "").strip().lower()
     token, dlf = None, None
@@ -68,7 +69,7 @@ def read_settings(options: Mapping[str, str]) -> RestSettings:
     elif provider == "dlf":
         dlf = _dlf(uri, options)
     elif provider:
-        raise InvalidOptionError(f"Option 'token.provider' cannot be {provider!r}: it is bear or dlf.")
+        raise InvalidOptionError(f"Option 'token.provider' cannot be {provider!r}: it must be bear or dlf.")
     return RestSettings(
         uri=uri,
         warehouse=options.get("warehouse", ""),
@@ -85,21 +86,21 @@ def _uri(options: Mapping[str, str]) -> str:
     if not given:
         raise InvalidOptionError("A catalog with 'metastore' = 'rest' needs the option 'uri': http(s)://host:port.")
     if without_secrets(given) != given:
-        raise InvalidOptionError(f"Option 'uri' = {without_secrets(given)} holds a secret: give it as 'token'.")
+        raise InvalidOptionError(f"Option 'uri' = {without_secrets(given)} contains a secret: give it as 'token'.")
     try:
         parts = urlsplit(given)
         _ = parts.port  # raises for an invalid port
     except ValueError as error:
         raise InvalidOptionError(f"Option 'uri' cannot be {given!r}: {error}.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidOptionError(f"Option 'uri' cannot be {given!r}: it is http://host:port or https://host.")
+        raise InvalidOptionError(f"Option 'uri' cannot be {given!r}: it must be http://host:port or https://host.")
     if "@" in parts.netloc or not re.fullmatch(r"[!-~]+", given):
-        raise InvalidOptionError("Option 'uri' is an address without users, blanks and other than ASCII characters.")
+        raise InvalidOptionError("Option 'uri' must be an ASCII address without a user name and blanks.")
     return given
 
 
 def read_headers(options: Mapping[str, str]) -> dict[str, str]:
-    """The headers of each request, `header.NAME`. Raises `InvalidOptionError`."""
+    """Return the headers of each request, from the options `header.NAME`. Raises `InvalidOptionError`."""
     found = {k.removeprefix(_HEADER): v for k, v in options.items() if k.startswith(_HEADER)}
     for name, value in found.items():
         if not _HEADER_NAME.fullmatch(name) or not re.fullmatch(r"[\t -~]*", value):
@@ -115,14 +116,16 @@ def _dlf(uri: str, options: Mapping[str, str]) -> DlfSettings:
         raise InvalidOptionError("A REST catalog with 'token.provider' = 'dlf' needs the option 'dlf.region'.")
     algorithm = options.get("dlf.signing-algorithm") or ("openapi" if "dlfnext" in host.lower() else "default")
     if algorithm not in ("default", "openapi"):
-        raise InvalidOptionError(f"Option 'dlf.signing-algorithm' cannot be {algorithm!r}: it is default or openapi.")
+        raise InvalidOptionError(
+            f"Option 'dlf.signing-algorithm' cannot be {algorithm!r}: it must be default or openapi."
+        )
     loader, path = options.get("dlf.token-loader"), options.get("dlf.token-path")
     common = {"region": region, "algorithm": algorithm}
     if loader == "ecs":
         url = options.get("dlf.token-ecs-metadata-url", _METADATA_URL)
         return DlfSettings(**common, metadata_url=url, role=options.get("dlf.token-ecs-role-name"))
     if loader not in (None, "local_file"):
-        raise InvalidOptionError(f"Option 'dlf.token-loader' cannot be {loader!r}: it is ecs or local_file.")
+        raise InvalidOptionError(f"Option 'dlf.token-loader' cannot be {loader!r}: it must be ecs or local_file.")
     if path:
         return DlfSettings(**common, token_path=path)
     key, secret = options.get("dlf.access-key-id"), options.get("dlf.access-key-secret")

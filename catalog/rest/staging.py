@@ -1,9 +1,11 @@
-"""Tables that a server creates, replaces or alters with their first rows. The server makes each change whole.
+"""Tables that a server creates, replaces or alters together with rows. The server makes each change completely or not
+at all.
 
 The rows are written first, under the schema that the table will have. The server then makes the change, and the catalog
 checks that the schema is the expected one before a snapshot names the rows.
 
-A table of another partitioning is a new table with a name of its own. It takes the old name once it has its rows.
+If the partitioning changes, a new table is created under a temporary name. It gets the old name after its rows are
+written.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ from paimon_sql.catalog.schema_files import follow_name, unfollowed
 
 @dataclass(frozen=True)
 class ServerRegistry(ServerTables):
-    """See `Registry`. `view_exists` returns whether a view has a name."""
+    """The tables of a server, with changes that come with rows; see `Registry`.
+
+    `view_exists` returns whether a view has a name.
+    """
 
     view_exists: Callable[[Identifier], bool]
 
@@ -50,8 +55,8 @@ class ServerRegistry(ServerTables):
             if found.path != path:
                 self.remove(identifier)
                 raise UnsupportedFeatureError(
-                    f"The catalog {self.server.uri} keeps table {identifier} in {found.path}, which is known only "
-                    "when it is created: run CREATE TABLE first, then INSERT."
+                    f"The catalog {self.server.uri} created table {identifier} in {found.path}, a folder that was "
+                    "unknown before: run CREATE TABLE first, then INSERT."
                 )
 
         return StagedTable(self.at(identifier, path, made, None), publish)
@@ -61,7 +66,10 @@ class ServerRegistry(ServerTables):
             raise TableExistsError(taken(identifier))
 
     def _created_at_once(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        """Create a table before its rows: only the server can choose its place. Drop it if writing the rows fails."""
+        """Create a table before its rows, because only the server can choose its folder.
+
+        Drop it if writing the rows fails.
+        """
         self.create(identifier, schema)
 
         def discard() -> None:
@@ -75,7 +83,7 @@ class ServerRegistry(ServerTables):
 
 @dataclass(frozen=True)
 class ServerDefinitions:
-    """See `TableChanges`: the definition of one table, or of a branch of it."""
+    """The definition of one table or of a branch; see `TableChanges`."""
 
     tables: ServerRegistry
     identifier: Identifier
@@ -86,7 +94,7 @@ class ServerDefinitions:
 
     def stage_replace(self, old: Table, schema: TableSchema) -> StagedTable:
         identifier = self.identifier
-        new = self.tables.prepared(identifier, schema, lends=False)  # the server has the branches
+        new = self.tables.prepared(identifier, schema, lends=False)  # the server checks the branches
         if not same_partitions(old.schema, new):
             return self._stage_beside(new)
         made = replace(replacing_schema(old.schema, new), time_millis=0)
@@ -134,7 +142,7 @@ class ServerDefinitions:
 
     def _alter(self, before: Table, changes: Sequence[SchemaChange]) -> None:
         files, identifier = self.tables.files(before.store.io), self.identifier
-        files.altered(before, changes)  # raises for a change that is refused
+        files.altered(before, changes)  # raises for an invalid change
 
         def is_done() -> bool:
             expected = files.altered(before, changes).schema
@@ -142,7 +150,7 @@ class ServerDefinitions:
             return replace(found, time_millis=expected.time_millis) == expected
 
         body = {"changes": [encode_change(c) for c in changes]}
-        with self._server.calling(identifier, exists="There is a column of that name."):
+        with self._server.calling(identifier, exists="A column has that name."):
             settle(partial(self._server.client.post, paths.table(self._server.prefix, identifier), body), is_done)
 
     def stage_alter(self, table: Table, changes: Sequence[SchemaChange]) -> StagedTable:
@@ -164,4 +172,6 @@ class ServerDefinitions:
             raise self._altered_meanwhile()
 
     def _altered_meanwhile(self) -> CommitConflictError:
-        return CommitConflictError(f"Table {self.identifier} was altered meanwhile: nothing was written, try again.")
+        return CommitConflictError(
+            f"Table {self.identifier} was altered meanwhile: nothing was written. Run the statement again."
+        )

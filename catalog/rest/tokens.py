@@ -1,7 +1,6 @@
-"""Storages that are reached by tokens of the catalog's server (`data-token.enabled`), which live for a while.
-
-A reader or writer, also on executors, requests a new token when half of the last token's life is over, or when less
-than an hour is left of a longer one. If the server does not answer, the old token is used until it expires.
+"""Storages with access by tokens of the catalog's server (`data-token.enabled`), which expire. Readers and writers,
+also on executors, request a new token after half of the old token's lifetime, but at the earliest one hour before it
+expires. If the server does not answer, the old token is used until it expires.
 
 Source: `RESTTokenFileIO` of Paimon.
 """
@@ -32,7 +31,10 @@ _ENDPOINT = "dlf.oss-endpoint"
 
 @dataclass(frozen=True, slots=True)
 class DataToken:
-    """Options of a storage. `expires`, `renew` (the time to request another): epoch milliseconds."""
+    """The options of a storage with a token.
+
+    `expires`, and `renew` (the time to request another token), are in epoch milliseconds.
+    """
 
     options: Mapping[str, str] = field(repr=False)
     expires: int
@@ -40,7 +42,7 @@ class DataToken:
 
 
 class HeldToken:
-    """The storage under the latest token. Only the token is pickled."""
+    """The storage with the latest token. Only the token is pickled."""
 
     def __init__(self, token: DataToken | None = None) -> None:
         self.token, self.lock = token, threading.Lock()
@@ -53,13 +55,13 @@ class HeldToken:
 
 @dataclass(frozen=True)
 class TokenFileIO(DelegatingFileIO):
-    """The storage of a table, under the tokens that the server gives for it. See `FileIO`."""
+    """The storage of a table, with the tokens that the server gives for it; see `FileIO`."""
 
     settings: RestSettings
     prefix: str
     identifier: Identifier
     location: str
-    options: Mapping[str, str] = field(repr=False)  # of the catalog; the token's win
+    options: Mapping[str, str] = field(repr=False)  # options of the catalog; the options of the token win
     held: HeldToken = field(default_factory=HeldToken, repr=False, compare=False)
 
     def _io(self) -> FileIO:
@@ -91,7 +93,7 @@ class TokenFileIO(DelegatingFileIO):
 
 
 def _decode_token(node: Any, options: Mapping[str, str], now: int) -> DataToken:
-    """Only options of storages are taken from a server. Raises `TypeError`."""
+    """Decode a token. Only options of storages are accepted from a server. Raises `TypeError`."""
     given = {key: value for key, value in text_map(node, "token").items() if is_storage_option(key)}
     expires = member(node, "expiresAt", int)
     if options.get(_ENDPOINT):

@@ -1,6 +1,5 @@
-"""Tags, branches and rollbacks of a table at a REST server, which makes them and may keep copies.
-
-If the server has no tags, they are made in the table's files, as in Paimon's Java. The API cannot replace or rename a
+"""Tags, branches and rollbacks of a table at a REST server, which performs them and may store copies. If the server
+does not support tags, they are created in the table's files, as in Paimon's Java. The API cannot replace or rename a
 tag, so both always happen in the files. If an answer is lost, the table's files show whether the change was made.
 
 Source: `RESTCatalog`, `CatalogBranchManager` of Paimon 2.0.
@@ -44,7 +43,7 @@ class _NotThere(UnsupportedFeatureError):
 
 @dataclass(frozen=True)
 class ServerVersions:
-    """See `TableVersions`."""
+    """The tags, branches and rollbacks of a table at a server; see `TableVersions`."""
 
     server: Server
     store: TableStore
@@ -76,7 +75,7 @@ class ServerVersions:
                 lambda: self.server.client.delete(self._address("tags", name)),
                 lambda: read_tag(self.store, name) is None,
             )
-        except (_NotThere, TagNotFoundError):  # one that the server does not know, as Java makes them
+        except (_NotThere, TagNotFoundError):  # a tag that is only in the files, as Java creates them
             self._files.delete_tags([name])
 
     # -- branches -----------------------------------------------------------------------------------------------------
@@ -150,7 +149,7 @@ class ServerVersions:
         return before.id, self._latest()
 
     def _instant(self, snapshot_id: int | None, tag: str | None) -> dict[str, Any]:
-        """Return the target of a rollback. If a snapshot has expired, name it by a tag that keeps it."""
+        """Return the target of a rollback. A snapshot that has expired is named by a tag that keeps it."""
         if tag is None and snapshot_id not in snapshot_ids(self.store):
             tag = next((t.name for t in readable_tags(self.store) if t.snapshot.id == snapshot_id), None)
         return {"type": "snapshot", "snapshotId": snapshot_id} if tag is None else {"type": "tag", "tagName": tag}
@@ -181,7 +180,7 @@ class ServerVersions:
         is_done: Callable[[], bool],
         exists: type[PaimonError] | None = None,
     ) -> None:
-        """Have the server do something; `exists` is for a name that is taken."""
+        """Request a change from the server. `exists` is the class of the error for a name that is taken."""
         try:
             settle(ask, is_done)
         except Refused as error:
@@ -191,6 +190,6 @@ class ServerVersions:
         meant = error.as_error()
         if not error.kind and (error.status in (405, 501) or (error.status == 404 and not error.resource)):
             self.server.find(self._name)  # raises if the table does not exist
-            return _NotThere(f"The catalog {self.server.uri} has no way to {what}: {error}")
+            return _NotThere(f"The catalog {self.server.uri} cannot {what}: {error}")
         is_taken = error.status == 409 and isinstance(meant, Refused)
         return exists(str(error)) if exists is not None and is_taken else meant

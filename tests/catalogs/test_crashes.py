@@ -321,7 +321,7 @@ def test_files_that_are_in_one_folder_only_are_never_deleted(jdbc_place: Place) 
         (moved / "schema").mkdir(exist_ok=True)
         (moved / "schema" / "schema-0").write_bytes((folder / "schema" / "schema-0").read_bytes())
     before = sorted(p.relative_to(folder.parent) for p in folder.parent.rglob("*"))
-    with pytest.raises(StorageError, match="each has files that the other has not"):
+    with pytest.raises(StorageError, match="each folder has files that the other lacks"):
         catalog.drop_table(T)
     assert sorted(p.relative_to(folder.parent) for p in folder.parent.rglob("*")) == before
     (moved / "late too").unlink()

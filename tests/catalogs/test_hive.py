@@ -252,7 +252,7 @@ def test_a_place_that_holds_others_is_not_deleted(catalog: Any, place: Place) ->
         entry.sd.location = str(location)
         without_statistics = ttypes.EnvironmentContext({"DO_NOT_UPDATE_STATS": "true"})
         client.alter_table_with_environment_context("db", "u", entry, without_statistics)
-        with pytest.raises(StorageError, match="which is a folder of others"):
+        with pytest.raises(StorageError, match="this folder contains other folders"):
             catalog.drop_table(U)
     assert catalog.table_exists(T) and (place.warehouse / "db.db" / "t" / "schema" / "schema-0").exists()
 
@@ -315,7 +315,7 @@ def test_a_folder_that_is_being_moved_is_no_other_tables(catalog: Any, place: Pl
     tables = catalog._registry
     tables._rename_entry(tables._entry(T), moved, f"{place.warehouse}/other.db/u")
     assert place.folders() == {"db/t"}
-    with pytest.raises(TableExistsError, match=r"the folder of table other\.u: its renaming"):
+    with pytest.raises(TableExistsError, match=r"the folder of table other\.u: its rename"):
         catalog.create_table(T, SCHEMA)
     assert place.folders() == {"other/u"}
     tables._rename_entry(tables._entry(moved), T, f"{place.warehouse}/db.db/t")

@@ -230,7 +230,7 @@ def test_what_is_another_tables_is_not_touched(
     for each in (catalog, other):
         each.create_table(T, schema())
         insert(each.load_table(T), [(1, str(each is catalog))])
-    assert "is another, in file:///" in caplog.text and "'metadata.iceberg.table'" in caplog.text
+    assert "is another table, in file:///" in caplog.text and "'metadata.iceberg.table'" in caplog.text
     assert seen(small) == [(1, "True")]
     other.alter_table(T, [SetOption("metadata.iceberg.table", "mine"), SetOption("metadata.iceberg.database", "else")])
     insert(other.load_table(T), [(2, "x")])

@@ -133,7 +133,7 @@ def test_a_holder_that_lost_its_lock_is_told(opened: Callable[..., Any]) -> None
     lost.__enter__()
     lost._alive.cancel()
     with opened()._locks.lock(T) as held:
-        with pytest.raises(StorageRefusedError, match="was lost: this process stood still for over 1 s"):
+        with pytest.raises(StorageRefusedError, match="was lost: this process was paused for over 1 s"):
             lost.check()
         with pytest.raises(StorageError, match="was lost while it was held"):
             lost.__exit__(None, None, None)

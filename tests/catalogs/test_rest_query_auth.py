@@ -68,7 +68,7 @@ READS: Mapping[str, Callable[[Table], object]] = {
 @pytest.mark.parametrize(
     ("status", "node", "kind", "says"),
     [
-        (200, {"filter": [FILTER]}, UnsupportedFeatureError, "shows its user a filter's rows alone, which only"),
+        (200, {"filter": [FILTER]}, UnsupportedFeatureError, "shows its user only the rows of a filter, and only"),
         (200, {"columnMasking": {"v": MASK, "k": ""}}, UnsupportedFeatureError, r"shows its user masked columns \(v\)"),
         (200, {"filter": [FILTER], "columnMasking": {"v": MASK}}, UnsupportedFeatureError, r"alone and masked .*\(v\)"),
         (

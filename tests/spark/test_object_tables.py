@@ -65,7 +65,7 @@ def test_it_is_only_read(spark: SparkSession, objects: Path) -> None:
         ("MERGE INTO o USING t ON o.path = t.path WHEN MATCHED THEN DELETE", "cannot be written"),
         ("TRUNCATE TABLE o", "does not support truncates"),
         ("ANALYZE TABLE o COMPUTE STATISTICS", "cannot be written"),
-        ("ALTER TABLE o ADD COLUMN n INT", "an object table, whose columns are those of its files"),
+        ("ALTER TABLE o ADD COLUMN n INT", "an object table, which has the columns of its files"),
         ("CREATE OR REPLACE TABLE o (k INT)", "can only be read"),
         ("CREATE TABLE p TBLPROPERTIES ('type' = 'object-table') AS SELECT 1 AS length", "can only be read"),
         ("CREATE TABLE p (mine INT) TBLPROPERTIES ('type' = 'object-table')", "cannot have a column 'mine'"),

@@ -83,7 +83,7 @@ def test_statements_on_paths(spark: Any, tmp_path: Path) -> None:
     assert spark.sql(f"SELECT count(*) FROM {name} VERSION AS OF 1").collect() == [(3,)]
     with pytest.raises(PySparkException, match="free/t cannot be renamed: move its folder"):
         spark.sql(f"ALTER TABLE {name} RENAME TO u")
-    with pytest.raises(PySparkException, match="in no database"):
+    with pytest.raises(PySparkException, match="have no databases"):
         spark.sql("CREATE DATABASE paimon_path.db")
     assert spark.sql("SHOW NAMESPACES IN paimon_path").collect() == []
     spark.sql(f"DROP TABLE {name}")

@@ -295,7 +295,7 @@ def test_connect_twice(active: Any, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"warehouse": ""}, r"warehouse"),
-        ({"warehouse": "/wh", "metastore": "nope"}, r"'metastore' cannot be 'nope'; this version knows filesystem"),
+        ({"warehouse": "/wh", "metastore": "nope"}, r"'metastore' cannot be 'nope'; this version supports filesystem"),
         ({"warehouse": "nope://bucket/wh"}, r"nope://"),
         ({"warehouse": "s3://user:secret@bucket/wh"}, r"pass them as catalog options"),
     ],

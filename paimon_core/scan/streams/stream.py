@@ -74,7 +74,10 @@ class TableStream:
 
     # -- what engines ask ---------------------------------------------------------------------------------------------
     def initial(self) -> Position:
-        """The start without a checkpoint, see `starts`; a consumer keeps the snapshots that are read first."""
+        """Return the start of a stream without a checkpoint; see `starts`.
+
+        The stream's consumer then keeps the snapshots to read first.
+        """
         position = self._ours(starting_position(self.history, self._zone))
         if self.consumer is None:
             return position

@@ -242,7 +242,7 @@ def test_identifiers() -> None:
 
 
 def test_loading_a_catalog() -> None:
-    with pytest.raises(InvalidOptionError, match="'metastore' cannot be 'magic'; this version knows filesystem"):
+    with pytest.raises(InvalidOptionError, match="'metastore' cannot be 'magic'; this version supports filesystem"):
         load_catalog({"metastore": "magic", "warehouse": "/tmp/x"})
     with pytest.raises(InvalidOptionError, match="'warehouse'"):
         load_catalog({})

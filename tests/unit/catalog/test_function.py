@@ -55,5 +55,5 @@ def test_what_is_damaged(text: str) -> None:
 
 
 def test_what_is_not_known() -> None:
-    with pytest.raises(UnsupportedFeatureError, match="type 'wasm' are not known"):
+    with pytest.raises(UnsupportedFeatureError, match="type 'wasm' are not supported"):
         decode_function("f", b'{"definitions": {"spark": {"type": "wasm"}}}')

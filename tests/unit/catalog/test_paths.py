@@ -66,6 +66,6 @@ def test_tables_come_and_go(catalog: PathCatalog, schema: TableSchema, tmp_path:
 
 
 def test_there_are_no_databases(catalog: PathCatalog) -> None:
-    with pytest.raises(UnsupportedFeatureError, match="in no database"):
+    with pytest.raises(UnsupportedFeatureError, match="have no databases"):
         with_databases(catalog)
     assert read_catalog_system_table(catalog, "tables").num_rows == 0

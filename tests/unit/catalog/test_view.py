@@ -95,13 +95,13 @@ def test_damaged_ones(change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[" * 100_000])
 def test_no_json(data: bytes) -> None:
-    with pytest.raises(CorruptFileError, match="the/path.*drop the view and create it anew"):
+    with pytest.raises(CorruptFileError, match="the/path.*drop the view and create it again"):
         decode_view("the/path", data)
 
 
 @pytest.mark.parametrize("data", [b"[]", b'{"fields": []}'])
 def test_json_of_another_form(data: bytes) -> None:
-    with pytest.raises(UnfamiliarFormError, match="the/path.*drop the view and create it anew"):
+    with pytest.raises(UnfamiliarFormError, match="the/path.*drop the view and create it again"):
         decode_view("the/path", data)
 
 

@@ -59,7 +59,7 @@ def test_damaged_ones(catalog: FileSystemCatalog, folder: Path, content: bytes) 
     catalog.create_view(V, VIEW)
     (folder / "v.json").write_bytes(content)
     assert catalog.list_views("db") == ["v"]
-    with pytest.raises(UnreadableFileError, match=r"v\.json .* drop the view and create it anew"):
+    with pytest.raises(UnreadableFileError, match=r"v\.json .* drop the view and create it again"):
         catalog.load_view(V)
     with pytest.raises(UnreadableFileError):
         catalog.rename_view(V, W)

@@ -137,7 +137,10 @@ def test_what_changes_with_a_schema_and_what_stays() -> None:
 
 
 def test_what_the_metastore_cannot_keep() -> None:
-    for options, said in (({"k" * 257: "v"}, "longer than the 256"), ({"paimon_location": "/x"}, "has it itself")):
+    for options, said in (
+        ({"k" * 257: "v"}, "longer than the 256"),
+        ({"paimon_location": "/x"}, "uses this name itself"),
+    ):
         made = new_table_schema(fields(k=INT), options=options)
         with pytest.raises(InvalidOptionError, match=said):
             entries.check_kept(T, made, SETTINGS)
@@ -176,5 +179,5 @@ def test_databases() -> None:
     changed.description = "c"  # as Hive 2 leaves it
     assert database_properties(changed) == {"a": "c", "comment": "new", "owner": "me", "location": "/x"}
     assert "comment" not in database_properties(altered_database(changed, {}, ["comment"]))
-    with pytest.raises(InvalidOptionError, match="cannot get another location"):
+    with pytest.raises(InvalidOptionError, match="cannot be given another location"):
         altered_database(made, {"location": "/y"}, [])

@@ -206,12 +206,12 @@ def test_a_damaged_definition_of_ours() -> None:
 @pytest.mark.parametrize(
     ("table", "why"),
     [
-        (entry("/* Presto View */", {"k": "int"}, presto_view="true"), "Trino's or Presto's"),
+        (entry("/* Presto View */", {"k": "int"}, presto_view="true"), "belongs to Trino or Presto"),
         (entry("SELECT 1", {"k": "uniontype<int>"}), r"View db\.v cannot be read"),
-        (sparks(fields_json=[{"name": "k", "type": "void", "nullable": True}]), "'void', which Paimon has not"),
+        (sparks(fields_json=[{"name": "k", "type": "void", "nullable": True}]), "'void', which Paimon does not have"),
         (
             sparks(fields_json=[{"name": "k", "type": {"type": "udt"}, "nullable": True}]),
-            "'udt', which Paimon has not",
+            "'udt', which Paimon does not have",
         ),
     ],
 )

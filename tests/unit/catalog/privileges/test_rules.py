@@ -42,7 +42,7 @@ def test_where_privileges_are_granted() -> None:
     assert allowed["ADMIN"] == allowed["CREATE_DATABASE"] == ["CATALOG"]
     with pytest.raises(InvalidOptionError, match="CREATE_TABLE can't be granted on a table"):
         Privilege.CREATE_TABLE.check_grantable(Scope.TABLE)
-    with pytest.raises(InvalidOptionError, match="ADMIN can't be granted on a database: it is granted on the catalog"):
+    with pytest.raises(InvalidOptionError, match="ADMIN can't be granted on a database: grant it on the catalog"):
         Privilege.ADMIN.check_grantable(Scope.DATABASE)
     with pytest.raises(InvalidOptionError, match="no privilege 'FLY'; there are SELECT"):
         Privilege.named("FLY")
