@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 SECRET_NAMES = (
     r"secret|passw|passphrase|privileged_user|file_based_privilege|token|credential|signature|authorization|cookie|connection[._-]?string|"
@@ -26,9 +26,17 @@ _HARMLESS = frozenset(
         "token.provider",
     )
 )
-_USER = re.compile(r"(?<=://)[^/?#@\s]*:[^/?#@\s]*(?=@)")
+_USER = re.compile(r"(?<=://)(?=[^/?#@\s]*+@)[^/?#@:\s]*+:[^/?#@\s]*+")
 _PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
-_LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+# what Spark's lexer reads as one token: a name in backquotes, a comment or its beginning, a string, a number; a token
+# that is not closed ends with the text
+_TOKEN = re.compile(
+    r"""(?P<name>`[^`]*+(?:`|\Z))|(?P<line>--(?>(?:\\\n|[^\r\n])*))|(?P<comment>/\*(?!\+))"""
+    r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$).*?(?:(?P=tag)|\Z)|\b[rR](?:'[^']*+(?:'|\Z)|"[^"]*+(?:"|\Z))"""
+    r"""|'(?>(?:[^'\\]++|\\.)*)(?:'|\\?\Z)|"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|(?<![\w.])\.?\d[\w.]*+""",
+    re.DOTALL,
+)
+_ENDS_OF_COMMENTS = re.compile(r"/\*(?!\+)|\*/")  # comments are nested
 _SET = re.compile(r"(?i)\A(\s*SET\s+[^=]*=).*", re.DOTALL)
 _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # names of URL parameters
 
@@ -56,11 +64,34 @@ def without_secrets(text: str) -> str:
 
 
 def statement_without_secrets(text: str) -> str:
-    """A statement that may be shown. If it may contain a secret, all its literals are removed: secrets have many
+    """A statement that may be shown. If it may contain a secret, it has no literals and no comments: secrets have many
     spellings."""
     if not may_hold_secret(text):
         return text
-    return _LITERAL.sub("'***'", _SET.sub(r"\1 ***", without_secrets(text)))
+    return _SET.sub(r"\1 ***", without_secrets("".join(_without_literals(text))))
+
+
+def _without_literals(text: str) -> Iterator[str]:
+    """Yield the parts of a statement that may be shown."""
+    at = 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        yield text[at : found.start()]
+        is_comment = found["comment"] is not None
+        if found["name"]:
+            yield found[0]
+        else:
+            yield " " if is_comment or found["line"] else "'***'"
+        at = _behind_comment(text, found.start()) if is_comment else found.end()
+    yield text[at:]
+
+
+def _behind_comment(text: str, start: int) -> int:
+    opened = 0
+    for mark in _ENDS_OF_COMMENTS.finditer(text, start):
+        opened += 1 if mark[0] == "/*" else -1
+        if not opened:
+            return mark.end()
+    return len(text)
 
 
 def _shown(match: re.Match[str]) -> str:

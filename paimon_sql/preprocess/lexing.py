@@ -14,12 +14,12 @@ from paimon_core.lazy import cached_property
 
 HINT = "/*+"
 _DOLLAR_QUOTE = re.compile(r"\$[A-Za-z]*\$")  # opens a $$string$$, which the tokenizer does not support
-_OPAQUE = re.compile(  # strings, names in quotes and comments, in which a $$string$$ cannot begin; and a $$string$$
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
+# a string or a comment that is not closed ends with the text: no part of a text is searched again and again
+_OPAQUE = re.compile(  # strings, names and comments, in which a $$string$$ cannot begin; and a $$string$$
+    r"""'(?>(?:[^'\\]++|\\.)*)(?:'|\\?\Z)|"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)"""
     r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$)(?:.*?(?P<close>(?P=tag))|.*)""",
     re.DOTALL,
 )
-_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")  # in Spark, a comment continues on the next line after a backslash
 
 
 class SparkTokenizer(Spark.Tokenizer):  # type: ignore[misc]
@@ -144,12 +144,18 @@ def tokenize(text: str) -> Tokens | None:
     """Return the tokens of a text without comments. Return None if Spark would read other tokens, or if the text cannot
     be divided into tokens.
     """
-    if "--" in text and _CONTINUED_COMMENT.search(text):
+    if "--" in text and _continues_comment(text):
         return None
     tokens, is_whole = scan(text)
     if not is_whole or ("$" in text and any(map(_DOLLAR_QUOTE.match, tokens.symbols))):
         return None
     return tokens
+
+
+def _continues_comment(text: str) -> bool:
+    """Return whether a line that may have a comment ends with a backslash: in Spark, it continues on the next line."""
+    lines = text.split("\n")[:-1]
+    return any(line.endswith("\\") and "--" in line[line.rfind("\r") + 1 :] for line in lines)
 
 
 def scan(text: str) -> tuple[Tokens, bool]:

@@ -7,7 +7,7 @@ import re
 PATHS = "paimon_path"  # in this catalog, a table's name is its path
 IS_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")  # the beginning of such a name
 _NAME_OF_PATH = re.compile(r"\s*`?paimon`?\s*\.\s*`((?:[^`]|``)*)`\s*", re.IGNORECASE)
-_SYSTEM_TABLE = re.compile(r"`(?:[^`]|``)*`|\w+(?:\$\w+)+")
+_SYSTEM_TABLE = re.compile(r"`(?:[^`]|``)*`|(?<!\w)\w++(?:\$\w++)+")
 
 
 def quoted_name(name: str) -> str:

@@ -30,7 +30,7 @@ class StatementLog:
 
 
 def _line(one: EndedStatement, rows: int | None) -> str:
-    text = statement_without_secrets(" ".join(one.statement.split()))
+    text = " ".join(statement_without_secrets(one.statement).split())
     shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
     # the client chooses its name and its statements: neither may begin a line of the log, or send escapes to a terminal
     counted = "" if rows is None else f" rows={rows}"

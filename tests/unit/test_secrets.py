@@ -94,10 +94,28 @@ def test_what_spark_redacts() -> None:
         "set\n spark.sql.catalog.c.s3.access-key=hush",
         "CREATE TABLE t (k INT) LOCATION 's3://user:hush@host/x'",
         "CALL x(options => 'password=hush')",
+        "/* it's */ CREATE TABLE t USING jdbc OPTIONS ('password' = 'hush')",
+        "/* a /* b */ it's */ CREATE TABLE t USING jdbc OPTIONS ('password' = 'hush')",
+        "CREATE TABLE t -- it's\n USING jdbc OPTIONS ('password' = 'hush')",
+        "CREATE TABLE t -- it's \\\n too\n USING jdbc OPTIONS ('password' = 'hush')",
+        "SELECT `it's`, aes_encrypt(v, 'hush') AS secret FROM t",
+        "SELECT split(v, r'\\'), aes_encrypt(v, 'hush') AS secret FROM t",
+        "SELECT 'a /* b', aes_encrypt(v, 'hush') AS secret /* c */ FROM t",
+        "SELECT secret /*+ OPTIONS('k' = 'hush') */ FROM t",
+        "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ token = 'it\\'s hush' # don't $$",
+        "SELECT secret /* hush",
+        "SELECT secret, 'hush",
+        "/* now */ SET spark.sql.catalog.c.token = hush",
+        "CREATE TABLE t USING jdbc OPTIONS ('it''s' 1, password '''hush')",
     ],
 )
 def test_statements_without_secrets(text: str) -> None:
     assert "hush" not in statement_without_secrets(text)
+
+
+def test_numbers_may_be_secrets() -> None:
+    shown = statement_without_secrets("CREATE TABLE t2 USING jdbc OPTIONS (password 4711, pin .5E3, a 'b')")
+    assert shown == "CREATE TABLE t2 USING jdbc OPTIONS (password '***', pin '***', a '***')"
 
 
 def test_other_statements_are_shown_as_they_are() -> None:

@@ -13,9 +13,9 @@ from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import tokenize
 from paimon_sql.preprocess.statements import CreatePythonFunction
 
-_BODY = re.compile(
-    r"(?P<head>.*?\blanguage\s+python\b.*?\bas\s*)(?P<body>\$\$.*\$\$)\s*;?\s*", re.IGNORECASE | re.DOTALL
-)
+_LANGUAGE = re.compile(r"\blanguage\s++python\b", re.IGNORECASE)
+_AS = re.compile(r"\bas\s*+(?=\$\$)", re.IGNORECASE)
+_QUOTES = "$$"
 _STANDS_FOR = "''"
 _ENDS_TYPE = frozenset(("LANGUAGE", "NOT", "DETERMINISTIC", "COMMENT", "AS"))
 
@@ -30,10 +30,20 @@ class _Clauses:
     body: str | None = None
 
 
+def _divided(text: str) -> tuple[str, str | None]:
+    """Return a statement with an empty string for the body, and the body between `$$`. Without such a body, return the
+    statement and None."""
+    end = text.rstrip().removesuffix(";").rstrip()
+    language = _LANGUAGE.search(text)
+    found = None if language is None else _AS.search(text, language.end())
+    if found is None or not end.endswith(_QUOTES) or len(end) < found.end() + 2 * len(_QUOTES):
+        return text, None
+    return text[: found.end()] + _STANDS_FOR, end[found.end() + len(_QUOTES) : -len(_QUOTES)]
+
+
 def python_function(text: str) -> CreatePythonFunction | None:
     """Reads the statement, with a body between `$$` or in a string; None for others. Raises `PreprocessError`."""
-    found = _BODY.fullmatch(text)
-    head = text if found is None else found["head"] + _STANDS_FOR
+    head, quoted = _divided(text)
     tokens = tokenize(head)
     if tokens is None:
         return None
@@ -54,7 +64,7 @@ def python_function(text: str) -> CreatePythonFunction | None:
         raise PreprocessError.at(cursor.last, "A function in Python needs LANGUAGE PYTHON, and AS $$ … $$ at the end")
     if replaces and lenient:
         raise PreprocessError.at(cursor.last, "CREATE FUNCTION can have OR REPLACE or IF NOT EXISTS, not both")
-    body = said.body if found is None else found["body"][2:-2]
+    body = said.body if quoted is None else quoted
     return CreatePythonFunction(name, parameters, returns, body, replaces, lenient, said.comment, said.deterministic)
 
 

@@ -11,10 +11,11 @@ from paimon_sql.preprocess.cursor import Cursor
 
 T_co = TypeVar("T_co", covariant=True)
 
-# a comment; or a string or a name in quotes, which is kept
+# a comment; or a string or a name in quotes, which is kept. One that is not closed ends with the text: no part of a
+# text is searched again and again
 _COMMENT = re.compile(
-    r"""(?=['"`r/-])(?:(\br(?:'[^']*+'|"[^"]*+")|'(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|`[^`]*+`)"""
-    r"""|--[^\r\n]*+|/\*(?!\+).*?\*/)""",
+    r"""(?=['"`r/-])(?:(\br(?:'[^']*+(?:'|\Z)|"[^"]*+(?:"|\Z))|'(?>(?:[^'\\]++|\\.)*)(?:'|\\?\Z)"""
+    r"""|"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|`[^`]*+(?:`|\Z))|--[^\r\n]*+|/\*(?!\+).*?(?:\*/|\Z))""",
     re.DOTALL,
 )
 _HEAD = re.compile(

@@ -53,7 +53,12 @@ _LOG = logging.getLogger(__name__)
 _CONFIGURED = re.compile(
     re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
 )
-_SETTING = re.compile(re.escape(CATALOG_PREFIX) + r"[^=]+=[^,}]*")
+_SETTING = re.compile(rf"{re.escape(CATALOG_PREFIX)}(?>(?:(?!{re.escape(CATALOG_PREFIX)})[^=])+)=[^,}}]*")
+
+
+def configured_catalogs(text: str) -> list[str]:
+    """Return the settings of catalogs in the text of all settings, each `spark.sql.catalog.NAME.OPTION=VALUE`."""
+    return _SETTING.findall(text)
 
 
 class LoadedCatalogs:
@@ -94,7 +99,7 @@ class CatalogRegistry:
         If nothing has changed, it takes one crossing to the JVM.
         """
         text = self.bridge.settings_text()
-        configured = _SETTING.findall(text)
+        configured = configured_catalogs(text)
         if configured != self._configured:
             self._configured = configured
             redact(self.jvm, self.session, configured)

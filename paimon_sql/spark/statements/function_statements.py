@@ -64,9 +64,20 @@ from paimon_sql.spark.tables.user_functions.definitions import (
 from paimon_sql.spark.tables.user_functions.python_code import check_code
 
 _STATEMENT = re.compile(r"\bfunction\b", re.IGNORECASE)
-_ROWS_OF = re.compile(r"(?:\bfrom\b|\bjoin\b|\blateral\b|\btable\b|,)\s*(?:lateral\s+)?[^\s(),]+\s*\(", re.IGNORECASE)
+_BEFORE_ROWS = r"\b(?:from|join|lateral|table)\b"
+# a name ends where the next match may begin: no text is looked at again and again
+_ROWS_OF = re.compile(
+    rf"(?:{_BEFORE_ROWS}|,)\s*+(?:lateral\s++)?(?:(?>(?:(?!{_BEFORE_ROWS})[^\s(),])+)(?:{_BEFORE_ROWS})?|{_BEFORE_ROWS})"
+    r"\s*+\(",
+    re.IGNORECASE,
+)
 _SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # only in Paimon's Java connector
 _CALL = re.compile(r"[\w`]\s*\(")
+
+
+def may_call_for_rows(text: str) -> bool:
+    """Return whether a statement may call a function that returns rows."""
+    return _ROWS_OF.search(text) is not None
 
 
 class FunctionStatements:
@@ -84,7 +95,7 @@ class FunctionStatements:
             if statement is not None:
                 return self._of_function(plan, statement)
         is_older = renames_calls(self.jvm)
-        if self.registry.catalogs and (_CALL if is_older else _ROWS_OF).search(text):
+        if self.registry.catalogs and (_CALL.search(text) if is_older else may_call_for_rows(text)):
             return self._with_calls(plan, is_older=is_older)
         return plan
 

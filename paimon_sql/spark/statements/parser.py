@@ -68,7 +68,8 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 
 # first words of the statements that this package may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
-_VIEW = re.compile(r"\b(?:view|table)\b.*\busing\s+`?paimon\b", re.IGNORECASE | re.DOTALL)
+_VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
+_OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 # the parsers of running sessions, by their `toString`: the JVM holds the proxies, but does not return the Python
 # objects
 _PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
@@ -139,7 +140,7 @@ class PaimonParser(Proxy):
         plan = self.older.planned(plan, text)
         if EXTENDED.search(text):
             plan = with_views(self.registry, plan)
-        if _VIEW.search(text) and (named := temporary_view(plan)) is not None:
+        if may_be_view(text) and (named := temporary_view(plan)) is not None:
             view = view_of_path(named)
             if view is not None:
                 self.registry.register(view)
@@ -268,6 +269,12 @@ def registry_in(session: JavaObject) -> CatalogRegistry | None:
     if parser is not None:
         parser.registry.register()
     return None if parser is None else parser.registry
+
+
+def may_be_view(text: str) -> bool:
+    """Return whether a statement may create a temporary view of a table at a path."""
+    found = _VIEW.search(text)
+    return found is not None and _OF_PAIMON.search(text, found.end()) is not None
 
 
 def has_parser(session: JavaObject) -> bool:
