@@ -17,7 +17,7 @@ NIGHTLY = "nightly"
 class Campaign:
     """A campaign: shell commands with the variables that they read.
 
-    `minutes` is its time on two idle cores, `needs` what it requires beyond `make test`, `set` the default of each of
+    `minutes` is its time on two idle cores, `needs` are its requirements beyond `make test`, `set` has the defaults of
     its variables.
     """
 
@@ -30,7 +30,7 @@ class Campaign:
     set: dict[str, str] = field(default_factory=dict)
 
     def shown(self) -> str:
-        """Its lines of the list."""
+        """Return the campaign's lines of the list."""
         variables = " ".join(
             f"{name}={value!r}" if " " in value else f"{name}={value}" for name, value in self.set.items()
         )
@@ -39,12 +39,12 @@ class Campaign:
         return "\n".join(lines)
 
     def environment(self, given: dict[str, str]) -> dict[str, str]:
-        """The variables of its commands: those given, else its defaults."""
+        """Return the variables of its commands: the given values, else the defaults."""
         return {"ARGS": "", "WORKERS": "2", "PYTHON": sys.executable} | self.set | given
 
 
 def campaigns() -> dict[str, Campaign]:
-    """The campaigns by name, in the order of the table."""
+    """Return the campaigns by name, in the order of the table."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {name: Campaign(name=name, **entry) for name, entry in table.items()}
 
@@ -62,7 +62,7 @@ def main(name: str) -> int:
     known = campaigns()
     if not name:
         print(*(campaign.shown() for campaign in known.values()), sep="\n")
-        print(f"{NIGHTLY:<16}           all of these that are not part of the gate")
+        print(f"{NIGHTLY:<16}           all campaigns above that are not part of the gate")
         return 0
     if name != NIGHTLY and name not in known:
         print(f"There is no campaign {name!r}; the campaigns are: {', '.join((*known, NIGHTLY))}", file=sys.stderr)

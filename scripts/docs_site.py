@@ -1,4 +1,4 @@
-"""A hook of MkDocs: add the pages that are kept beside docs/, and the files outside of docs/ that pages link to."""
+"""A hook of MkDocs: it adds the pages that are outside of docs/, and the files outside of docs/ that pages link to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are kept beside docs/, and the files that any page links to."""
+    """Add the pages that are outside of docs/, and the files that any page links to."""
     for name, page in PAGES.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text("utf-8")))
     for page in list(files.documentation_pages()):
@@ -27,12 +27,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links as they are in the repository, to where the site has their targets."""
+    """Change links from the repository's paths to the site's."""
     return _LINK.sub(lambda found: _target(found[1], page.file.src_uri), markdown)
 
 
 def _place(link: str, page: str) -> str | None:
-    """The path in the repository of a link's target outside of docs/, None for others."""
+    """Return the path in the repository of a link's target outside of docs/; None for other links."""
     folder = ROOT if page in PAGES.values() else ROOT / "docs"
     target = (folder / link).resolve()
     if not target.is_file() or not target.is_relative_to(ROOT) or target.is_relative_to(ROOT / "docs"):

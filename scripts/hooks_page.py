@@ -1,4 +1,4 @@
-"""Write docs/hooks.md: every hook into Spark, in the words of the code. `python scripts/hooks_page.py`."""
+"""Write docs/hooks.md: every hook into Spark, with the texts in the code. `python scripts/hooks_page.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEAD = """\
 
 The parts of Spark, PySpark and py4j that this package uses and that Spark does not document. `scripts/hooks_page.py`
 makes the page from the code; [architecture](ARCHITECTURE.md#hooks-into-spark) explains hooks and variants. The last
-column says what no longer works, or what happens instead, if a version of Spark moves the part.
+column describes what fails, or what happens instead, if a version of Spark lacks the part.
 
 | hook | internal | variants, the newest first | without it |
 |---|---|---|---|
@@ -20,7 +20,7 @@ column says what no longer works, or what happens instead, if a version of Spark
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     rows = []
     for name, hook in all_hooks():
         variants = "; ".join(v.name for v in hook.variants) if len(hook.variants) > 1 else ""

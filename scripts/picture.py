@@ -16,7 +16,7 @@ PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "lake.svg"
 WRITERS = ("Spark with paimon-sql", "Spark with Java's connector", "Flink", "pypaimon, pypaimon-rust")
 READERS = ("shell, notebooks, dbt", "JDBC, ODBC, Spark Connect", "REST catalog", "readers of Iceberg")
 WIDTH, HEIGHT, LEFT, RIGHT = 900, 430, 60, 840
-KEYS = 1000  # keys of the table are below this
+KEYS = 1000  # keys of the table are less than this
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DataFile:
 
 
 def files_of_a_bucket(warehouse: str) -> list[DataFile]:
-    """The files of a bucket that has seen inserts, compactions and more inserts."""
+    """Return the files of a bucket after inserts, compactions and more inserts."""
     spark = paimon_sql.connect(warehouse=warehouse)
     spark.sql("CREATE DATABASE lake")
     spark.sql(
@@ -57,7 +57,7 @@ def files_of_a_bucket(warehouse: str) -> list[DataFile]:
 
 
 def box(x: float, y: float, width: float, text: str, *, fill: str, height: float = 30) -> str:
-    """A rectangle with a text in its middle."""
+    """Return a rectangle with a text in its middle."""
     size = f'width="{width:.0f}" height="{height:.0f}"'
     return (
         f'<rect x="{x:.0f}" y="{y:.0f}" {size} rx="4" fill="{fill}" stroke="#57606a"/>'
@@ -66,12 +66,12 @@ def box(x: float, y: float, width: float, text: str, *, fill: str, height: float
 
 
 def note(x: float, y: float, text: str, anchor: str = "start") -> str:
-    """A text without a box."""
+    """Return a text without a box."""
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" class="note">{escape(text)}</text>'
 
 
 def drawn_engines() -> list[str]:
-    """Engines above the warehouse, doors below it."""
+    """Draw the engines above the warehouse, and the servers below it."""
     drawn = []
     width = (RIGHT - LEFT) / len(WRITERS) - 12
     for n, name in enumerate(WRITERS):
@@ -89,7 +89,7 @@ def drawn_engines() -> list[str]:
 
 
 def drawn_bucket(files: list[DataFile]) -> list[str]:
-    """Each sorted run is a line of files: level 0 has a run for each file, every other level one run."""
+    """Draw each sorted run as a line of files: level 0 has a run for each file, every other level one run."""
     runs = {(f.level, f.sequence if f.level == 0 else 0): [] for f in files}  # type: dict[tuple[int, int], list[DataFile]]
     for file in files:
         runs[file.level, file.sequence if file.level == 0 else 0].append(file)

@@ -1,4 +1,4 @@
-"""Plain English, counted: the patterns of CONTRIBUTING's rules in docstrings, comments, texts of errors and docs.
+"""Count the patterns of CONTRIBUTING's rules in docstrings, comments, texts of errors and docs.
 
 The script fails if a pattern occurs more often than its bound in plain_english.toml. A change that removes some lowers
 the bounds; no change raises them. `--list PATTERN` prints each occurrence of a pattern, `--list all` of every pattern.
@@ -48,7 +48,7 @@ class Text:
 
 
 def texts_of_module(path: Path) -> Iterator[Text]:
-    """The docstrings, comments and messages of a module."""
+    """Yield the docstrings, comments and messages of a module."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     taken = set()  # texts that are yielded as a docstring, or as a part of a message
@@ -75,7 +75,7 @@ def texts_of_module(path: Path) -> Iterator[Text]:
 
 
 def texts_of_page(path: Path) -> Iterator[Text]:
-    """The paragraphs of a page, without its blocks of code."""
+    """Yield the paragraphs of a page, without its blocks of code."""
     fenced = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fenced ^= line.lstrip().startswith("```")
@@ -84,17 +84,17 @@ def texts_of_page(path: Path) -> Iterator[Text]:
 
 
 def all_texts(root: Path = ROOT) -> Iterator[Text]:
-    """Every text of the product and of its docs."""
+    """Yield every text of the product and of its docs."""
     for folder in PRODUCT:
         for path in sorted((root / folder).rglob("*.py")):
             yield from texts_of_module(path)
     for path in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
-        if path.name != "CONTRIBUTING.md":  # it shows the patterns
+        if path.name != "CONTRIBUTING.md":  # this page shows the patterns
             yield from texts_of_page(path)
 
 
 def found_in(text: Text) -> Iterator[tuple[str, str]]:
-    """The patterns that a text has, each with the words around it."""
+    """Yield the patterns in a text, each with the words around it."""
     for name, pattern in PATTERNS.items():
         if name == "begins with a question word" and text.kind != "docstring":
             continue

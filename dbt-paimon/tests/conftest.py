@@ -1,6 +1,6 @@
 """The profile of dbt's own test suites: one warehouse and one Spark session for all of them.
 
-Models are tables by default where the catalog cannot keep views, and what is about views is skipped there.
+If the catalog does not support views, models are tables by default, and tests about views are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m gate` looks at marks
+@pytest.hookimpl(tryfirst=True)  # before `-m gate` selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_gate(config, items, "dbt-paimon/")
 
@@ -52,7 +52,7 @@ def dbt_profile_target(profile_of_session: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def spark(profile_of_session: dict[str, Any]) -> Any:
-    """The session that dbt uses, too."""
+    """Return the session that dbt uses, too."""
     from dbt.adapters.paimon.credentials import PaimonCredentials  # noqa: PLC0415  starts no JVM before it is needed
     from dbt.adapters.paimon.sessions import shared_session  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def spark(profile_of_session: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server, in a process of its own, whose catalog is `paimon`, too."""
+    """Yield a server in another process, with the same catalog as `paimon`."""
     from tests.support.served import served  # noqa: PLC0415  it needs PyHive
 
     with served(tmp_path_factory.mktemp("server")) as found:
@@ -87,12 +87,12 @@ def has_views(spark: Any) -> bool:
 @pytest.fixture(scope="class", autouse=True)
 def _views_if_needed(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("views") and not request.getfixturevalue("has_views"):
-        pytest.skip("the catalog keeps no views")
+        pytest.skip("the catalog does not support views")
 
 
 @pytest.fixture(scope="class")
 def dbt_project_yml(project_root: Any, project_config_update: Any, request: pytest.FixtureRequest) -> dict[str, Any]:
-    """As dbt's own fixture; models that do not say what they are are tables where there are no views."""
+    """Return dbt's own fixture. If there are no views, models without a materialization are tables."""
     update = yaml.safe_load(project_config_update) if isinstance(project_config_update, str) else project_config_update
     config: dict[str, Any] = {"name": "test", "profile": "test", "flags": {"send_anonymous_usage_stats": False}}
     config |= update or {}

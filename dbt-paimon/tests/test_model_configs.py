@@ -1,4 +1,4 @@
-"""What models may say of their tables."""
+"""The configs of models for their tables."""
 
 import pytest
 from dbt.adapters.paimon.model_configs import TableConfigs, read, strategy
@@ -80,7 +80,7 @@ def test_the_strategy_that_fits_the_keys():
         ({"incremental_strategy": "upsert", "unique_key": "id"}, "upsert needs a primary_key"),
         (
             {"incremental_strategy": "upsert", "primary_key": "id", "unique_key": ["x"]},
-            r"\(id\), and unique_key is \(x\)",
+            r"\(id\), but unique_key is \(x\)",
         ),
         ({"incremental_strategy": "merge"}, "merge needs unique_key"),
         ({"incremental_strategy": "microbatch", "batch_size": "day"}, r"microbatch needs partition_by.*\(day\)"),

@@ -1,4 +1,4 @@
-"""Profiles: what they may say, what is refused, and that secrets stay out of sight."""
+"""Profiles: their keys, what is refused, and that secrets are not shown."""
 
 import pytest
 from dbt.adapters.contracts.connection import Connection
@@ -37,8 +37,8 @@ def test_settings_of_yaml_become_texts():
 @pytest.mark.parametrize(
     ("profile", "text"),
     [
-        ({"warehous": "/lake"}, "'warehous' is no setting.*Did you mean warehouse"),
-        ({"s3.endpoint": "x"}, "'s3.endpoint' is no setting.*catalog_options"),
+        ({"warehous": "/lake"}, "'warehous' is not a setting.*Did you mean warehouse"),
+        ({"s3.endpoint": "x"}, "'s3.endpoint' is not a setting.*catalog_options"),
         ({"method": "http", "warehouse": "/lake"}, "method 'http' does not exist for Paimon"),
         ({"method": "thrift", "host": "x", "warehouse": "/lake"}, "warehouse: with method thrift the server"),
         ({"method": "thrift", "host": "x", "remote": "sc://x"}, "remote: with method thrift the server"),

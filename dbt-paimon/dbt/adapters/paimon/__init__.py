@@ -1,8 +1,8 @@
-"""dbt's adapter for Apache Paimon tables: dbt-spark's, with a session of paimon-sql's and macros of its own.
+"""dbt's adapter for Apache Paimon tables: dbt-spark with a session of paimon-sql and macros of its own.
 
-`credentials` is what a profile may say, `sessions` makes its Spark session, `connections` runs statements in it,
-`model_configs` checks what models say of their tables; `impl`, `relation` and `literals` are what dbt and the macros in
-`dbt/include/paimon` call.
+`credentials` has the keys of a profile, `sessions` makes its Spark session, `connections` runs statements in it,
+`model_configs` checks the configs of models. dbt and the macros in `dbt/include/paimon` call `impl`, `relation` and
+`literals`.
 """
 
 from dbt.adapters.base import AdapterPlugin

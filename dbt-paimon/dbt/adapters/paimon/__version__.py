@@ -1,5 +1,5 @@
-"""The version, where `dbt --version` looks for it."""
+"""The version, in the place where `dbt --version` looks for it."""
 
 from importlib.metadata import version as _version
 
-version = _version("paimon-sql")  # both are released together
+version = _version("paimon-sql")  # paimon-sql and this package are released together

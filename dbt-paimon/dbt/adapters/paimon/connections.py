@@ -1,4 +1,4 @@
-"""Statements of dbt's threads, run in the session they share."""
+"""The statements of dbt's threads, run in the session that they share."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ logger = AdapterLogger("Paimon")
 for _name in ("py4j", "SQLQueryContextLogger"):
     logger.set_adapter_dependency_log_level(_name, "CRITICAL")
 
-# dbt ends a transaction, which Spark has not, before hooks that are to run outside of one
+# before hooks outside of a transaction, dbt ends the transaction, which Spark does not have
 _COMMIT = re.compile(r"\s*(/\*((?!\*/).)*\*/\s*)*commit\s*;?\s*", re.DOTALL | re.IGNORECASE)
-_PLAN = re.compile(r"; line \d+ pos \d+;\n.*", re.DOTALL)  # the plan behind the message of an AnalysisException
+_PLAN = re.compile(r"; line \d+ pos \d+;\n.*", re.DOTALL)  # the plan after the message of an AnalysisException
 
 
 class PaimonCursor(Cursor):
-    """dbt-spark's cursor over one session, which it does not look for."""
+    """dbt-spark's cursor over one session, which is given and not looked up."""
 
     def __init__(self, session: SparkSession, tag: str) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class PaimonCursor(Cursor):
 
 @contextmanager
 def _tagged(session: SparkSession, tag: str) -> Generator[None, None, None]:
-    """What this thread runs can be cancelled by a tag."""
+    """Let the statements of this thread be cancelled by a tag."""
     add, remove = (
         (session.addTag, session.removeTag)
         if is_remote(session)
@@ -68,7 +68,7 @@ def _tagged(session: SparkSession, tag: str) -> Generator[None, None, None]:
 
 
 class PaimonSession(SparkSessionConnection):
-    """What dbt-spark's wrapper takes for a connection."""
+    """The object that dbt-spark's wrapper uses as a connection."""
 
     def __init__(self, session: SparkSession) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class PaimonSession(SparkSessionConnection):
 
 
 class PaimonSessionWrapper(SessionConnectionWrapper):
-    """dbt-spark's wrapper, whose statements can be cancelled, and whose values are literals."""
+    """dbt-spark's wrapper, with statements that can be cancelled, and values as literals."""
 
     handle: PaimonSession
 
@@ -121,11 +121,13 @@ class PaimonConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
-        """As dbt-spark's, but errors of Spark's and ours are errors of the database, without Spark's plans."""
+        """Handle exceptions as dbt-spark does. Errors of Spark and of paimon-sql become errors of the database, without
+        Spark's plans.
+        """
         try:
             with super().exception_handler(sql):
                 yield
-        except PySparkException as error:  # dbt-spark passes on those without arguments
+        except PySparkException as error:  # dbt-spark passes on only errors without arguments
             raise DbtDatabaseError(_message(error)) from error
         except DbtRuntimeError as error:
             if isinstance(error.__context__, PySparkException):

@@ -1,4 +1,4 @@
-"""What a profile of `type: paimon` may say."""
+"""The keys of a profile of `type: paimon`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any  # dbt's schema of a profile is made of these
+from typing import Any  # dbt makes the schema of a profile from these annotations
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
 from dbt_common.exceptions import DbtRuntimeError
@@ -22,11 +22,11 @@ _ANSI = "spark.sql.ansi.enabled"
 
 @dataclass
 class PaimonCredentials(SparkCredentials):
-    """A profile: where tables are, and which Spark runs the statements.
+    """A profile: the location of the tables, and the Spark that runs the statements.
 
     `catalog` (dbt's `database`) is the name of the Paimon catalog. With the method `session`, `warehouse`, `metastore`,
-    `uri` and `catalog_options` define it, and `server_side_parameters` are Spark's settings. Without a warehouse these
-    settings, or `spark-defaults.conf`, configure the catalog. With `remote`, the session is one of Spark Connect, whose
+    `uri` and `catalog_options` define it, and `server_side_parameters` are Spark's settings. Without a warehouse, these
+    settings or `spark-defaults.conf` configure the catalog. With `remote`, the session is one of Spark Connect, and the
     server configures the catalog. The method `thrift` is dbt-spark's.
     """
 
@@ -49,24 +49,25 @@ class PaimonCredentials(SparkCredentials):
 
     def __post_init__(self) -> None:
         if self.method not in _METHODS:
-            raise DbtRuntimeError(f"method '{self.method}' does not exist for Paimon: it is session or thrift.")
+            raise DbtRuntimeError(f"method '{self.method}' does not exist for Paimon: use session or thrift.")
         if self.method == SparkConnectionMethod.SESSION:
-            self.host = self.host or "this process"  # dbt-spark asks for one
+            self.host = self.host or "this process"  # dbt-spark requires one
         if self.remote and self.method == SparkConnectionMethod.SESSION:
             self._refuse_settings("remote", _OF_SESSIONS)
         elif self.method != SparkConnectionMethod.SESSION:
             self._refuse_settings(f"method {self.method}", (*_OF_SESSIONS, "remote"))
-        catalog, self.database = self.database, None  # dbt-spark knows no catalogs
+        catalog, self.database = self.database, None  # dbt-spark does not support catalogs
         given = {str(key): _text(value) for key, value in self.server_side_parameters.items()}
         super().__post_init__()
         self.database = catalog
-        # dbt-spark turns Spark's ANSI mode off, as its macros were written for that; what the profile says counts
+        # dbt-spark turns Spark's ANSI mode off, because its macros need that; the profile's setting overrides it
         self.server_side_parameters = {_ANSI: "false", **given}
         self.catalog_options = {str(key): _text(value) for key, value in self.catalog_options.items()}
 
     def over_thrift(self) -> PaimonCredentials:
-        """The same profile with its settings as HiveServer2 takes them when a session is opened. It passes over keys
-        without these prefixes."""
+        """Return the same profile with its settings in the form that HiveServer2 takes when a session is opened.
+        HiveServer2 ignores keys without these prefixes.
+        """
         settings = {
             k if k.startswith(_PREFIXES) else f"{_SETTING}{k}": v for k, v in self.server_side_parameters.items()
         }
@@ -83,7 +84,7 @@ class PaimonCredentials(SparkCredentials):
         return self.warehouse or without_secrets(self.remote or "") or self.host or self.database or ""
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
-        """What `dbt debug` shows, and macros see as `target`: no secrets."""
+        """Yield the values that `dbt debug` shows and that macros see as `target`, without secrets."""
         for key, value in super().connection_info(with_aliases=with_aliases):
             if isinstance(value, dict):
                 yield key, redacted({k: str(v) for k, v in value.items()})
@@ -113,7 +114,7 @@ def _check_keys(data: dict[str, Any], known: set[str]) -> None:
             near = difflib.get_close_matches(key, [*known, "catalog"], 1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise DbtRuntimeError(
-                f"'{key}' is no setting of a Paimon profile.{hint} Options of the catalog go below catalog_options,"
+                f"'{key}' is not a setting of a Paimon profile.{hint} Options of the catalog go below catalog_options,"
                 " Spark's settings below server_side_parameters."
             )
 

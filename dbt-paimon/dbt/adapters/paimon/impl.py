@@ -1,4 +1,4 @@
-"""The adapter: what dbt asks about a warehouse, and what macros call."""
+"""The adapter: methods that dbt calls about a warehouse, and methods that macros call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Any  # dbt's schema of configs is made of these
+from typing import TYPE_CHECKING, Any  # dbt makes the schema of configs from these annotations
 
 from dbt.adapters.base import BaseAdapter, available
 from dbt.adapters.base.impl import ConstraintSupport
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     import agate
 
 _NOT_FOUND = (*SCHEMA_NOT_FOUND_MESSAGES, *TABLE_OR_VIEW_NOT_FOUND_MESSAGES)
-_ROWS_OF_SEED = 5_000  # in one VALUES
+_ROWS_OF_SEED = 5_000  # rows in one VALUES
 
 
 @dataclass
 class PaimonConfig(SparkConfig):
-    """Configs of models beside dbt's own."""
+    """Configs of models in addition to dbt's own."""
 
     file_format: str = "paimon"
     primary_key: list[str] | str | None = None
@@ -47,7 +47,7 @@ class PaimonAdapter(SparkAdapter):
     ConnectionManager = PaimonConnectionManager
     AdapterSpecificConfigs = PaimonConfig
 
-    # a primary key is the table's own; Paimon has no other constraints that a query could give a table
+    # the primary key belongs to the table; Paimon has no other constraints for the table of a query
     CONSTRAINT_SUPPORT = {
         ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
         ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
@@ -59,7 +59,7 @@ class PaimonAdapter(SparkAdapter):
         {Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Full)}  # names of views are never shared
     )
 
-    # dbt-spark's allow one catalog only
+    # dbt-spark's method allows only one catalog
     get_catalog = BaseAdapter.get_catalog
     get_relation = BaseAdapter.get_relation
 
@@ -72,7 +72,9 @@ class PaimonAdapter(SparkAdapter):
     # what dbt asks
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
-        """Names of Paimon's are what they are, also in a project that does not quote them: dbt would lower them."""
+        """Return names unchanged. Paimon's names are case-sensitive, but dbt would lower them in a project that does
+        not quote them.
+        """
         parts = {"database": database, "schema": schema, "identifier": identifier}
         return {part: name for part, name in parts.items() if name is not None}
 
@@ -108,7 +110,7 @@ class PaimonAdapter(SparkAdapter):
         return schema in self.list_schemas(database)
 
     def list_schemas(self, database: str) -> list[str]:
-        name = database if database.startswith("`") else quoted(database)  # dbt quotes it in some of its calls
+        name = database if database.startswith("`") else quoted(database)  # dbt quotes it in some calls
         return [row[0] for row in self.execute_macro("list_schemas", kwargs={"database": name})]
 
     def _get_one_catalog(
@@ -137,19 +139,20 @@ class PaimonAdapter(SparkAdapter):
 
     @available
     def table_configs(self, config: Mapping[str, Any], model: Mapping[str, Any]) -> model_configs.TableConfigs:
-        """What a model says of its table. Raises a compilation error for what cannot be."""
+        """Return the configs of a model's table. Raises a compilation error for values that are not valid."""
         try:
             found = model_configs.read(config, model)
         except ValueError as error:
             raise CompilationError(str(error)) from error
         if config.get("grants"):
-            self._privileges(str(model["database"]))  # raises where the warehouse has no users
+            self._privileges(str(model["database"]))  # raises an error if the warehouse has no users
         return found
 
     @available
     def grant_changes(self, relation: BaseRelation, grants: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-        """`revoke` and `grant` with users and privileges, after which a relation has the grants of its config and no
-        others; none for a config that is empty, other than one of a privilege without users."""
+        """Return the changes that give a relation exactly the grants of its config: `revoke` or `grant`, with a user
+        and a privilege. An empty config changes nothing; a privilege without users revokes it.
+        """
         if not grants:
             return []
         wanted = model_configs.read({"grants": grants}, {}).grants
@@ -159,12 +162,14 @@ class PaimonAdapter(SparkAdapter):
         return revoked + [("grant", *one) for one in sorted(wanted - now)]
 
     def _privileges(self, database: str) -> Iterable[Sequence[Any]]:
-        """Users, objects and privileges, as `CALL sys.list_privileges` tells them."""
+        """Yield users, objects and privileges, as `CALL sys.list_privileges` returns them."""
         return self.execute_macro("paimon_list_privileges", kwargs={"database": database})
 
     @available
     def incremental_strategy(self, config: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-        """The strategy of an incremental model, or what fits its keys. Raises a compilation error."""
+        """Return the strategy of an incremental model; by default the one that fits its keys. Raises a compilation
+        error.
+        """
         try:
             return model_configs.strategy(config, model_configs.read(config, model))
         except ValueError as error:
@@ -184,24 +189,26 @@ class PaimonAdapter(SparkAdapter):
 
     @available
     def temporary_identifier(self, identifier: str) -> str:
-        """A name that no other node and no other batch of the session has for its temporary view."""
+        """Return a name for a temporary view that no other node and no other batch of the session uses."""
         return f"{identifier}__dbt_tmp_{uuid.uuid4().hex[:12]}"
 
     @available
     def relation_comment(self, relation: BaseRelation) -> str:
-        """The comment that a table has."""
+        """Return the comment of a table."""
         rows = self.execute_macro("paimon_describe", kwargs={"relation": relation, "extended": True})
         return _details_of(rows).get("Comment", "")
 
     @available
     def column_comments(self, relation: BaseRelation) -> dict[str, str]:
-        """The comments that columns have, by the columns' names."""
+        """Return the comments of columns, by the columns' names."""
         rows = self.execute_macro("paimon_describe", kwargs={"relation": relation})
         return {name: comment for name, _, comment in _columns_of(rows)}
 
     @available
     def seed_selects(self, agate_table: agate.Table, column_types: Mapping[str, str]) -> list[str]:
-        """Queries that together return the rows of a seed. Raises for a type of a column that the seed has not."""
+        """Return queries that together return the rows of a seed. Raises an error if `column_types` names a column that
+        the seed does not have.
+        """
         unknown = sorted(set(column_types) - set(agate_table.column_names))
         if unknown:
             raise CompilationError(f"column_types names columns that the seed does not have: {', '.join(unknown)}.")
@@ -211,12 +218,12 @@ class PaimonAdapter(SparkAdapter):
 
 
 def _own_names(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Names of SHOW TABLES and SHOW VIEWS, without the session's temporary views."""
+    """Return the names of SHOW TABLES and SHOW VIEWS, without the session's temporary views."""
     return [str(row[1]) for row in rows if not row[2]]
 
 
 def _columns_of(rows: Iterable[Sequence[Any]]) -> list[tuple[str, str, str]]:
-    """Names, types and comments of columns: the rows of DESCRIBE before the first section."""
+    """Return names, types and comments of columns: the rows of DESCRIBE before the first section."""
     found: list[tuple[str, str, str]] = []
     for name, kind, comment in rows:
         if not name or name.startswith("#"):
@@ -229,7 +236,7 @@ _DETAILS = ("# Detailed Table Information", "# Detailed View Information")
 
 
 def _details_of(rows: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """What DESCRIBE EXTENDED says of the table or view itself, by name."""
+    """Return the properties of the table or view itself from DESCRIBE EXTENDED, by name."""
     section = dropwhile(lambda row: row[0] not in _DETAILS, rows)
     next(section, None)
     return {row[0]: row[1] for row in takewhile(lambda row: row[0] and not row[0].startswith("#"), section)}
@@ -259,7 +266,7 @@ _FIGURES = {
 
 
 def _stats(figures: Any) -> dict[str, Any]:
-    """What dbt's pages show of a table, as columns of its catalog; all tables have the same."""
+    """Return the statistics of a table that dbt's pages show, as columns of its catalog; all tables have the same."""
     stats: dict[str, Any] = {}
     for name, (column, label, description) in _FIGURES.items():
         value = None if figures is None else figures[column]

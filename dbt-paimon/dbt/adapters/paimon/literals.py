@@ -9,13 +9,13 @@ from typing import Any
 
 
 def string_literal(text: str) -> str:
-    """A string in single quotes. `${` would be a variable to Spark, so its dollar sign is written as an escape."""
+    """Return a string in single quotes. Its `$` before `{` is escaped, because `${` would begin a variable of Spark."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"
 
 
 def literal(value: object) -> str:
-    """A value of a CSV file, or of an option: NULL, or a string that can be cast to its type."""
+    """Return a value of a CSV file, or of an option: NULL, or a string that can be cast to its type."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -28,18 +28,19 @@ def literal(value: object) -> str:
 
 
 def properties(options: Mapping[str, object]) -> str:
-    """`'key' = 'value', …` as in TBLPROPERTIES."""
+    """Return `'key' = 'value', …` as in TBLPROPERTIES."""
     return ", ".join(f"{literal(key)} = {literal(value)}" for key, value in options.items())
 
 
 def quoted(name: str) -> str:
-    """A name in back quotes."""
+    """Return a name in backquotes."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def selects_of_rows(rows: Sequence[Sequence[Any]], types: Mapping[str, str], size: int) -> Iterator[str]:
-    """Queries that together return some rows, each at most `size` of them, as columns of some names and types. There is
-    one also where there are no rows."""
+    """Yield queries that together return some rows, each at most `size` rows, as columns with the names and types of
+    `types`. Without rows, there is still one query.
+    """
     names = [f"c{i}" for i in range(len(types))]
     columns = ", ".join(
         f"cast({name} as {kind}) as {quoted(column)}" for name, (column, kind) in zip(names, types.items(), strict=True)

@@ -11,7 +11,7 @@ from paimon_sql.catalog.privileges.rules import Privilege, Scope
 STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch", "upsert")
 
 _INSTEAD = {
-    "location_root": "the catalog chooses where its tables are",
+    "location_root": "the catalog chooses the location of its tables",
     "clustered_by": "set the options bucket-key and bucket",
     "buckets": "set the option bucket",
 }
@@ -23,7 +23,7 @@ Grant = tuple[str, str]  # a user, and a privilege on the table
 
 @dataclass(frozen=True)
 class TableConfigs:
-    """What a model says of its table."""
+    """The configs of a model about its table."""
 
     primary_key: tuple[str, ...]
     partition_by: tuple[str, ...]
@@ -32,13 +32,15 @@ class TableConfigs:
 
     @property
     def properties(self) -> dict[str, object]:
-        """The options of the table, its primary key among them, as CREATE TABLE … AS SELECT takes them."""
+        """Return the options of the table, including its primary key, as CREATE TABLE … AS SELECT takes them."""
         key = {"primary-key": ",".join(self.primary_key)} if self.primary_key else {}
         return {**key, **self.options}
 
 
 def read(config: Mapping[str, Any], model: Mapping[str, Any]) -> TableConfigs:
-    """What a model's config and its contract say of its table. Raises `ValueError` for what cannot be."""
+    """Return the table's configs from a model's config and contract. Raises `ValueError` for values that
+    are not valid.
+    """
     file_format = config.get("file_format") or "paimon"
     if file_format != "paimon":
         raise ValueError(
@@ -57,10 +59,12 @@ def read(config: Mapping[str, Any], model: Mapping[str, Any]) -> TableConfigs:
 
 
 def strategy(config: Mapping[str, Any], table: TableConfigs) -> str:
-    """The incremental strategy: upsert where there is a primary key, merge where there is a unique key, else append, if
-    the model names none. Raises `ValueError` where the table cannot have it; one of the user's own is not checked."""
+    """Return the incremental strategy. If the model names none, it is upsert with a primary key, merge with a unique
+    key, else append. Raises `ValueError` if the table cannot have the strategy. A strategy that the user has defined is
+    not checked.
+    """
     given = config.get("incremental_strategy")
-    unique = _names("unique_key", config.get("unique_key"), separator=None)  # may be an expression
+    unique = _names("unique_key", config.get("unique_key"), separator=None)  # it may be an expression
     if not given or given == "default":
         return "upsert" if table.primary_key and unique in ((), table.primary_key) else "merge" if unique else "append"
     if given == "upsert":
@@ -83,7 +87,7 @@ def _check_upsert(unique: tuple[str, ...], table: TableConfigs) -> None:
         )
     if unique and set(unique) != set(table.primary_key):
         raise ValueError(
-            f"incremental_strategy upsert replaces rows by the primary_key ({', '.join(table.primary_key)}), and"
+            f"incremental_strategy upsert replaces rows by the primary_key ({', '.join(table.primary_key)}), but"
             f" unique_key is ({', '.join(unique)}). Leave unique_key out, or use merge."
         )
 
@@ -101,7 +105,7 @@ def _primary_key(config: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[s
 
 def _grants(given: Any) -> frozenset[Grant]:
     if not isinstance(given, Mapping):
-        raise ValueError(f"grants must be a mapping of privileges to users, and is {given!r}.")
+        raise ValueError(f"grants must be a mapping of privileges to users, not {given!r}.")
     for privilege in given:
         Privilege.named(privilege).check_grantable(Scope.TABLE)
     return frozenset(
@@ -113,23 +117,23 @@ def _grants(given: Any) -> frozenset[Grant]:
 
 def _options(config: Mapping[str, Any]) -> dict[str, object]:
     merged: dict[str, object] = {}
-    for name in ("tblproperties", "options"):  # dbt-spark's name, and ours
+    for name in ("tblproperties", "options"):  # dbt-spark's name for it, and ours
         given = config.get(name) or {}
         if not isinstance(given, Mapping):
-            raise ValueError(f"{name} must be a mapping of names to values, and is {given!r}.")
+            raise ValueError(f"{name} must be a mapping of names to values, not {given!r}.")
         merged |= given
     for option, instead in _OWN_CONFIG.items():
         if option in merged:
-            raise ValueError(f"The option {option} is the config {instead}.")
+            raise ValueError(f"The option {option} must be set as the config {instead}.")
     return merged
 
 
 def _names(what: str, given: Any, separator: str | None = ",") -> tuple[str, ...]:
-    """Names of columns: a text is one, or several with separators."""
+    """Return names of columns: a text is one name, or several with separators."""
     if not given:
         return ()
     names = given.split(separator) if isinstance(given, str) and separator else given
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n.strip() for n in names):
-        raise ValueError(f"{what} must be the name of a column, or a list of names, and is {given!r}.")
+        raise ValueError(f"{what} must be the name of a column, or a list of names, not {given!r}.")
     return tuple(n.strip().strip("`") for n in names)

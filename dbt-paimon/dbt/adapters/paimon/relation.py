@@ -1,4 +1,4 @@
-"""Names of tables and views: of three parts, each quoted."""
+"""Names of tables and views: three parts, each in quotes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class PaimonIncludePolicy(Policy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PaimonRelation(SparkRelation):
-    """`catalog`.`database`.`table`: dbt's words for the first two are database and schema."""
+    """`catalog`.`database`.`table`. dbt calls the first two database and schema."""
 
     quote_policy: Policy = field(default_factory=PaimonQuotePolicy)
     include_policy: Policy = field(default_factory=PaimonIncludePolicy)
 
     def __post_init__(self) -> None:
-        """Unlike dbt-spark's, a relation has a catalog."""
+        """Allow a catalog, which dbt-spark's relation does not."""
 
     def render(self) -> str:
         return BaseRelation.render(self)
@@ -41,5 +41,5 @@ class PaimonRelation(SparkRelation):
 
     @property
     def in_catalog(self) -> str:
-        """The name within its catalog, as procedures take it."""
+        """Return the name within its catalog, as procedures take it."""
         return self.include(database=False).render()

@@ -1,6 +1,7 @@
 """The Spark session of a profile, which all threads of dbt share.
 
-dbt opens a connection for each node and thread, by a class method: what they share can only be held by the module.
+dbt opens a connection for each node and thread by a class method, so only the module can hold what the connections
+share.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 
 @dataclass(frozen=True)
 class _Open:
-    """A session, and the catalog it was made for."""
+    """A session, and the definition of the catalog that it was made for."""
 
     session: SparkSession
     catalog: str
@@ -35,18 +36,18 @@ class _Open:
 
 
 def is_remote(session: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect."""
+    """Return whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
 _LOCK = threading.Lock()
-_open: dict[str, _Open] = {}  # by name of the catalog
+_open: dict[str, _Open] = {}  # by the name of the catalog
 
 
 def shared_session(credentials: PaimonCredentials) -> SparkSession:
-    """The session of a profile, made by the first thread that asks.
+    """Return the session of a profile; the first thread that calls this makes it.
 
-    Raises `DbtConfigError` where Spark has no such catalog, or this process has used its name for another one.
+    Raises `DbtConfigError` if Spark has no such catalog, or this process has used its name for another one.
     """
     catalog, definition = str(credentials.database), tuple(sorted(_definition(credentials).items()))
     with _LOCK:
@@ -62,7 +63,7 @@ def shared_session(credentials: PaimonCredentials) -> SparkSession:
 
 
 def _definition(credentials: PaimonCredentials) -> dict[str, str]:
-    """The arguments of `connect` that define the catalog."""
+    """Return the arguments of `connect` that define the catalog."""
     if credentials.remote is not None:
         return {"remote": credentials.remote}
     if credentials.warehouse is None:

@@ -1,4 +1,4 @@
-"""The macros of the adapter, and the questions of `dbt init`."""
+"""The macros of the adapter, and the prompts of `dbt init`."""
 
 from pathlib import Path
 

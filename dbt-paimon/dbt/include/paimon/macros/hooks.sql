@@ -1,4 +1,4 @@
-{# For hooks and run-operation: each returns a statement, as `post_hook: "{{ paimon_create_tag(this, 'daily') }}"`. #}
+{# Macros for hooks and run-operation. Each returns a statement: `post_hook: "{{ paimon_create_tag(this, 'daily') }}"`. #}
 
 {# CALL sys.NAME(table => …, argument => value, …); arguments that are none are left out. #}
 {% macro paimon_call(procedure, relation) -%}
@@ -10,7 +10,7 @@
 {%- endmacro %}
 
 
-{# Names the latest snapshot, or another; a tag that exists moves. `retain` is as '90 days'. #}
+{# Tag the latest snapshot, or another one; an existing tag moves. `retain` is a duration such as '90 days'. #}
 {% macro paimon_create_tag(relation, tag, snapshot=none, retain=none) -%}
   alter table {{ relation }} create or replace tag {{ adapter.quote(tag) }}
   {%- if snapshot is not none %} as of version {{ snapshot | int }}{% endif %}
@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 
-{# A branch from a tag, or with the schema alone; one that exists stays as it is. #}
+{# Create a branch from a tag, or with the schema only; an existing branch stays as it is. #}
 {% macro paimon_create_branch(relation, branch, tag=none) -%}
   {{ paimon_call('create_branch', relation, branch=branch, tag=tag, ignoreIfExists='true') }}
 {%- endmacro %}

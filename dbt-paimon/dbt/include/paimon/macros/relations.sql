@@ -1,4 +1,4 @@
-{# What there is in a catalog, and what renames and drops it. #}
+{# Lists of a catalog's relations, and macros that rename and drop them. #}
 
 {% macro paimon__list_schemas(database) -%}
   {% call statement('list_schemas', fetch_result=True, auto_begin=False) %}
@@ -32,7 +32,7 @@
 {% endmacro %}
 
 
-{# Rows, bytes and files of every table of a catalog, out of metadata #}
+{# Rows, bytes and files of every table of a catalog, from metadata #}
 {% macro paimon_figures(database) %}
   {% call statement('figures', fetch_result=True, auto_begin=False) -%}
     select database_name, table_name, record_count, file_size_in_bytes, file_count from {{ adapter.quote(database) }}.sys.tables
@@ -75,7 +75,7 @@
 
 {% macro paimon__rename_relation(from_relation, to_relation) -%}
   {% if from_relation.type not in ('table', 'view') %}
-    {% do exceptions.raise_database_error('Cannot rename ' ~ from_relation ~ ', which is no table and no view: ' ~ from_relation.type) %}
+    {% do exceptions.raise_database_error('Cannot rename ' ~ from_relation ~ ', which is neither a table nor a view: ' ~ from_relation.type) %}
   {% endif %}
   {% call statement('rename_relation') -%}
     alter {{ from_relation.type }} {{ from_relation }} rename to {{ to_relation }}

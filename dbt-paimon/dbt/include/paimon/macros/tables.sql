@@ -1,4 +1,4 @@
-{# Statements that define tables. What configs say is read and checked by the adapter (model_configs.py). #}
+{# Statements that define tables. The adapter reads and checks the configs (model_configs.py). #}
 
 
 
@@ -41,7 +41,7 @@
 {%- endmacro %}
 
 
-{# A temporary view belongs to the session, which all threads share: its name is nobody else's. #}
+{# A temporary view belongs to the session, which all threads share, so its name must be unique. #}
 {% macro paimon__make_temp_relation(base_relation, suffix) %}
   {% set relation = api.Relation.create(identifier=adapter.temporary_identifier(base_relation.identifier), type='view') %}
   {{ return(relation.include(database=false, schema=false)) }}
@@ -91,10 +91,10 @@
 {% endmacro %}
 
 
-{# Comments: only those that differ, as each ALTER TABLE adds a schema to the table. #}
+{# Comments: change only those that differ, because each ALTER TABLE adds a schema to the table. #}
 {% macro paimon__persist_docs(relation, model, for_relation, for_columns) -%}
   {% if relation.type == 'view' %}
-    {{ return('') }}  {# CREATE VIEW had them #}
+    {{ return('') }}  {# CREATE VIEW has set them #}
   {% endif %}
   {% if for_relation and config.persist_relation_docs() and model.description %}
     {% do paimon__alter_relation_comment(relation, model.description) %}
@@ -131,7 +131,7 @@
 {% endmacro %}
 
 
-{# Grants are those of the warehouse's users. What a relation has beside its config is revoked, as dbt does it. #}
+{# Grants to the warehouse's users. Grants that are not in the relation's config are revoked, as in dbt. #}
 {% macro paimon__apply_grants(relation, grant_config, should_revoke=True) %}
   {% for change, user, privilege in adapter.grant_changes(relation, grant_config) %}
     {% do log(change ~ ' ' ~ privilege ~ ' on ' ~ relation ~ ': ' ~ user) %}

@@ -1,4 +1,4 @@
-{# dbt's own: a view of the other relation, as a Paimon table is not cloned without its files. #}
+{# dbt's own: a view of the other relation, because a Paimon table cannot be cloned without its files. #}
 {% macro paimon__can_clone_table() %}
   {{ return(False) }}
 {% endmacro %}

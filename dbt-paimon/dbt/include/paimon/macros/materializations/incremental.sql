@@ -20,7 +20,7 @@
     {% set changed_columns = process_schema_changes(on_schema_change, new_rows, existing) %}
     {% set columns = changed_columns or adapter.get_columns_in_relation(existing) %}
     {% if strategy in ('insert_overwrite', 'microbatch') %}
-      {# partitions that have new rows are replaced, not the table #}
+      {# only partitions with new rows are replaced, not the table #}
       {% call statement('partition_overwrite_mode') %}
         set spark.sql.sources.partitionOverwriteMode = dynamic
       {% endcall %}
@@ -45,7 +45,7 @@
 {% endmaterialization %}
 
 
-{# The table keeps the key it was made with: without it `upsert` would add rows instead of replacing them. #}
+{# The table keeps the key that it was created with: without it `upsert` would add rows instead of replacing them. #}
 {% macro paimon_check_primary_key(relation, strategy) %}
   {% set wanted = adapter.table_configs(model.config, model).primary_key | join(',') %}
   {% set has = namespace(key='') %}

@@ -1,4 +1,4 @@
-{# A seed is replaced in one commit, as a table is, whatever its columns were before. #}
+{# A seed is replaced in one commit, like a table, even if its columns change. #}
 {% materialization seed, adapter='paimon' %}
   {%- set table = adapter.table_configs(model.config, model) -%}
   {%- set existing = load_cached_relation(this) -%}

@@ -1,4 +1,4 @@
-{# A table is replaced in one commit: until then, and if the run is killed, its old rows are there. Snapshots and tags stay. #}
+{# A table is replaced in one commit: until then, or if the run is killed, it has its old rows. Snapshots and tags stay. #}
 {% materialization table, adapter='paimon', supported_languages=['sql'] %}
   {%- do adapter.table_configs(model.config, model) -%}
   {%- set existing = load_cached_relation(this) -%}

@@ -21,7 +21,7 @@
 {% endmaterialization %}
 
 
-{# The table is dropped only when it is certain that the catalog takes the view: it is created under another name first. #}
+{# The view is first created under another name, so that the table is dropped only if the catalog accepts the view. #}
 {% macro paimon_table_becomes_view(existing, relation) %}
   {% set trial = relation.incorporate(path={'identifier': adapter.temporary_identifier(relation.identifier)}) %}
   {% call statement('trial_view') %}
