@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta, tzinfo
 from functools import partial
@@ -16,6 +17,8 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import value_of_text
 
 _T = TypeVar("_T")
+# a quoted value up to the next comma or semicolon, a separator, or other text
+_PIECES = re.compile(r"""=\s*(?:'(?:[^']|'')*'|"(?:[^"]|"")*")\s*(?=[,;]|$)|[,;]|=|[^,;=]+""")
 
 
 def partition_specs(
@@ -26,12 +29,34 @@ def partition_specs(
 
     `zone` is the time zone of TIMESTAMP values, None for this process's zone. Raises `InvalidOptionError`.
     """
+    if not (specs := partition_texts(text)):
+        raise InvalidOptionError("partitions is empty: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
     find = partial(column_named, columns={f.name: f for f in fields}, case_sensitive=case_sensitive)
     condition = partial(_condition, find=find, fields=fields, default_name=default_name, zone=zone)
-    specs = [spec for spec in text.split(";") if spec.strip()]
-    if not specs:
-        raise InvalidOptionError("partitions is empty: write it as 'dt=2024-01-01,hh=10;dt=2024-01-02'.")
-    return Or(tuple(And(tuple(condition(p) for p in spec.split(","))) for spec in specs))
+    return Or(tuple(And(tuple(condition(part) for part in spec)) for spec in specs))
+
+
+def partition_texts(text: str) -> list[list[str]]:
+    """Split `dt=2024-01-01,hh=10;dt=2024-01-02` into partitions, and each partition into `column=value`.
+
+    Commas and semicolons in quotes belong to the value: `name='a,b'`.
+    """
+    specs: list[list[str]] = [[""]]
+    for piece in _PIECES.findall(text):
+        if piece == ";":
+            specs.append([""])
+        elif piece == ",":
+            specs[-1].append("")
+        else:
+            specs[-1][-1] += piece
+    return [spec for spec in specs if len(spec) > 1 or spec[0].strip()]
+
+
+def unquoted(value: str) -> str:
+    """Return a value of a partition without the quotes around it; a quote inside of them is doubled."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1].replace(value[0] * 2, value[0])
+    return value
 
 
 def table_options(text: str) -> dict[str, str]:
@@ -108,9 +133,7 @@ def _condition(
         raise InvalidOptionError(
             f"partitions has {part.strip()!r}: write column=value; the partition columns are {known}."
         )
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        value = value[1:-1]
-    if value == default_name:
+    if (value := unquoted(value)) == default_name:
         return IsNull(field.name)
     try:
         return Compare(field.name, "=", partition_value(field, value, zone))

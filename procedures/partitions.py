@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
 
 from paimon_core.commit.draft import CommitInfo
@@ -10,7 +11,7 @@ from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from paimon_core.spec.value_texts import folder_text
 from paimon_core.table import Table
-from paimon_sql.procedures.arguments import column_named, partition_specs, partition_value
+from paimon_sql.procedures.arguments import column_named, partition_specs, partition_texts, partition_value, unquoted
 from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
@@ -26,9 +27,8 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
     if not keys:
         raise InvalidOptionError(f"Table {target.name} is not partitioned: there are no partitions to mark.")
     specs = [
-        _folders(target, _spec(text, keys, case_sensitive=context.case_sensitive), context.zone)
-        for text in partitions.split(";")
-        if text.strip()
+        _folders(target, _spec(parts, keys, case_sensitive=context.case_sensitive), context.zone)
+        for parts in partition_texts(partitions)
     ]
     if not specs:
         raise InvalidOptionError(
@@ -67,10 +67,10 @@ def _folders(table: Table, spec: dict[str, str], zone: tzinfo | None) -> dict[st
     return spelled
 
 
-def _spec(text: str, keys: tuple[str, ...], *, case_sensitive: bool) -> dict[str, str]:
-    known = {key: key for key in keys}
-    pairs = (part.partition("=") for part in text.split(","))
-    found = {column_named(k.strip(), known, case_sensitive=case_sensitive): v.strip().strip("'\"") for k, _, v in pairs}
+def _spec(parts: Sequence[str], keys: tuple[str, ...], *, case_sensitive: bool) -> dict[str, str]:
+    known, text = {key: key for key in keys}, ",".join(parts)
+    pairs = (part.partition("=") for part in parts)
+    found = {column_named(k.strip(), known, case_sensitive=case_sensitive): unquoted(v.strip()) for k, _, v in pairs}
     if None in found:
         raise InvalidOptionError(
             f"partitions has {text.strip()!r}: write column=value; the partition columns are {', '.join(keys)}."

@@ -120,6 +120,21 @@ def test_what_names_no_partition_column(text: str) -> None:
         partition_specs(text, FIELDS, "none", UTC)
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("p='a,b';q=\"x;y\"", [{"p": "a,b"}, {"q": "x;y"}]),
+        ("p='a,q=1', q = 'it''s' ;p=\"\"", [{"p": "a,q=1", "q": "it's"}, {"p": ""}]),
+        ("p=it's,q=x='y;p=a", [{"p": "it's", "q": "x='y"}, {"p": "a"}]),
+        ("p='a'b,q='", [{"p": "'a'b", "q": "'"}]),
+    ],
+)
+def test_separators_in_quotes_belong_to_the_value(text: str, values: list[dict[str, str]]) -> None:
+    fields = tuple(DataField(id=n, name=name, type=STRING) for n, name in enumerate("pq"))
+    expected = Or(tuple(And(tuple(Compare(k, "=", v) for k, v in spec.items())) for spec in values))
+    assert partition_specs(text, fields, "none", UTC) == expected
+
+
 def test_columns_in_another_case() -> None:
     assert partition_specs("HH=1", FIELDS, "none", UTC) == Or((And((Compare("hh", "=", 1),)),))
     assert partition_specs("Hh=none", FIELDS, "none", UTC) == Or((And((IsNull("hh"),)),))

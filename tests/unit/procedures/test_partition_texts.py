@@ -14,6 +14,7 @@ import pytest
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.types import BOOLEAN, DATE, DOUBLE, INT, STRING, DecimalType, Kind, TimeType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
@@ -158,6 +159,17 @@ def test_columns_of_partitions_are_found_in_any_case(warehouse: str, given: str)
     assert [p.parent.name for p in Path(table.store.root).glob("*/_SUCCESS")] == ["Ts=1"]
     call("drop_partition", table="t", partitions=given)
     assert _shown(table, "UTC") == ["Ts=2"]
+
+
+def test_quoted_values_may_have_separators(warehouse: str) -> None:
+    values = ["a,b", "x;y", "it's", "p=1", "a"]
+    table, call = _partitioned(warehouse, p=(STRING, pa.string(), values)), _call(warehouse, "UTC")
+    given = "p='a,b';p=\"x;y\" ; p='it''s';p='p=1'"
+    call("mark_partition_done", table="t", partitions=given)
+    marked = {unescape_path_name(p.parent.name) for p in Path(table.store.root).glob("*/_SUCCESS")}
+    assert marked == {f"p={value}" for value in values[:-1]}
+    call("drop_partition", table="t", partitions=given)
+    assert _shown(table, "UTC") == ["p=a"]
 
 
 @pytest.mark.parametrize("procedure", ["mark_partition_done", "drop_partition"])
