@@ -15,7 +15,7 @@ public class ViewReferences {
       if (node instanceof UnresolvedWith) {
         for (Iterator it = CollectionConverters.asJava(((UnresolvedWith) node).cteRelations()).iterator(); it.hasNext();) {
           Product one = (Product) it.next();
-          aliases.add(((String) one.productElement(0)).toLowerCase());
+          aliases.add(((String) one.productElement(0)).toLowerCase(Locale.ROOT));
           ((LogicalPlan) one.productElement(1)).transformDownWithSubqueries(this);
         }
       } else if (node instanceof UnresolvedRelation) {
@@ -35,7 +35,7 @@ public class ViewReferences {
     Collector found = new Collector();
     ((LogicalPlan) plan).transformDownWithSubqueries(found);
     for (Iterator it = found.names.iterator(); it.hasNext();) {
-      if (found.aliases.contains(((String) it.next()).toLowerCase())) it.remove();
+      if (found.aliases.contains(((String) it.next()).toLowerCase(Locale.ROOT))) it.remove();
     }
     return String.join("\n", found.names);
   }
