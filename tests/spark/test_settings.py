@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 
 from paimon_sql.spark.statements.parser import registry_of
+from tests.support.surroundings import jvm_locale
 
 pytestmark = pytest.mark.spark
 
@@ -53,6 +55,38 @@ def test_settings_are_values(table: Any) -> None:
     assert bridge.own_setting("spark.paimon.nope") is None
     table.sql("INSERT OVERWRITE t VALUES (3, 3, 3)")
     assert rows(table) == [(3, 3, 3)]
+
+
+def test_columns_that_differ_in_case_only_are_kept_apart(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "TRUE")
+    spark.sql("CREATE TABLE t (a INT, s STRUCT<a: INT, A: INT>, p INT, P INT) PARTITIONED BY (p, P)")
+    one = "named_struct('a', 1, 'A', 2)"
+    spark.sql(f"INSERT INTO t VALUES (1, {one}, 1, 2), (2, {one}, 2, 1), (3, {one}, 3, 3)")
+    spark.sql(f"INSERT OVERWRITE t PARTITION (p = 1) SELECT 4, {one}, 2")
+    spark.sql("UPDATE t SET s.A = 5 WHERE P = 1")
+    spark.sql("UPDATE t SET s = named_struct('A', 6, 'a', 7) WHERE P = 3")
+    found = rows(spark)
+    assert [(k, tuple(s), p, upper) for k, s, p, upper in found] == [
+        (2, (1, 5), 2, 1),
+        (3, (7, 6), 3, 3),
+        (4, (1, 2), 1, 2),
+    ]
+    with pytest.raises(PySparkException, match="partitioned by p, P"):
+        spark.sql("ALTER TABLE t DROP PARTITION (P = 1)")
+    assert rows(spark) == found
+    (tmp_path / "rows.csv").write_text("1,x,5\n")
+    for name, options in (("copied", "'bucket' = '-1'"), ("upserted", "'upsert-key' = 'k'")):
+        spark.sql(f"CREATE TABLE {name} (a INT, A STRING, k INT) TBLPROPERTIES ({options})")
+        spark.sql(f"INSERT INTO {name} (A, a, k) VALUES ('y', 2, 5)")
+        assert spark.sql(f"SELECT * FROM {name}").collect() == [(2, "y", 5)]
+    spark.sql(f"COPY INTO copied (a, A, k) FROM '{tmp_path}' FILE_FORMAT = (TYPE = CSV)")
+    assert spark.sql("SELECT * FROM copied WHERE a = 1").collect() == [(1, "x", 5)]
+
+
+def test_names_of_a_query_are_found_in_a_locale_with_a_dotless_i(spark: Any) -> None:
+    with jvm_locale(spark, "tr-TR"):
+        spark.sql("CREATE VIEW v AS WITH FIRST AS (SELECT 1 AS ID) SELECT id FROM first")
+        assert spark.sql("SELECT ID FROM v").collect() == [(1,)]
 
 
 @pytest.mark.parametrize("spelled", ["TRUE", "True"])

@@ -115,7 +115,7 @@ class Surroundings:
         """Apply the surroundings to this process, its JVM and its workers; `session` is any session of the process."""
         with ExitStack() as stack:
             stack.enter_context(machine_zone(session, self.machine))
-            stack.enter_context(_jvm_locale(session, self.locale))
+            stack.enter_context(jvm_locale(session, self.locale))
             workers = {"LC_ALL": self.worker_locale, WORKER_UMASK: str(self.umask)}
             stack.enter_context(_entries(session.sparkContext.environment, workers))
             stack.callback(os.umask, os.umask(self.umask))
@@ -141,7 +141,7 @@ def machine_zone(session: Any, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _jvm_locale(session: Any, name: str) -> Iterator[None]:
+def jvm_locale(session: Any, name: str) -> Iterator[None]:
     locales = session._jvm.java.util.Locale
     before = locales.getDefault()
     locales.setDefault(locales.forLanguageTag(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataType, MapType, RowType, parse_type
 from paimon_core.store.ddl.nested_columns import ColumnPosition, Fields, Path, without_field
@@ -79,4 +80,4 @@ def _other_fields(path: Path, old: Fields, new: Fields) -> Iterator[SchemaChange
 
 def _as_spelled(fields: Fields, name: str) -> str:
     """Return the name of a column in the table's spelling; unchanged if the table has no such column."""
-    return next((f.name for f in fields if f.name.lower() == name.lower()), name)
+    return spelled([f.name for f in fields], name) or name

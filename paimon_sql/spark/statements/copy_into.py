@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.clock import now_millis
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
@@ -96,13 +97,13 @@ def copy_into_folder(session: SessionBridge, statement: CopyIntoFolder) -> Rows:
 
 def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
     """Return the table's columns that are in the files, in the order of the statement."""
-    names = {f.name.lower(): f.name for f in table.schema.fields}
+    names = tuple(f.name for f in table.schema.fields)
     if listed is None:
-        return tuple(names.values())
+        return names
     for name in listed:
-        if name.lower() not in names:
-            raise InvalidSchemaError(f"Table {table.name} has no column {name!r}; it has {', '.join(names.values())}.")
-    found = tuple(names[n.lower()] for n in listed)
+        if spelled(names, name) is None:
+            raise InvalidSchemaError(f"Table {table.name} has no column {name!r}; it has {', '.join(names)}.")
+    found = tuple(spelled(names, n) or n for n in listed)
     twice = [n for i, n in enumerate(found) if n in found[:i]]
     if twice:
         raise InvalidSchemaError(f"COPY INTO {table.name} lists the duplicate column {twice[0]!r}: name it once.")
@@ -189,14 +190,14 @@ def _read(load: _Load, paths: list[str]) -> DataFrame:
 
 def _checked(load: _Load, raw: DataFrame) -> DataFrame:
     """Return the rows in the table's types, with the error of each row; NULL for a valid row."""
-    given = {c.lower(): c for c in raw.columns}
     values: dict[str, Column] = {}
     errors = [F.when(F.col(_MALFORMED).isNotNull(), F.concat(F.lit("Malformed record: "), F.col(_MALFORMED)))]
     for name in load.columns:
-        if name.lower() not in given:
+        given = spelled(raw.columns, name)
+        if given is None:
             values[name] = F.lit(None).cast(load.types[name])
             continue
-        text = F.col(quoted_name(given[name.lower()]))
+        text = F.col(quoted_name(given))
         if load.format.nulls:
             text = F.when(~text.isin(list(load.format.nulls)), text)
         value = text.try_cast(load.types[name])

@@ -15,6 +15,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
@@ -55,7 +56,7 @@ from paimon_sql.spark.statements.row_level_statement import SparkRowLevelStateme
 from paimon_sql.spark.statements.upsert import upsert, upserts
 from paimon_sql.spark.tables.evolved_table import evolved_table, latest_table, relation
 from paimon_sql.spark.tables.schema_evolution import schema_changes
-from paimon_sql.spark.write.insert_columns import by_position, fills_rows
+from paimon_sql.spark.write.insert_columns import by_position, check_partition_bytes, fills_rows
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_casts, with_null_fields
 from paimon_sql.spark.write.write_options import merge_options, of_overwrite, overwrites_partitions
 
@@ -88,14 +89,15 @@ class DropPartitionsStatement(TableCommand):
 def _condition(table: Table, spec: Mapping[str, str | None]) -> Column:
     """Return a column that is true for rows of partitions that begin with some values. Raises `InvalidSchemaError`."""
     keys = table.schema.partition_keys
-    given = {k.lower(): v for k, v in spec.items()}
+    check_partition_bytes(table.schema, spec)
+    given = {spelled(keys, k) or k: v for k, v in spec.items()}
     first = keys[: len(given)]
-    if {k.lower() for k in first} != given.keys():
+    if set(first) != given.keys():
         raise InvalidSchemaError(
             f"Table {table.name} is partitioned by {', '.join(keys) or 'nothing'}: a partition is named by the first "
             f"of these columns, not by {', '.join(spec)}."
         )
-    columns = ((F.col(quoted_name(k)), given[k.lower()]) for k in first)
+    columns = ((F.col(quoted_name(k)), given[k]) for k in first)
     return reduce(and_, (c.isNull() if v is None else c == F.lit(v) for c, v in columns))
 
 
@@ -272,6 +274,7 @@ class StatementRewriter:
         table = self.registry.table_of(found)
         if table is None or insert.table is None:
             return insert
+        check_partition_bytes(table.schema, insert.static_partition)
         catalog, identifier = found
         if upserts(table, insert):
             merge = read_head(upsert(self.jvm, catalog.session, table, insert.table.node, insert))

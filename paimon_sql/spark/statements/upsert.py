@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.options import SEQUENCE_FIELD, UPSERT_KEY
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -49,11 +50,12 @@ def _rows(jvm: Jvm, session: SessionBridge, table: Table, insert: Insert) -> Dat
     """Return the rows to insert, with all columns of the table."""
     query = frame(jvm, session.session, insert.query)
     columns = inserted_columns(table.schema, insert, query.columns)
-    static = {k.lower(): v for k, v in insert.static_partition.items()}
-    given = query.toDF(*(c.lower() for c in columns))
+    names = [f.name for f in table.schema.fields]
+    static = {spelled(names, k): v for k, v in insert.static_partition.items()}
+    given = query.toDF(*(spelled(names, c) or c for c in columns))
     values = []
     for field in table.schema.fields:
-        name = field.name.lower()
+        name = field.name
         if name in given.columns:
             value = F.col(quoted_name(name))
         elif name in static:

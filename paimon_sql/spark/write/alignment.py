@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from paimon_core.arrow.evolution import AmbiguousNameError, spelled
 from paimon_core.errors import InvalidDataError
 
 
@@ -41,11 +42,12 @@ def aligned(value: Column, source: DataType, target: DataType, rules: Alignment,
 
 
 def _struct(value: Column, source: StructType, target: StructType, rules: Alignment, kept: Column | None) -> Column:
-    given = {f.name.lower(): f for f in source.fields}
-    unknown = given.keys() - {f.name.lower() for f in target.fields}
-    missing = [f.name for f in target.fields if f.name.lower() not in given]
+    given = _matching(source, target)
+    matched = {f.name for f in given.values()}
+    unknown = [f.name for f in source.fields if f.name not in matched]
+    missing = [f.name for f in target.fields if f.name not in given]
     if unknown or (missing and not rules.fills):
-        wrong = f"has no field {given[sorted(unknown)[0]].name!r}" if unknown else f"needs a field {missing[0]!r}"
+        wrong = f"has no field {unknown[0]!r}" if unknown else f"needs a field {missing[0]!r}"
         raise InvalidDataError(
             f"Column {rules.column!r} of table {rules.table} {wrong}; its fields are "
             f"{', '.join(f.name for f in target.fields)}. Name them in the value, or set 'write.merge-schema'."
@@ -53,7 +55,7 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
     fields = []
     for field in target.fields:
         own = None if kept is None else kept.getField(field.name)
-        found = given.get(field.name.lower())
+        found = given.get(field.name)
         if found is not None:
             part = aligned(value.getField(found.name), found.dataType, field.dataType, rules, own)
         else:
@@ -61,6 +63,20 @@ def _struct(value: Column, source: StructType, target: StructType, rules: Alignm
         fields.append(part.alias(field.name))
     is_null = value.isNull() if kept is None or not missing else value.isNull() & kept.isNull()
     return F.when(~is_null, F.struct(*fields))
+
+
+def _matching(source: StructType, target: StructType) -> dict[str, StructField]:
+    """Return the source's field of each field of the target, as far as there is one: the field with that name, else the
+    only field with that name in another case."""
+    found = {}
+    for name in target.names:
+        try:
+            match = spelled(source.names, name, frozenset(target.names))
+        except AmbiguousNameError:
+            continue
+        if match is not None:
+            found[name] = source[match]
+    return found
 
 
 def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Column, rules: Alignment) -> Column:
@@ -71,14 +87,15 @@ def with_field(value: Column, data_type: DataType, path: Sequence[str], new: Col
     fields = data_type.fields if isinstance(data_type, StructType) else []
     if not path:
         return new
-    if path[0].lower() not in [f.name.lower() for f in fields]:
+    assigned = spelled([f.name for f in fields], path[0])
+    if assigned is None:
         raise InvalidDataError(
             f"Column {rules.column!r} of table {rules.table} has no field {path[0]!r} to assign; its fields are "
             f"{', '.join(f.name for f in fields) or 'none'}."
         )
     parts = (
         with_field(value.getField(f.name), f.dataType, path[1:], new, rules)
-        if f.name.lower() == path[0].lower()
+        if f.name == assigned
         else value.getField(f.name)
         for f in fields
     )
@@ -91,12 +108,11 @@ def has_same_fields(source: DataType, target: DataType, *, some: bool = False) -
     """
     match source, target:
         case StructType(), StructType():
-            given = {f.name.lower(): f.dataType for f in source.fields}
-            wanted = {f.name.lower(): f.dataType for f in target.fields}
+            given = _matching(source, target)
             return (
                 len(given) == len(source.fields)
-                and (given.keys() <= wanted.keys() if some else given.keys() == wanted.keys())
-                and all(has_same_fields(given[n], wanted[n], some=some) for n in given)
+                and (some or len(given) == len(target.fields))
+                and all(has_same_fields(found.dataType, target[n].dataType, some=some) for n, found in given.items())
             )
         case ArrayType(), ArrayType():
             return has_same_fields(source.elementType, target.elementType, some=some)
@@ -109,7 +125,8 @@ def has_same_names(source: DataType, target: DataType) -> bool:
     """Return whether nested fields have the same names in the same order; True for types without nested fields."""
     match source, target:
         case StructType(), StructType():
-            return [f.name.lower() for f in source.fields] == [f.name.lower() for f in target.fields] and all(
+            given = [found.name for found in _matching(source, target).values()]
+            return (given == source.names and len(given) == len(target)) and all(
                 has_same_names(s.dataType, t.dataType) for s, t in zip(source.fields, target.fields, strict=True)
             )
         case ArrayType(), ArrayType():

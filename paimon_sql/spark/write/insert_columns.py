@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql.types import StructField, StructType
 
+from paimon_core.arrow.evolution import spelled
+from paimon_core.errors import InvalidDataError
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import Kind
 from paimon_sql.spark.jvm.commands import with_columns
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
@@ -17,8 +20,22 @@ def inserted_columns(schema: TableSchema, insert: Insert, names: Sequence[str]) 
     """Return the table's column for each column of the query, by its name in the statement."""
     if insert.by_name:
         return list(names)
-    static = {k.lower() for k in insert.static_partition}
-    return list(insert.columns) or [f.name for f in schema.fields if f.name.lower() not in static]
+    static = {spelled(schema.partition_keys, k) for k in insert.static_partition}
+    return list(insert.columns) or [f.name for f in schema.fields if f.name not in static]
+
+
+def check_partition_bytes(schema: TableSchema, spec: Mapping[str, str | None]) -> None:
+    """Raise `InvalidDataError` for bytes of a PARTITION clause that Spark's parser did not keep.
+
+    The parser hands on text, and puts U+FFFD in place of bytes that are not UTF-8.
+    """
+    raw = [f.name for f in schema.partition_fields if f.type.kind in (Kind.BINARY, Kind.VARBINARY)]
+    for name, text in spec.items():
+        if text is not None and "\ufffd" in text and spelled(raw, name) is not None:
+            raise InvalidDataError(
+                f"PARTITION cannot name the value of {name!r}: Spark takes it as text, and its bytes are not UTF-8. "
+                f"Leave {name!r} out of PARTITION: let the query return the bytes, or name them in a condition."
+            )
 
 
 def fills_rows(insert: Insert) -> bool:
@@ -43,11 +60,11 @@ def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: 
 
     With the option, a query with other names is in Hive's order, too, unless its names are in the table's order.
     """
-    dynamic = {k.lower() for k in insert.dynamic_partition}
+    dynamic = {spelled(schema.partition_keys, k) for k in insert.dynamic_partition}
     if not dynamic or insert.by_name or insert.columns:
         return insert
     columns = inserted_columns(schema, insert, names)
-    last = [k for k in schema.partition_keys if k.lower() in dynamic]
+    last = [k for k in schema.partition_keys if k in dynamic]
     ordered = [c for c in columns if c not in last] + last
     given = [n.lower() for n in names]
     if len(given) != len(columns) or given == [c.lower() for c in columns]:

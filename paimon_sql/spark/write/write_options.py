@@ -14,6 +14,7 @@ from reprlib import repr as shortened
 from types import MappingProxyType
 from typing import NamedTuple
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, equals
 from paimon_core.options import (
@@ -126,11 +127,11 @@ def static_partition(schema: TableSchema, given: Mapping[str, str], zone: tzinfo
     text = given.get(STATIC_PARTITION)
     if text is None:
         return None
-    by_name = {f.name.lower(): f for f in schema.partition_fields}
-    texts = _texts(text)
-    if any(name.lower() not in by_name for name in texts):
+    by_name = {f.name: f for f in schema.partition_fields}
+    texts = {spelled(by_name, name): value for name, value in _texts(text).items()}
+    if None in texts:
         raise _not_a_partition(text)
-    values = {by_name[name.lower()]: value for name, value in texts.items()}
+    values = {by_name[name]: value for name, value in texts.items() if name is not None}
     return equals([f.name for f in values], [_value(f, v, zone) for f, v in values.items()])
 
 

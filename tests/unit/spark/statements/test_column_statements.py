@@ -36,6 +36,13 @@ def test_one_column_may_change_in_all_its_parts() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["a", "A"])
+def test_a_column_with_the_exact_name_goes_first(name: str) -> None:
+    fields = tuple(DataField(id=n, name=key, type=parse_type("INT")) for n, key in enumerate("aA"))
+    found = schema_changes_of([ColumnChange(name, "BIGINT")], fields)
+    assert found == [UpdateColumnType((name,), parse_type("BIGINT"))]
+
+
 def test_rows_change_field_by_field() -> None:
     new = {"type": "ROW", "fields": [{"id": 0, "name": "z", "type": "DATE"}, {"id": 1, "name": "x", "type": "BIGINT"}]}
     changes = [type(change).__name__ for change in schema_changes_of([ColumnChange("b", new)], FIELDS)]

@@ -87,6 +87,13 @@ def test_a_static_partition_travels_as_an_option() -> None:
     assert is_insert(given) and not is_insert({"dynamic-partition-overwrite": "false"})
 
 
+@pytest.mark.parametrize("name", ["p", "P"])
+def test_a_static_partition_is_of_the_column_with_its_exact_name(name: str) -> None:
+    fields = tuple(DataField(id=n, name=key, type=parse_type("INT")) for n, key in enumerate("pP"))
+    table = TableSchema(fields=fields, highest_field_id=1, partition_keys=("p", "P"))
+    assert static_partition(table, of_overwrite(False, {name: "1"}), UTC) == equals([name], [1])
+
+
 def test_a_new_table_keeps_no_options_of_one_write() -> None:
     names = ["partitionOverwriteMode", "mergeSchema", "bucket", "dynamic-partition-overwrite"]
     assert [is_of_one_write(name) for name in names] == [True, True, False, False]
