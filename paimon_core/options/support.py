@@ -6,7 +6,7 @@ type, also for an option without effect here: otherwise the engines that use the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -142,16 +142,31 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
 _OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEWHERE.items() for k in keys)
 OPTIONS: Mapping[str, Option[Any]] = MappingProxyType({o.key: o for o in (*TABLE_OPTIONS, *_OTHERS)})
 _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.aliases}
+_SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS)}
 
 
-def check_option_types(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` naming an option with a value of the wrong type.
+def in_own_spelling(given: Mapping[str, str]) -> dict[str, str]:
+    """Return options of a session or a statement under the keys of the registry: Spark ignores the case of keys.
 
-    Reading an option ignores blanks around every value. Java refuses some of them, and could not use the table.
+    If a key stands there in several spellings, the registry's own spelling wins.
+    """
+    found = {_SPELLED.get(key.lower(), key): value for key, value in given.items()}
+    return found | {key: value for key, value in given.items() if key in found}
+
+
+def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None:
+    """Raises `InvalidOptionError` naming an option with a value of the wrong type, or with a key in another case.
+
+    Engines look a table's options up by their exact keys; the keys `kept` are of the table's previous schema. Reading
+    an option ignores blanks around every value. Java refuses some of them, and could not use the table.
     """
     for key, text in sorted(options.values.items()):
         option = OPTIONS.get(key) or _BY_ALIAS.get(key)
         if option is None:
+            if key.lower() in _SPELLED and key not in kept:
+                raise InvalidOptionError(
+                    f"Option {key!r} has no effect in this spelling: write {_SPELLED[key.lower()]!r}."
+                )
             continue
         options[option]
         if text != text.strip() and not takes_blanks(option.parse):

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from paimon_core.io.hadoop import STORAGES
 from paimon_core.lazy import cached_property
+from paimon_core.options.support import in_own_spelling
 from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
@@ -121,7 +122,8 @@ class SessionBridge:
         """Return the options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for
         one.
 
-        In the second form, `*` may replace each name; the setting with the fewest `*` wins.
+        In the second form, `*` may replace each name; the setting with the fewest `*` wins. Keys may be
+        in any case.
         """
         settings = self.settings(OPTION_PREFIX)
         if not settings:
@@ -129,7 +131,7 @@ class SessionBridge:
         pattern = _scoped(catalog, identifier)
         scoped = [(k.count("*"), m[1], v) for k, v in settings.items() if (m := pattern.fullmatch(k))]
         exact = {key: v for _, key, v in sorted(scoped, key=lambda found: -found[0])}
-        return {k: v for k, v in settings.items() if not pattern.fullmatch(k)} | exact
+        return in_own_spelling({k: v for k, v in settings.items() if not pattern.fullmatch(k)}) | in_own_spelling(exact)
 
     def overwrites_partitions(self) -> bool:
         """Return whether an overwrite replaces only the partitions of its rows."""

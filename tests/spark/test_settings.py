@@ -97,3 +97,19 @@ def test_settings_of_ours_take_any_case(table: Any, spelled: str) -> None:
     table.conf.set("spark.paimon.write.merge-schema", {"TRUE": "FALSE", "True": "False"}[spelled])
     with pytest.raises(AnalysisException):
         table.sql("INSERT INTO t BY NAME SELECT 3 AS k, 3 AS v, 3 AS p, 'x' AS more, 1 AS most")
+
+
+def test_options_of_one_read_take_any_case_and_none_of_other_formats(table: Any) -> None:
+    table.sql("INSERT INTO t VALUES (3, 3, 3)")
+    assert table.read.option("SCAN.Snapshot-ID", "1").table("t").count() == 2
+    assert table.sql("SELECT * FROM t WITH ('Scan.Snapshot-Id' = '1')").count() == 2
+    assert table.sql("SELECT * FROM t$files WITH ('Scan.Snapshot-Id' = '1')").count() == 2
+    table.conf.set("spark.paimon.scan.SNAPSHOT-id", "1")
+    assert table.table("t").count() == 2
+    table.conf.unset("spark.paimon.scan.SNAPSHOT-id")
+    for name in ("snapshot-id", "as-of-timestamp", "startingVersion"):
+        for read in ("t", "`t$files`"):
+            with pytest.raises(PySparkException, match=f"cannot be read with the option '{name}'"):
+                table.read.option(name, "1").table(read).collect()
+    with pytest.raises(AnalysisException, match="write 'primary-key'"):
+        table.sql("CREATE TABLE u (k INT) TBLPROPERTIES ('PRIMARY-KEY' = 'k')")

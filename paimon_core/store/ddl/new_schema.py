@@ -114,7 +114,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
         if field.default is not None:
             default_value(field)  # raises for an invalid default
     options = TableOptions(schema.options)
-    check_option_types(options)
+    check_option_types(options, () if previous is None else previous.options)
     check_column_lists(schema, previous)
     _check_scan(options, previous)
     _check_bucket(schema, options, _keeps_keyless_buckets(schema, previous))

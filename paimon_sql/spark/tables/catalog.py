@@ -17,6 +17,7 @@ from paimon_core.format_table.table import refuse_format_table
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.options.scan_modes import SCAN_OPTIONS
+from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import overridden, says_version, without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
@@ -442,7 +443,7 @@ def statement_options(jvm: Jvm, context: Sequence[Any]) -> dict[str, str]:
         return {SCAN_TIMESTAMP_MILLIS.key: str(first // 1000)}
     if len(context) == 1:  # privileges
         return {}
-    options = option_map(jvm, context[1])
+    options = in_own_spelling(option_map(jvm, context[1]))
     travel = read_time_travel(first)
     if travel is None:
         return options

@@ -14,6 +14,7 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import STAGED_FILES, StagedFile
 from paimon_core.formats.registry import write_format
 from paimon_core.object_table import OBJECT_FIELDS, ObjectTable
+from paimon_core.options.support import in_own_spelling
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.spark.jvm import classes, connector
@@ -24,6 +25,7 @@ from paimon_sql.spark.jvm.workers import message_bytes
 from paimon_sql.spark.proxy import Proxy, TableProxy, WithoutMetrics
 from paimon_sql.spark.read.filters import translate_all
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
+from paimon_sql.spark.read.read_options import read_options
 from paimon_sql.spark.read.worker_batch import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.partitions import PartitionManagement
@@ -68,6 +70,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return connector.capabilities(self.jvm, "BATCH_READ", *writes)
 
     def newScanBuilder(self, options: Any) -> Any:
+        read_options(self.name(), option_map(self.jvm, options))
         builder = FormatScanBuilder(self.jvm, self.session, self._with_options(options))
         return taking_filters(self.jvm, self.session.session, builder)
 
@@ -105,7 +108,7 @@ class FormatSparkTable(PartitionManagement, TableProxy):
         return self.truncatePartitions([identifier])
 
     def _with_options(self, java_options: Any) -> FormatTable:
-        more = without_own(option_map(self.jvm, java_options))
+        more = without_own(in_own_spelling(option_map(self.jvm, java_options)))
         return self.files.with_options(more) if more else self.files
 
     class Java:

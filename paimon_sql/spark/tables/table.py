@@ -11,6 +11,7 @@ from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
+from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.metadata_columns import metadata_fields
@@ -31,6 +32,7 @@ from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
+from paimon_sql.spark.read.read_options import read_options
 from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
 from paimon_sql.spark.read.shown_scan import Part, ShownScanBuilder
 from paimon_sql.spark.read.table_scan import TableScanBuilder
@@ -164,7 +166,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = option_map(self.jvm, options)
+        given = read_options(self.name(), option_map(self.jvm, options))
         table = self._with_options(given)
         shown = shown_part(table.store)
         at = self.at
@@ -185,7 +187,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return taking_filters(self.jvm, self.session.session, builder)
 
     def newWriteBuilder(self, info: Any) -> Any:
-        given = option_map(self.jvm, info.options())
+        given = in_own_spelling(option_map(self.jvm, info.options()))
         check_foreign(self.name(), given)
         builder = self._write_builder(self._with_options(without_own(given)), info)
         builder.given = given
@@ -307,7 +309,7 @@ class SparkDerivedTable(_DataTable, PartitionManagement, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = option_map(self.jvm, options)
+        given = read_options(self.name(), option_map(self.jvm, options))
         table = self._with_options(given)
         check_selectable(table.store)
         at = replace(self.at, store=self.at.store.with_options(table.store.options.values))
@@ -339,7 +341,7 @@ class SparkSystemTable(_BridgedTable, _ReadOnlyTable):
         return str(self.identifier)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = self._with_options(option_map(self.jvm, options))
+        table = self._with_options(read_options(self.name(), option_map(self.jvm, options)))
         content = table.system_table(self.kind, self.session.time_zone())
         about = f"PaimonSystemTable {self.identifier}"
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, about)

@@ -16,6 +16,7 @@ from paimon_core.options.support import (
     Feature,
     change_of,
     check_option_types,
+    in_own_spelling,
     may_be_shredded,
     unsupported_values,
 )
@@ -64,6 +65,20 @@ def test_blanks_that_java_refuses_are_read_and_not_written(key: str, value: str)
 @pytest.mark.parametrize(("key", "value"), [("page-size", " 64 kb "), ("primary-key", "a, b "), ("unknown", " x")])
 def test_blanks_that_java_takes_are_written(key: str, value: str) -> None:
     check_option_types(TableOptions({key: value}))
+
+
+@pytest.mark.parametrize("key", ["PRIMARY-KEY", "Write-Only", "sort-Engine", "variant.infershreddingschema"])
+def test_keys_in_another_case_are_refused_in_new_schemas(key: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"Option '{key}' has no effect in this spelling: write '(?i:{key})'"):
+        check_option_types(TableOptions({key: "x"}))
+    check_option_types(TableOptions({key: "x"}), kept={key: "y"})
+
+
+def test_keys_of_statements_are_found_in_any_case() -> None:
+    given = {"SCAN.Snapshot-Id": "1", "fields.A.default-value": "x", "Unknown": "y"}
+    expected = {"scan.snapshot-id": "1", "fields.A.default-value": "x", "Unknown": "y"}
+    assert in_own_spelling(given) == expected
+    assert in_own_spelling({"scan.snapshot-id": "1", "Scan.snapshot-id": "2"}) == {"scan.snapshot-id": "1"}
 
 
 def test_options_of_other_engines_have_types_only() -> None:

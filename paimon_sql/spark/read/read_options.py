@@ -1,0 +1,49 @@
+"""The options of one read: their keys in any case, and options of other formats, which are refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.options.support import in_own_spelling
+
+_BETWEEN = "set 'incremental-between' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-snapshot'"
+_BETWEEN_TIMES = "set 'incremental-between-timestamp' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-timestamp'"
+_CHANGES = "read t$audit_log, with the option 'incremental-between'"
+_FOREIGN: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "snapshot-id": ("Iceberg's", "set 'scan.snapshot-id', or write VERSION AS OF in SQL"),
+        "as-of-timestamp": ("Iceberg's", "set 'scan.timestamp-millis', or write TIMESTAMP AS OF in SQL"),
+        "tag": ("Iceberg's", "set 'scan.tag-name', or write VERSION AS OF in SQL"),
+        "start-snapshot-id": ("Iceberg's", _BETWEEN),
+        "end-snapshot-id": ("Iceberg's", _BETWEEN),
+        "start-timestamp": ("Iceberg's", _BETWEEN_TIMES),
+        "end-timestamp": ("Iceberg's", _BETWEEN_TIMES),
+        "stream-from-timestamp": ("Iceberg's", "set 'scan.mode' to 'from-timestamp', and 'scan.timestamp-millis'"),
+        "readChangeFeed": ("Delta Lake's", _CHANGES),
+        "readChangeData": ("Delta Lake's", _CHANGES),
+        "startingVersion": ("Delta Lake's", _BETWEEN),
+        "endingVersion": ("Delta Lake's", _BETWEEN),
+        "startingTimestamp": ("Delta Lake's", _BETWEEN_TIMES),
+        "endingTimestamp": ("Delta Lake's", _BETWEEN_TIMES),
+        "as.of.instant": ("Hudi's", "set 'scan.timestamp', or write TIMESTAMP AS OF in SQL"),
+        "hoodie.datasource.query.type": ("Hudi's", _BETWEEN),
+    }
+)
+_NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
+
+
+def read_options(table: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a read under Paimon's own keys.
+
+    Raises `UnsupportedFeatureError` for an option of another format's reader that decides which rows are read.
+    """
+    for key, value in given.items():
+        name = _NAMES.get(key.lower())
+        if name is not None and value.strip().lower() != "false":
+            owner, instead = _FOREIGN[name]
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be read with the option '{name}', which is {owner}: {instead}."
+            )
+    return in_own_spelling(given)

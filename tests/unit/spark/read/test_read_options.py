@@ -1,0 +1,31 @@
+"""The options of one read."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_sql.spark.read.read_options import read_options
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("snapshot-id", "scan.snapshot-id"),
+        ("AS-OF-TIMESTAMP", "scan.timestamp-millis"),
+        ("start-snapshot-id", "incremental-between"),
+        ("startingVersion", "incremental-between"),
+        ("startingtimestamp", "incremental-between-timestamp"),
+        ("as.of.instant", "scan.timestamp"),
+    ],
+)
+def test_options_of_other_formats_that_choose_rows_are_refused_by_name(key: str, instead: str) -> None:
+    with pytest.raises(
+        UnsupportedFeatureError, match=f"(?i)default.t cannot be read with the option '{key}'.*{instead}"
+    ):
+        read_options("default.t", {key: "1"})
+
+
+def test_options_of_ours_are_found_in_any_case() -> None:
+    given = {"Scan.Snapshot-Id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
+    assert read_options("t", given) == {"scan.snapshot-id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
