@@ -302,8 +302,8 @@ class EntryRegistry(KeptRegistry):
     def _paimon_entry(self, identifier: Identifier, found: object) -> Entry:
         if not entries.is_paimon(found):
             raise TableNotFoundError(
-                f"There is no table {identifier.base} of Paimon's in the metastore {self.settings.address}: what has "
-                f"that name is {entries.kind_of(found)}."
+                f"There is no Paimon table {identifier.base} in the metastore {self.settings.address}: "
+                f"{entries.kind_of(found)} has that name."
             )
         return replace(entries.read_entry(found), identifier=identifier.base)
 

@@ -219,7 +219,11 @@ def test_views_of_others(hive: Any, server: HiveServer) -> None:
     assert [r[1] for r in rows(hive, "SHOW VIEWS IN meta.default")] == ["hives", "lost", "odd", "trino"]
     assert rows(hive, "SELECT renamed FROM meta.default.hives ORDER BY 1") == [(1,), (2,)]
     assert rows(hive, "DESCRIBE meta.default.hives") == [("renamed", "int", "about")]
-    for name, words in (("odd", "odd"), ("lost", "TABLE_OR_VIEW_NOT_FOUND.*gone"), ("trino", "belongs to Trino or Presto")):
+    for name, words in (
+        ("odd", "odd"),
+        ("lost", "TABLE_OR_VIEW_NOT_FOUND.*gone"),
+        ("trino", "belongs to Trino or Presto"),
+    ):
         with pytest.raises(Exception, match=words):
             hive.sql(f"SELECT * FROM meta.default.{name}")
     hive.sql("CREATE OR REPLACE VIEW meta.default.trino AS SELECT 1 AS one")
