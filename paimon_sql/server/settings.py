@@ -76,7 +76,7 @@ def check(settings: ServerSettings) -> None:
     if settings.connect is not None:
         raise _open_to_all(
             settings,
-            "--connect has no TLS of its own: give it --token-file, and 127.0.0.1 behind a proxy that ends TLS",
+            "--connect does not support TLS: give --token-file, and listen on 127.0.0.1 behind a proxy that ends TLS",
         )
 
 

@@ -55,7 +55,7 @@ class SparkMembers(JavaValues):
             chosen = found.chosen(self.has)
             if chosen is None:
                 lacking = ", ".join(map(str, found.missing(self.has)))
-                raise UnsupportedFeatureError(f"This Spark has no {lacking}: what does not work is {found.breaks}.")
+                raise UnsupportedFeatureError(f"This Spark lacks {lacking}, so this does not work: {found.breaks}.")
             self._variants[function] = chosen
         return self._variants[function]
 

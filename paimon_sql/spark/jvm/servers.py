@@ -52,7 +52,9 @@ def start_thrift_server(jvm: Jvm, spark: SparkSession, properties: Mapping[str, 
     Raises Spark's error if the server cannot start, for instance because the port is in use.
     """
     if jvm.variant(start_thrift_server).name == _NONE:
-        raise UnsupportedFeatureError("This Spark comes without HiveServer2 (spark-hive-thriftserver).")
+        raise UnsupportedFeatureError(
+            "This Spark has no HiveServer2: add the jar spark-hive-thriftserver, or leave --thrift out."
+        )
     system = jvm.java_class(classes.SYSTEM)
     for name, value in properties.items():
         system.setProperty(name, value)
@@ -76,7 +78,9 @@ def start_connect_server(jvm: Jvm, spark: SparkSession) -> JavaObject:
     """
     variant = jvm.variant(start_connect_server).name
     if variant == _NONE:
-        raise UnsupportedFeatureError("This Spark comes without Spark Connect's server (spark-connect).")
+        raise UnsupportedFeatureError(
+            "This Spark has no server for Spark Connect: add the jar spark-connect, or leave --connect out."
+        )
     service = jvm.scala_object(classes.CONNECT_SERVICE)
     if variant == "given to the session manager":
         service.sessionManager().initializeBaseSession(jvm.compiled("BaseSession").of(java_session(spark)))

@@ -105,8 +105,8 @@ class FunctionStatements:
         found = self.registry.find_table(statement.name)
         if found is None:
             raise UnsupportedFeatureError(
-                f"Function {'.'.join(statement.name)} is in no Paimon catalog of this session: only these keep "
-                "functions in Python."
+                f"Function {'.'.join(statement.name)} is in no Paimon catalog of this session: other "
+                "catalogs cannot store functions in Python."
             )
         catalog, identifier = found
         run = partial(self._create_python, catalog, check_is_function_name(identifier), statement)
@@ -169,8 +169,8 @@ class FunctionStatements:
 
     def _cannot(self, catalog: SparkCatalog, identifier: Identifier) -> UnsupportedFeatureError:
         return UnsupportedFeatureError(
-            f"Function {identifier} cannot be kept: catalog {catalog.catalog_name} keeps none. Write CREATE TEMPORARY "
-            "FUNCTION."
+            f"Function {identifier} cannot be stored: catalog {catalog.catalog_name} does not support functions. "
+            "Write CREATE TEMPORARY FUNCTION."
         )
 
     # -- CREATE -------------------------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ def kept_function(
     """
     if temporary := [n for key in _TEMPORARY for n in _names(properties.get(key)) if not n.startswith(PRIVATE)]:
         raise UnsupportedFeatureError(
-            f"Function {name} cannot be kept: its body names {', '.join(temporary)}: temporary views,  functions or "
-            "variables, which are gone with this session. Write CREATE TEMPORARY FUNCTION."
+            f"Function {name} cannot be stored: its body names {', '.join(temporary)}. These temporary views, "
+            "functions or variables exist only in this session. Write CREATE TEMPORARY FUNCTION."
         )
     options = {k: v for k, v in properties.items() if not k.startswith(PART) and k not in _TEMPORARY}
     deterministic = properties.get(f"{PART}deterministic", "true")
@@ -63,7 +63,7 @@ def kept_function(
         taken = _fields(signature.parameters_json or '{"type": "struct", "fields": []}')
         given = _results(name, new, signature)
     except UnsupportedFeatureError as e:
-        raise UnsupportedFeatureError(f"Function {name} cannot be kept: {e}") from e
+        raise UnsupportedFeatureError(f"Function {name} cannot be stored: {e}") from e
     return Function(
         parameters=taken,
         results=given,

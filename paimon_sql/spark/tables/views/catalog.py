@@ -130,8 +130,8 @@ class SparkViews(NamedCatalog):
         if isinstance(self.catalog, SupportsViews):
             return self.catalog
         raise UnsupportedFeatureError(
-            f"View {name} cannot be kept: catalog {self.catalog_name} has tables only. Write CREATE TEMPORARY VIEW, or "
-            "CREATE TABLE … AS SELECT."
+            f"View {name} cannot be stored: catalog {self.catalog_name} has tables only. Write CREATE TEMPORARY VIEW, "
+            "or CREATE TABLE … AS SELECT."
         )
 
 

@@ -33,18 +33,18 @@ def kept_view(definition: ViewDefinition, catalog: str, name: Identifier) -> Vie
     properties = dict(definition.properties)
     comment, kind = properties.pop(_COMMENT, None), properties.pop(_TYPE, None)
     if kind not in _PLAIN:
-        raise UnsupportedFeatureError(f"View {name} cannot be kept: a Paimon catalog has no views of type {kind}.")
+        raise UnsupportedFeatureError(f"View {name} cannot be stored: a Paimon catalog has no views of type {kind}.")
     check_no_secrets(str(name), properties)
     if definition.schema_mode not in _MODES:
         raise UnsupportedFeatureError(
-            f"View {name} cannot be kept WITH SCHEMA {definition.schema_mode}: Spark brings only views of its own "
-            "catalog up to date with their tables, so that queries would fail once these change. Leave it out, and "
-            "replace the view after such a change."
+            f"View {name} cannot be stored WITH SCHEMA {definition.schema_mode}: Spark updates only views of its own "
+            "catalog when the columns of their tables change, so queries of this view would fail after such a change. "
+            "Leave it out, and replace the view after a change."
         )
     try:
         fields = from_struct(read_struct(definition.schema_json))
     except UnsupportedFeatureError as e:
-        raise UnsupportedFeatureError(f"View {name} cannot be kept: {e} Cast the column in its query.") from e
+        raise UnsupportedFeatureError(f"View {name} cannot be stored: {e} Cast the column in its query.") from e
     return View(
         fields=fields,
         query=definition.query,
