@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import InTime, listens, start_health
-from paimon_sql.server.reads.listed import listed, places
+from paimon_sql.server.reads.listed import listed, places, without_users
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.server.waiting import MOST, SECONDS
@@ -47,7 +47,7 @@ from paimon_sql.spark.jvm.servers import (
     watch_failures,
 )
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
-from paimon_sql.spark.session_bridge import CATALOG_PREFIX
+from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
 from paimon_sql.spark.statements.parser import restrict_variables
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
@@ -205,7 +205,8 @@ def _reads(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> str:
     """
     if not settings.read_only:
         return ""
-    return listed(places(dict(spark.conf.getAll)), python_functions=allows_python(jvm))
+    options_of = SessionBridge(jvm, java_session(spark)).catalog_options
+    return listed(places(without_users(dict(spark.conf.getAll), options_of)), python_functions=allows_python(jvm))
 
 
 def _limits(settings: ServerSettings) -> SessionLimits:

@@ -69,6 +69,8 @@ CREATE TEMPORARY VIEW far USING socket OPTIONS (host 'localhost', port '1')
 CREATE TEMPORARY VIEW far USING kafka OPTIONS (subscribe 'x')
 CREATE TEMPORARY VIEW far USING parquet OPTIONS (path '{folder}', 'fs.file.impl' 'Evil')
 CREATE TEMPORARY VIEW far USING parquet OPTIONS (path '{folder}', 'parquet.crypto.factory.class' 'Evil')
+SELECT xpath_string('<!DOCTYPE a SYSTEM "http://127.0.0.1:1/x"><a>b</a>', 'a')
+SELECT xpath('<!DOCTYPE a SYSTEM "file:{folder}/token"><a>b</a>', 'a') FROM t
 SELECT from_protobuf(X'00', 'org.apache.spark.SparkConf')
 """.strip().split("\n")
 OPTIONS = """
@@ -161,6 +163,14 @@ CREATE TEMPORARY VIEW attacked USING text OPTIONS (path '{folder}/token')
 CREATE TEMPORARY VIEW attacked USING paimon OPTIONS (path '{folder}/other')
 CREATE TEMPORARY VIEW attacked USING text OPTIONS (path '{folder}/warehouse', basePath 'ftp://127.0.0.1:1/x')
 CREATE TEMPORARY VIEW attacked USING text OPTIONS (paths '["{folder}/token"]')
+SELECT * FROM text.`{folder}/warehouse/links/folder`
+SELECT * FROM text.`{folder}/warehouse/links/f*r/x`
+SELECT * FROM text.`{folder}/warehouse/li{nks,x}/file`
+SELECT * FROM json.`file:{folder}/warehouse/links/file`
+SELECT * FROM text.`{folder}/warehouse/links`
+SELECT * FROM text.`{folder}/warehouse`
+SELECT * FROM paimon.`{folder}/warehouse/links/folder`
+CREATE TEMPORARY VIEW attacked USING csv OPTIONS (path '{folder}/warehouse/links', header 'true')
 """.strip().split("\n")
 VALUES = """
 mine ${env:HOME}

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.proto import base_pb2
 
-from paimon_sql.server.reads.listed import allowed, listed, places
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.privileges.catalog import accounts_of
+from paimon_sql.server.reads.listed import allowed, listed, places, without_users
 from paimon_sql.spark.jvm.gateway import jvm_of
 from tests.support.spark_classes import subclasses
 
@@ -162,6 +164,17 @@ def test_places_of_files(settings: dict[str, str], found: set[str]) -> None:
     }
 
 
+def test_warehouses_with_users_are_no_places(tmp_path: Path) -> None:
+    """Files there hold the passwords, and tables that others may not read."""
+    options = {name: {"warehouse": str(tmp_path / name)} for name in ("open", "users")}
+    settings = {f"spark.sql.catalog.{name}.warehouse": str(tmp_path / name) for name in ("open", "users", "of_others")}
+    assert without_users(settings, options.get) == settings
+    accounts_of(load_catalog(options["users"])).initialize("root's password")
+    assert set(settings) - set(without_users(settings, options.get)) == {"spark.sql.catalog.users.warehouse"}
+    options["open"]["metastore"] = "unknown"
+    assert places(without_users(settings, options.get)) == {str(tmp_path / "of_others")}
+
+
 def test_a_link_is_a_place_with_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "lake")
     found = places({"spark.paimon-sql.read-paths": str(tmp_path / "link")})
@@ -197,11 +210,40 @@ def test_a_link_is_a_place_with_what_it_leads_to(tmp_path: Path) -> None:
         ("s3://bucket/lake-2", False),
         ("hdfs:///lake", False),
         ("/lake\n", False),
+        pytest.param("/lake" + "/." * 50_000 + "/x/", True, id="many separators"),
+        pytest.param("/lake/" + "{" * 3_000 + "/" * 3_000, False, id="many choices"),
     ],
 )
 def test_paths_below_a_place(spark: Any, path: str, is_within: bool) -> None:
     lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed({"/lake", "s3://bucket/lake"}))
     assert bool(lists.test("place", path)) is is_within
+
+
+@pytest.mark.spark
+def test_links_below_a_place(spark: Any, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    (lake / "own").mkdir(parents=True)
+    (lake / "in").mkdir()
+    (tmp_path / "file").write_text("x")
+    (lake / "out").symlink_to(tmp_path)
+    (lake / "own" / "file").symlink_to(tmp_path / "file")
+    (lake / "in" / "again").symlink_to(lake / "in")
+    (lake / "alias").symlink_to(lake / "own")
+    lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed({str(lake)}))
+    found = {path: (lists.test("place", f"{lake}/{path}"), lists.test("tree", f"{lake}/{path}")) for path in (
+        "in", "own", "alias", "own/file", "o[w]n/f*", "out/file", "o?t/x", "*", "none",
+    )}  # fmt: skip
+    assert found == {
+        "in": (True, True),
+        "none": (True, True),
+        "own": (True, False),
+        "alias": (True, False),
+        "*": (False, False),
+        "own/file": (False, False),
+        "o[w]n/f*": (False, False),
+        "out/file": (False, False),
+        "o?t/x": (True, True),
+    }
 
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")

@@ -38,6 +38,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With a table, as a server that only reads can make none."""
     made = tmp_path_factory.mktemp("read-only")
     insert(create_table(str(made / "warehouse"), primary_key="k", bucket="1"), [(1, "a")])
+    for name in ("hidden", "warehouse/links"):
+        (made / name).mkdir()
+    (made / "hidden" / "x").write_text("hidden\n")
+    (made / "warehouse" / "links" / "folder").symlink_to(made / "hidden")
+    (made / "warehouse" / "links" / "file").symlink_to(made / "hidden" / "x")
     return made
 
 

@@ -4,11 +4,15 @@ requests that only read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
+from paimon_core.errors import PaimonError
 from paimon_core.io.load import normalize, without_links
+from paimon_sql.catalog.base import SupportsClosing
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.server import reads
 
 READ_PATHS = "spark.paimon-sql.read-paths"
@@ -59,6 +63,28 @@ def places(settings: Mapping[str, str]) -> frozenset[str]:
     ]
     found += settings.get(READ_PATHS, "").split(",")
     return frozenset(spelling for path in found if path.strip() for spelling in _spellings(normalize(path.strip())))
+
+
+def without_users(settings: Mapping[str, str], options_of: Callable[[str], Mapping[str, str] | None]) -> dict[str, str]:
+    """Return settings without the warehouses that have users now: a path has no user, so its rights cannot be checked.
+    A warehouse that does not answer may have users. `options_of` returns the options of a catalog by its name."""
+    found = dict(settings)
+    for key in settings:
+        name = key.removeprefix(_CATALOGS).removesuffix(_WAREHOUSE)
+        options = options_of(name) if key == f"{_CATALOGS}{name}{_WAREHOUSE}" else None
+        if options is not None and _may_have_users(options):
+            del found[key]
+    return found
+
+
+def _may_have_users(options: Mapping[str, str]) -> bool:
+    try:
+        catalog = load_catalog(options)
+    except PaimonError:
+        return True
+    if isinstance(catalog, SupportsClosing):
+        catalog.close()
+    return isinstance(catalog, PrivilegedCatalog)
 
 
 def _spellings(path: str) -> set[str]:

@@ -33,6 +33,7 @@ public class ReadOnlySessions {
   private static final String SPARK = "org.apache.spark.sql.";
   private static final Pattern OF_OPTIONS = Pattern.compile("(?:from|to|schema_of)_(?:avro|csv|json|xml)");
   private static final String PATHS = "paimon_path";  // the catalog in which a table's name is its path
+  private static final String OURS = "paimon";  // the format of our tables
   private static final String TEMPORARY = "only temporary ones are allowed";
   private static final String OF_ALL = "other sessions see it";
 
@@ -163,9 +164,11 @@ public class ReadOnlySessions {
       scala.collection.Seq all = (scala.collection.Seq) parts;
       String last = String.valueOf(all.last());
       boolean isPath = String.valueOf(all.head()).equalsIgnoreCase(PATHS);
-      if (isPath && all.size() > 1) return ofPath(behindFirst(all));
+      if (isPath && all.size() > 1) return ofPath(behindFirst(all), "place");
       String place = last.indexOf('$') < 0 ? last : last.substring(0, last.indexOf('$'));
-      return isPath || place.indexOf('/') >= 0 || all.size() == 2 && place.indexOf(':') >= 0 ? ofPath(last) : null;
+      boolean isNamed = isPath || place.indexOf('/') >= 0 || all.size() == 2 && place.indexOf(':') >= 0;
+      boolean isOurs = isPath || all.size() == 2 && OURS.equalsIgnoreCase(String.valueOf(all.head()));
+      return isNamed ? ofPath(last, isOurs ? "place" : "tree") : null;
     }
 
     /** The parts of a name after its catalog, joined to a path. */
@@ -178,14 +181,15 @@ public class ReadOnlySessions {
     private String ofPaths(Object paths) {
       if (!(paths instanceof scala.collection.Seq)) return null;
       for (Iterator each = ((scala.collection.Seq) paths).iterator(); each.hasNext();) {
-        String reason = ofPath(each.next());
+        String reason = ofPath(each.next(), "tree");
         if (reason != null) return reason;
       }
       return null;
     }
 
-    private String ofPath(Object path) {
-      if (has("place", String.valueOf(path))) return null;
+    /** The reason to refuse a path. Spark opens all files below it (a tree); our tables open files by their metadata. */
+    private String ofPath(Object path, String kind) {
+      if (has(kind, String.valueOf(path))) return null;
       return "the path " + path + ", which is outside of this server's warehouses";
     }
 
@@ -197,8 +201,9 @@ public class ReadOnlySessions {
       }
       for (java.util.Iterator each = pairs(options).entrySet().iterator(); each.hasNext();) {
         Map.Entry one = (Map.Entry) each.next();
-        String key = String.valueOf(one.getKey()).toLowerCase(Locale.ROOT), reason = ofPath(one.getValue());
-        if (reason != null && (key.equals("path") || key.equals("basepath"))) return reason;
+        String key = String.valueOf(one.getKey()).toLowerCase(Locale.ROOT), reason;
+        boolean isPath = key.equals("path") || key.equals("basepath");
+        if (isPath && (reason = ofPath(one.getValue(), "tree")) != null) return reason;
         if (key.equals("catalog") && PATHS.equalsIgnoreCase(String.valueOf(one.getValue()))) return "the catalog " + PATHS;
       }
       return null;
