@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 
 def now_millis() -> int:
-    """The present time in epoch milliseconds, as snapshots and schemas have it."""
+    """Return the present time in epoch milliseconds, the form in snapshots and schemas."""
     return time.time_ns() // 1_000_000
 
 
 def metadata_now() -> datetime:
-    """The present time as data files have it: the local wall clock, whole milliseconds, labelled UTC."""
+    """Return the present time in the form of data files: the local wall clock in whole milliseconds, labelled UTC."""
     now = datetime.now()
     return now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=UTC)

@@ -87,43 +87,43 @@ class MergeRefusedError(InvalidDataError):
 
 
 class NotFoundError(PaimonError, LookupError):
-    """Something named does not exist."""
+    """A named object does not exist."""
 
 
 class DatabaseNotFoundError(NotFoundError):
-    """No such database."""
+    """The database does not exist."""
 
 
 class TableNotFoundError(NotFoundError):
-    """No such table."""
+    """The table does not exist."""
 
 
 class ViewNotFoundError(NotFoundError):
-    """No such view."""
+    """The view does not exist."""
 
 
 class SnapshotNotFoundError(NotFoundError):
-    """No such snapshot, tag or point in time."""
+    """The snapshot, tag or point in time does not exist."""
 
 
 class TagNotFoundError(SnapshotNotFoundError):
-    """No such tag."""
+    """The tag does not exist."""
 
 
 class BranchNotFoundError(TableNotFoundError):
-    """No such branch."""
+    """The branch does not exist."""
 
 
 class SchemaNotFoundError(NotFoundError):
-    """No such schema version."""
+    """The schema version does not exist."""
 
 
 class ConsumerNotFoundError(NotFoundError):
-    """No such consumer."""
+    """The consumer does not exist."""
 
 
 class FunctionNotFoundError(NotFoundError):
-    """No such function."""
+    """The function does not exist."""
 
 
 class DataFileMissingError(NotFoundError):
@@ -131,45 +131,47 @@ class DataFileMissingError(NotFoundError):
 
 
 class AlreadyExistsError(PaimonError):
-    """Something to be created exists."""
+    """An object to be created already exists."""
 
 
 class DatabaseExistsError(AlreadyExistsError):
-    """The database exists."""
+    """The database already exists."""
 
 
 class TableExistsError(AlreadyExistsError):
-    """The table exists."""
+    """The table already exists."""
 
 
 class ViewExistsError(AlreadyExistsError):
-    """There is a view of that name, or a table."""
+    """A view or a table already has the name."""
 
 
 class FunctionExistsError(AlreadyExistsError):
-    """There is a function of that name."""
+    """The function already exists."""
 
 
 class TagExistsError(AlreadyExistsError):
-    """The tag exists."""
+    """The tag already exists."""
 
 
 class BranchExistsError(AlreadyExistsError):
-    """The branch exists."""
+    """The branch already exists."""
 
 
 class DatabaseNotEmptyError(PaimonError):
-    """The database still has tables or views."""
+    """The database still has tables, views or functions."""
 
 
 class UnreadableFileError(PaimonError):
-    """A file with content that cannot be used: it is damaged, or this version does not understand it."""
+    """The content of a file cannot be used: it is damaged, or this version does not understand it."""
 
     default_advice = "check the file"
 
     def __init__(self, path: str, cause: str, advice: str = "", writer: str = ""):
-        """`cause` is the fault of the file `path`, `writer` the software that wrote it, if that is known."""
-        path = without_secrets(path)  # other code shows the path, too, not only the error's own text
+        """Create the error. `cause` is the fault of the file `path`; `writer` is the software that wrote it, if
+        known.
+        """
+        path = without_secrets(path)  # other code also shows the path, not only the error's own text
         advice = advice or self.default_advice
         super().__init__(path, cause, advice, writer)  # pickle copies the error from these arguments
         self.path, self.cause, self.advice, self.writer = path, cause, advice, writer
@@ -181,12 +183,12 @@ class UnreadableFileError(PaimonError):
         return f" (written by {self.writer})" if self.writer else ""
 
     def changed(self, *, path: str = "", advice: str = "", writer: str = "") -> Self:
-        """Return the same error with another path, advice or writer; an empty text keeps what the error has."""
+        """Return the same error with another path, advice or writer. An empty text keeps the present one."""
         return type(self)(path or self.path, self.cause, advice or self.advice, writer or self.writer)
 
 
 class CorruptFileError(UnreadableFileError):
-    """A file with damaged bytes: a checksum differs, the file is truncated, or it cannot be decoded."""
+    """The bytes of a file are damaged: a checksum differs, the file is truncated, or it cannot be decoded."""
 
     default_advice = "restore the file from a backup, or roll back past it"
 
@@ -194,7 +196,7 @@ class CorruptFileError(UnreadableFileError):
         return without_secrets(f"File {self.path} is corrupt: {self.cause}{self._written()}; {self.advice}.")
 
     def sized(self, size: int) -> Self:
-        """Return the same error with the size of the file, in bytes, which shows a file that is cut off."""
+        """Return the same error with the size of the file in bytes, which shows whether the file was cut off."""
         shown = f"; it has {size} bytes"
         return (
             self if self.cause.endswith(shown) else type(self)(self.path, self.cause + shown, self.advice, self.writer)
@@ -211,7 +213,7 @@ class MetadataMissingError(UnreadableFileError):
 
 
 class UnsupportedVersionError(UnreadableFileError):
-    """A file that a later version of the format wrote."""
+    """A later version of the format wrote the file."""
 
     default_advice = f"upgrade paimon-sql; if you have the latest version, {_REPORT}"
 
@@ -221,7 +223,7 @@ class UnsupportedVersionError(UnreadableFileError):
 
 
 class UnfamiliarFormError(UnreadableFileError):
-    """A file of healthy bytes in a form that this version does not understand."""
+    """The bytes of a file are healthy, but in a form that this version does not understand."""
 
     default_advice = f"upgrade paimon-sql; if the latest version does not read the file, {_REPORT}"
 
@@ -239,7 +241,7 @@ class FolderMissingError(StorageError, FileNotFoundError):
 
 
 class StorageRefusedError(StorageError):
-    """The storage refused: the operation did not happen, and a retry soon does not help."""
+    """The storage refused: the operation did not happen, and an immediate retry does not help."""
 
 
 class NotAllowedError(PaimonError):
@@ -247,7 +249,7 @@ class NotAllowedError(PaimonError):
 
 
 class NoPrivilegeError(PaimonError):
-    """The user of the catalog lacks a privilege, or is not known there under this password."""
+    """The user of the catalog lacks a privilege, or the user name and password are wrong."""
 
 
 class UnsafeStorageError(PaimonError):
@@ -255,15 +257,15 @@ class UnsafeStorageError(PaimonError):
 
 
 class CommitConflictError(PaimonError):
-    """Another commit changed what this one is based on."""
+    """Another commit changed the version on which this commit is based."""
 
 
 class BucketConflictError(CommitConflictError):
-    """Another commit gave new keys their buckets; this commit can look up its buckets again."""
+    """Another commit assigned new keys to buckets; this commit can look up its buckets again."""
 
 
 class AlreadyCommittedError(PaimonError):
-    """A commit that is made once was made before: nothing of this try is visible, and nothing is missing."""
+    """A commit that is made once was made before. This try published nothing, and nothing is missing."""
 
 
 class CommitUnknownError(PaimonError):
@@ -285,10 +287,10 @@ class InternalError(PaimonError):
 
 
 def is_later(found: int, known: int) -> bool:
-    """Return whether a later format may have a version number; a much larger number is a sign of damage."""
+    """Return whether a version number may belong to a later format. A much larger number is a sign of damage."""
     return known < found < known + _MOST_LATER
 
 
 def reason(error: Exception) -> str:
-    """Return the text of a library's exception for a message of ours, or the name of its class if it has no text."""
+    """Return the text of a library's exception for use in our messages, or the name of its class if it has no text."""
     return f"there is no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__

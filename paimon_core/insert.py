@@ -1,8 +1,7 @@
-"""INSERT in the driver: commit the rows that tasks wrote, and compact the buckets that they went to.
-
-A task of a write has some keys of every bucket and cannot compact any bucket; so the driver does, after the commit. The
-statement takes that long, but it succeeds even if its compaction fails: the next write compacts the rest. Row-level
-statements end in the same way.
+"""INSERT in the driver: commit the rows that tasks wrote, and compact their buckets. A task of a write has only some
+keys of every bucket and cannot compact a bucket, so the driver does so after the commit. The statement takes that long,
+but it succeeds even if its compaction fails: the next write compacts the rest. Row-level statements end in the same
+way.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from paimon_core.table import Table
 from paimon_core.write.bucket_moves import assigns_at_once
 from paimon_core.write.compaction.job import compaction_job
 
-_TRIES = 3  # of a compaction that conflicts with another: some rows are visible only after a compaction
+_TRIES = 3  # tries of a compaction that conflicts with another: some rows are visible only after a compaction
 _LOG = logging.getLogger(__name__)
 
 
@@ -37,8 +36,8 @@ def insert_rows(
 ) -> None:
     """Commit the files that tasks wrote, and compact. `before_commit` makes the schema of the rows visible.
 
-    If a commit that is made once was made before, do nothing. Raises as `Table.commit`; then the files are deleted,
-    unless the outcome is unknown.
+    If a commit that is made once was made before, do nothing. Raises the errors of `Table.commit`; then the files are
+    deleted, unless the outcome is unknown.
     """
     committed = commit_new_rows(table, written, info, executor, overwrite, before_commit)
     compact_after_write(table, committed, executor, overwrites=overwrite is not None)
@@ -52,8 +51,9 @@ def commit_new_rows(
     overwrite: Overwrite | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> Sequence[CommitMessage]:
-    """Do the same as `insert_rows`, without the compaction. Return the committed messages, none if they were committed
-    before."""
+    """Do the same as `insert_rows`, without the compaction.
+
+    Return the committed messages, or no messages if they were committed before."""
     try:
         with on_certain_failure(lambda: table.abort(written)):
             table.check_not_made(info)
@@ -72,9 +72,9 @@ def commit_rows(
     executor: Executor,
     overwrite: Overwrite | None = None,
 ) -> Sequence[CommitMessage]:
-    """Commit the files of messages; first, give postponed rows their buckets. Return the committed messages.
+    """Commit the files of messages; first, assign postponed rows to buckets. Return the committed messages.
 
-    Raises as `Table.commit`: then the caller may delete the files of `written`.
+    Raises the errors of `Table.commit`: then the caller may delete the files of `written`.
     """
     postponed = [m for m in written if m.bucket == POSTPONED]
     if not postponed or not assigns_at_once(table.store):
@@ -91,7 +91,7 @@ def commit_rows(
 def compact_after_write(
     table: Table, written: Sequence[CommitMessage], executor: Executor, *, overwrites: bool
 ) -> None:
-    """Compact the buckets that were written to, if they are due. Never fails: errors are logged."""
+    """Compact the buckets that were written to, if they are due. This never raises: errors are logged."""
     try:
         target = without_changelog(table) if overwrites else table
         for more in reversed(range(_TRIES)):
@@ -106,19 +106,23 @@ def compact_after_write(
 
 
 def without_changelog(table: Table) -> Table:
-    """Return the table as it is compacted after an overwrite. The changelog does not contain the rows that the
-    overwrite replaced, so it must not contain the new rows."""
+    """Return the table for a compaction after an overwrite.
+
+    The changelog does not contain the rows that the overwrite replaced, so it must not contain the new rows either."""
     producer = table.store.options[CHANGELOG_PRODUCER]
     if producer not in ("lookup", "full-compaction"):
         return table
     looks_up = "true" if producer == "lookup" else "false"
     options = {CHANGELOG_PRODUCER.key: "none", FORCE_LOOKUP.key: looks_up}
-    # for this once, even if the options cannot be changed
+    # Override the options for this compaction, even if they cannot be changed.
     return replace(table, store=table.store.with_options(options))
 
 
 def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor, *, is_last: bool) -> bool:
-    """Compact what is due now. Return False if another process was faster, and this is not the last try."""
+    """Compact the buckets that are due now.
+
+    Return False if another process was faster, and this is not the last try.
+    """
     job = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE)
     if not job.tasks:
         return True

@@ -1,7 +1,6 @@
-"""Jobs: work that is divided into tasks, and what runs them.
-
-A task and its result are values of a `Record` each. Between processes they travel as JSON, never as code. The function
-travels as its name and the values that it is bound to: make it of a module's function by `functools.partial`.
+"""Jobs: work that is divided into tasks, and the interface of their runner. A task and its result are values of a
+`Record`. They are sent between processes as JSON, never as code. The function is sent as its name and its bound values:
+create it from a module's function with `functools.partial`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class TextFunction(Generic[TaskT, ResultT]):
-    """A job's function for transport between processes: it takes the text of a task and returns the text of its
-    result."""
+    """A job's function for transport between processes.
+
+    It receives the text of a task and returns the text of its result."""
 
     function: Callable[[TaskT], ResultT]
     task: Record[TaskT]
@@ -31,9 +31,10 @@ class TextFunction(Generic[TaskT, ResultT]):
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[TaskT, ResultT]):
-    """A job: `function` applied to each task. Spark's UI shows `description`. `size` is the number of bytes that all
-    tasks read, None if unknown. `undo` gets the result of a finished task and deletes what it wrote, if another task
-    fails."""
+    """A job: `function` applied to each task. Spark's UI shows `description`.
+
+    `size` is the number of bytes that all tasks read, None if unknown. If a task fails, `undo` is called with the
+    result of each finished task, and deletes what the task wrote."""
 
     description: str
     function: Callable[[TaskT], ResultT]
@@ -53,7 +54,7 @@ class Job(Generic[TaskT, ResultT]):
         return [self.task.encode(t) for t in self.tasks]
 
     def undone_by(self, undo: Callable[[ResultT], object]) -> Job[TaskT, ResultT]:
-        """Return the job with `undo`, which gets the result of each task that had ended when another failed."""
+        """Return the job with `undo`. If a task fails, it is called with the result of each task that has ended."""
         return replace(self, undo=undo)
 
     def run_here(self) -> list[ResultT]:
@@ -61,10 +62,10 @@ class Job(Generic[TaskT, ResultT]):
         return self.gathered(map(self.function, self.tasks))
 
     def gathered(self, results: Iterable[ResultT]) -> list[ResultT]:
-        """Collect the results of tasks that run while this iterates over them. If one fails, undo the others."""
+        """Collect the results of tasks, which run while this function iterates. If a task fails, undo the others."""
         ended, undo = list[ResultT](), self.undo
         try:
-            ended.extend(results)  # keeps those before the one that raises
+            ended.extend(results)  # keeps the results before the failure
         except BaseException:
             if undo is not None:
                 for result in ended:
@@ -77,8 +78,9 @@ class Executor(Protocol):
     """A runner of jobs."""
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
-        """Return the results in the order of the tasks. Raises what a task raises; the job undoes the tasks with known
-        results."""
+        """Return the results in the order of the tasks.
+
+        Raises the error of a task; the job then undoes the tasks with known results."""
 
 
 @dataclass(frozen=True, slots=True)

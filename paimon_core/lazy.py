@@ -1,7 +1,7 @@
 """`cached_property` without a lock.
 
-Before Python 3.12, `functools.cached_property` has one lock for all objects of a class. While one of them waits for its
-storage, every other thread would wait that needs the value of another object. The code imports this class instead
+Before Python 3.12, `functools.cached_property` has one lock for all objects of a class. While one object waits for its
+storage, every thread that needs the value of another object would wait, too. The code imports this class instead
 (tests/unit/test_house.py).
 """
 

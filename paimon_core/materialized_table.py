@@ -27,8 +27,10 @@ _CATALOG, _DATABASE = (f"paimon-sql.{MATERIALIZED_TABLE}.{what}" for what in ("c
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The definition of a materialized table. `freshness` is a number and one of `UNITS`; `asked_mode`: None, if the
-    user left the mode to the engine. Names in the query are looked up in `catalog` and `database`; None: unknown."""
+    """The definition of a materialized table.
+
+    `freshness` is a number and one of `UNITS`. Without an `asked_mode`, the user left the mode to the engine. Names in
+    the query are looked up in `catalog` and `database`, None if unknown."""
 
     query: str
     freshness: tuple[str, str]
@@ -37,7 +39,7 @@ class Definition:
     database: str | None = None
 
     def options(self) -> dict[str, str]:
-        """The options for a schema file. The mode is the one that the user chose, else FULL."""
+        """Return the options for a schema file. The mode is the user's choice, or FULL."""
         own = {_CATALOG: self.catalog, _DATABASE: self.database}
         return {
             "type": MATERIALIZED_TABLE,
@@ -53,7 +55,7 @@ class Definition:
     def of(table: str, options: Mapping[str, str]) -> Definition:
         """Read a definition. Raises `InvalidOptionError` for a table that is not a materialized table."""
         if not is_materialized_table(options):
-            raise InvalidOptionError(f"Table {table} is not a materialized table: its options define no query.")
+            raise InvalidOptionError(f"Table {table} is not a materialized table: its options do not define a query.")
         check_definition(table, options)
         freshness = options.get(_INTERVAL, ""), options.get(_UNIT, "")
         return Definition(
@@ -72,18 +74,18 @@ def is_continuous(options: Mapping[str, str]) -> bool:
 
 
 def is_kept_by_flink(options: Mapping[str, str]) -> bool:
-    """Return whether this job is a streaming job of Flink."""
+    """Return whether the job that keeps the rows up to date is a streaming job of Flink."""
     return is_continuous(options) and _CATALOG not in options
 
 
 def is_kept_by(handler: str, options: Mapping[str, str]) -> bool:
-    """Return whether the job `handler` of ours must still keep the rows up to date."""
+    """Return whether our job `handler` must still keep the rows up to date."""
     status = options.get(STATUS, "").strip().upper()
     return is_continuous(options) and status == ACTIVATED and options.get(HANDLER) == handler
 
 
 def check_definition(table: str, options: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` for a materialized table without a query."""
+    """Raise `InvalidOptionError` for a materialized table without a query."""
     if is_materialized_table(options) and not options.get(_QUERY, "").strip():
         raise InvalidOptionError(
             f"Table {table} cannot be a materialized table without a query: write CREATE MATERIALIZED TABLE … AS "

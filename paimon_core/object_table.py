@@ -1,6 +1,7 @@
-"""Object tables: the files below a folder as rows, listed on each read. They have no snapshots and accept no rows.
+"""Object tables: their rows are the files below a folder, listed on each read. They have no snapshots and accept no
+rows.
 
-The columns are fixed. The schema file may have other columns, because older versions of Paimon wrote it differently. A
+The columns are fixed, even if an older version of Paimon wrote a schema file with other columns. A
 table is in its own folder; its objects are in the folder of its option `path`, or else in the table's folder.
 
 Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0. Paimon 1.0 to 1.2 had `object-location`, and a listing that
@@ -49,7 +50,7 @@ def is_object_table(options: Mapping[str, str]) -> bool:
 
 
 def object_schema(identifier: Identifier, schema: TableSchema) -> TableSchema:
-    """The schema of a new object table. Raises `InvalidSchemaError` if the definition has columns or keys."""
+    """Return the schema of a new object table. Raises `InvalidSchemaError` if the definition has columns or keys."""
     names = [f.name for f in OBJECT_FIELDS]
     if own := [f.name for f in schema.fields if f.name not in names]:
         raise InvalidSchemaError(
@@ -70,7 +71,7 @@ def object_schema(identifier: Identifier, schema: TableSchema) -> TableSchema:
 
 
 def object_location(store: TableStore) -> str:
-    """The folder of a table's objects."""
+    """Return the folder of a table's objects."""
     options = store.schema.options
     return normalize(options.get(_PATH) or options.get(_OLD_PATH) or store.root)
 
@@ -94,15 +95,16 @@ class ObjectTable:
         if not store.allowed.takes_named_file(location, store.root):
             raise NotAllowedError(
                 f"Table {store.name} cannot list {without_secrets(location)}: it is outside of the catalog's "
-                f"'{EXTERNAL_PATHS}'. If you trust the table with it, add it to that option."
+                f"'{EXTERNAL_PATHS}'. If the table may list it, add it to that option."
             )
         return ObjectTable(store, location, load_file_io(location, catalog_options))
 
     def read(self) -> pa.Table:
-        """The files below the folder, sorted by path; none if the folder does not exist. Raises `StorageError`.
+        """Return the files below the folder, sorted by path, or no rows if the folder does not exist. Raises
+        `StorageError`.
 
-        A link to a file counts as a file. Links to folders are not followed, because they may lead outside, or back.
-        `mtime` is in epoch milliseconds. Storages return no `atime` and `owner` here: they are 0 and NULL.
+        A link to a file counts as a file. Links to folders are not followed, because they may lead outside, or in a
+        circle. `mtime` is in epoch milliseconds. Storages return no `atime` and `owner`: they are 0 and NULL.
         """
         files = list(self._files())
         below = len(self.location.rstrip("/")) + 1
@@ -120,14 +122,14 @@ class ObjectTable:
         return pa.Table.from_arrays(arrays, schema=schema).sort_by("path")
 
     def _files(self) -> Iterator[FileStatus]:
-        """The files of each folder, folders of one depth at a time."""
+        """Yield the files of each folder, one level of folders after another."""
         folders, below = [self.location], len(self.location.rstrip("/")) + 1
         with ThreadPoolExecutor(_THREADS) as pool:
             while folders:
                 found = [f for entries in pool.map(self._entries, folders) for f in entries]
                 folders = [f.path for f in found if f.is_dir and not f.is_link]
                 for file in found:
-                    # a table in its own folder also has its definition there
+                    # If the objects are in the table's own folder, the folder also has the table's definition.
                     own = self.location == self.store.root and _DEFINITION.fullmatch(file.path[below:])
                     if not file.is_dir and not own:
                         yield file
@@ -137,7 +139,7 @@ class ObjectTable:
 
 
 def refuse_object_table(name: str) -> UnsupportedFeatureError:
-    """The error for statements on an object table that need snapshots or write rows."""
+    """Return the error for a statement on an object table that needs snapshots or writes rows."""
     return UnsupportedFeatureError(
         f"Table {name} lists the files of a folder ('type' = '{OBJECT_TABLE}'): it can only be read, and has no "
         "snapshots, system tables or procedures. Add files to the folder by other means."
@@ -145,5 +147,5 @@ def refuse_object_table(name: str) -> UnsupportedFeatureError:
 
 
 def _text(path: str) -> str:
-    """A path as text. Bytes that are not valid UTF-8 become U+FFFD."""
+    """Return a path as text. Bytes that are not valid UTF-8 become U+FFFD."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

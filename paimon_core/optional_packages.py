@@ -1,5 +1,6 @@
-"""Packages that `pip install paimon-sql` leaves out, and one message for all, which contains the command to install
-them."""
+"""Packages that `pip install paimon-sql` does not install.
+
+One message for all of them contains the command that installs them."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
 
 
 def missing_package(package: str, purpose: str, command: str, error: ImportError) -> UnsupportedFeatureError:
-    """Return the error for a missing package: `purpose` needs it, and its import failed with `error`."""
+    """Return the error for a missing package. `purpose` needs the package, and its import failed with `error`."""
     is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
     cause = "which is not installed" if is_missing else f"which cannot be imported: {error}"
     return UnsupportedFeatureError(f"{purpose} needs the package {package}, {cause}. Run: {command}")
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra of this project."""
+    """Return the command that installs an extra of this project."""
     return f"pip install 'paimon-sql[{extra}]'"

@@ -1,5 +1,5 @@
 """The rights of a catalog's user on a table. They come from the users of a warehouse (`paimon_sql.catalog.privileges`),
-or from a catalog's server, which is asked before each query (`query-auth.enabled`)."""
+or from a catalog's server, which decides about each query (`query-auth.enabled`)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Rights(Protocol):
         requires."""
 
     def check_select(self, table: str) -> None:
-        """Raises if the user may not read all rows."""
+        """Raise an error if the user may not read all rows."""
 
     def shown(self, table: str) -> Shown | None:
-        """The rows that the user may read, None: all. Raises if the user may read no row."""
+        """Return the rows that the user may read, or None for all rows. Raises an error if the user may read no row."""
 
     def check_insert(self, table: str) -> None:
-        """Raises if the user may not change rows."""
+        """Raise an error if the user may not change rows."""
 
     def check_any(self, table: str) -> None:
-        """Raises if the user may neither read nor change rows."""
+        """Raise an error if the user may neither read nor change rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrantedRights:
-    """The rights of `user`: whether rows of a table may be read, and changed."""
+    """The rights of `user`: whether the user may read rows of a table, and change them."""
 
     user: str
     select: bool
@@ -71,7 +71,7 @@ class AskedRights:
 
 
 def no_privilege(user: str, privileges: Sequence[str], kind: str, name: str) -> NoPrivilegeError:
-    """The error for a user without a privilege on an object; `kind` is the kind of the object."""
+    """Return the error for a user without a privilege on an object. `kind` is the kind of the object."""
     spelled = f"{kind} {name}" if name else f"the {kind}"
     return NoPrivilegeError(
         f"User {user} doesn't have privilege {' or '.join(privileges)} on {spelled}: a user with ADMIN grants it by "

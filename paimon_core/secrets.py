@@ -1,4 +1,4 @@
-"""Secrets in options and in parts of a location, and how to show both without them."""
+"""Secrets in options and in parts of a location: recognise them, and show options and locations without them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SECRET_NAMES = (
 )
 REDACTED = "*********(redacted)"  # the spelling of Spark
 _NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
-# the part of an option's name that names columns: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`
+# The part of an option's name that names columns: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`.
 _COLUMNS = re.compile(r"\A(?:table-default\.)?(?:(?:fields|file-index)\..*\.|(?P<before>parquet\.[^#]*)#.*)", re.DOTALL)
-# these settings say how to get a token, but contain none
+# These settings describe how to get a token, but do not contain one.
 _HARMLESS = frozenset(
     (
         "data-token.enabled",
@@ -42,7 +42,10 @@ _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # names of URL 
 
 
 def is_secret(name: str) -> bool:
-    """Return whether an option of this name contains a secret. A column in the name may be called `token_count`."""
+    """Return whether an option with this name contains a secret.
+
+    A column in the name, such as `token_count`, does not matter.
+    """
     return name not in _HARMLESS and _NAME.search(_COLUMNS.sub(r"\g<before>", name)) is not None
 
 
@@ -52,7 +55,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def redacted(options: Mapping[str, str]) -> dict[str, str]:
-    """Options that may be shown."""
+    """Return the options in a form that may be shown."""
     return {k: REDACTED if is_secret(k) else without_secrets(v) for k, v in options.items()}
 
 
@@ -64,8 +67,10 @@ def without_secrets(text: str) -> str:
 
 
 def statement_without_secrets(text: str) -> str:
-    """A statement that may be shown. If it may contain a secret, it has no literals and no comments: secrets have many
-    spellings."""
+    """Return a statement in a form that may be shown.
+
+    If it may contain a secret, its literals and comments are removed: secrets have many spellings.
+    """
     if not may_hold_secret(text):
         return text
     return _SET.sub(r"\1 ***", without_secrets("".join(_without_literals(text))))

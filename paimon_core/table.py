@@ -1,4 +1,4 @@
-"""Table: the facade that catalogs return; each method calls the layers below."""
+"""Table: the facade that catalogs return. Each method calls the layers below."""
 
 from __future__ import annotations
 
@@ -66,20 +66,21 @@ _T = TypeVar("_T")
 
 
 def storage_publisher(store: TableStore) -> Publisher:
-    """The publisher without a catalog: the storage's atomic create.
+    """Return the publisher for tables without a catalog: the storage's atomic create.
 
-    Raises `UnsafeStorageError` if the storage has none, unless the table's options accept the risk.
+    Raises `UnsafeStorageError` if the storage does not have one, unless the table's options accept the risk.
     """
     return publisher_for(store.io, None, store.options[COMMIT_UNSAFE_STORAGE])
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it was when it was loaded: its schema is fixed, but each call looks up its snapshots.
+    """A table as it was loaded: its schema is fixed, but each call looks up its snapshots. Its catalog gives the store
+    an identifier.
 
-    Its catalog gives the store an identifier. `publishing` makes the publisher of its schemas and snapshots.
-    `versioning` makes the object that changes its tags and branches and rolls it back. `planned` is the version that a
-    write is planned on (`for_write`): commits must be built on it.
+    `publishing` returns the publisher of its schemas and snapshots. `versioning` returns the object that changes its
+    tags and branches and rolls it back. `planned` is the version on which a write is planned (`for_write`): commits
+    must be built on it.
     """
 
     store: TableStore
@@ -89,22 +90,25 @@ class Table:
 
     @property
     def identifier(self) -> Identifier:
-        """Its name in its catalog, with its branch."""
+        """The table's name in its catalog, with its branch."""
         return replace(self.store.identifier, branch=self.store.branch or None)
 
     @property
     def name(self) -> str:
-        """The identifier as text."""
+        """The table's identifier as text."""
         return self.store.name
 
     @property
     def publisher(self) -> Publisher:
-        """The publisher of its schemas and snapshots. Raises `UnsafeStorageError` if none is safe."""
+        """The publisher of the table's schemas and snapshots.
+
+        Raises `UnsafeStorageError` if there is no safe publisher.
+        """
         return self.publishing(self.store)
 
     @property
     def versions(self) -> TableVersions:
-        """The object that changes its tags and branches, and rolls it back."""
+        """The object that changes the table's tags and branches, and rolls the table back."""
         return self.versioning(self.store)
 
     @property
@@ -147,22 +151,25 @@ class Table:
             return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
-        """The partitions with files of a version, a column per partition key."""
+        """Return the partitions with files in a version, with a column per partition key."""
         check_selectable(self.store)
         return partition_rows(self.store, snapshot)
 
     def partition_counts(self, snapshot: Snapshot | None, predicate: Predicate) -> dict[str, int]:
-        """Rows, files, bytes and the last file's time of the partitions of a version that satisfy a predicate."""
+        """Return the rows, files, bytes and the newest file's time of the partitions of a version that satisfy a
+        predicate.
+        """
         check_selectable(self.store)
         return partition_counts(self.store, snapshot, predicate)
 
     def for_write(self) -> Table:
-        """Return the table for a write of rows that is planned now. If a rollback removes the version that is now the
-        latest, the commit conflicts."""
+        """Return the table for a write of rows that is planned now.
+
+        If a rollback removes the present latest version, the commit conflicts."""
         return replace(self, planned=Planned(latest_for_read(self.store)))
 
     def max_sequence_number(self) -> int:
-        """The largest sequence number of the live files, -1 for none. A writer's rows get larger numbers.
+        """Return the largest sequence number of the live files, -1 without files. A writer's rows get larger numbers.
 
         In a table for a write, the live files are the files of the planned version.
         """
@@ -172,7 +179,7 @@ class Table:
         return latest_snapshot(self.store) if self.planned is None else self.planned.snapshot
 
     def assignment_base(self, tasks: int, overwrite: Overwrite | None = None) -> AssignmentBase | None:
-        """The base by which the tasks of a write assign dynamic buckets, or None for other buckets."""
+        """Return the base for assigning dynamic buckets in the tasks of a write, or None for other buckets."""
         if not self.store.has_primary_key or self.store.options[BUCKET] != DYNAMIC:
             return None
         latest = latest_snapshot(self.store)
@@ -184,11 +191,14 @@ class Table:
         return AssignmentBase(latest, tasks, overwrites=True, replaced=replaced)
 
     def write_store(self, *, overwrites: bool) -> TableStore:
-        """The store for the tasks of a write; see `write_store`."""
+        """Return the store for the tasks of a write; see `write_store`."""
         return write_store(self.store, latest_snapshot(self.store), overwrites=overwrites)
 
     def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
-        """Return the moves of rows of the latest version into other buckets; `description` is the jobs' description."""
+        """Return an object that moves rows of the latest version into other buckets.
+
+        `description` describes its jobs.
+        """
         start = self.max_sequence_number() + 1
         return BucketMoves(self.store, self._version(), start, partial(self.run, executor), description)
 
@@ -199,19 +209,19 @@ class Table:
         return any((m.levels[rows] == 0).any() for m, rows in live_columns(self.store, manifests))
 
     def check_writable(self) -> None:
-        """Raises `UnsupportedFeatureError` if rows cannot be committed. Call this before rows are written."""
+        """Raise `UnsupportedFeatureError` if rows cannot be committed. Call this before rows are written."""
         check_writable(self.store)
 
     def new_commit_user(self) -> str:
-        """A new user name, different from all other writers."""
+        """Return a new user name, different from the names of all other writers."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
 
     def commit_info(self, operation: Operation | None = None) -> CommitInfo:
-        """The commit info of a write. `commit.identifier` together with `write.stream.commit-user` makes it a commit
-        that is made once.
+        """Return the commit info of a write.
 
-        Raises `InvalidOptionError` for one of these options without the other.
+        `commit.identifier` together with `write.stream.commit-user` makes it a commit that is made once. Raises
+        `InvalidOptionError` for one of these options without the other.
         """
         identifier, user = self._of_this_use(COMMIT_IDENTIFIER), self._of_this_use(STREAM_COMMIT_USER)
         if identifier is None:
@@ -225,20 +235,23 @@ class Table:
         return CommitInfo(user=user, identifier=identifier, operation=operation, once=Once.FREE)
 
     def stream_commit_info(self, query: str, epoch: int, operation: Operation) -> CommitInfo:
-        """The commit info of an epoch of a streaming query: it is made once."""
+        """Return the commit info of an epoch of a streaming query. It is made once."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         user = self._of_this_use(STREAM_COMMIT_USER) or (f"{prefix}_{query}" if prefix else query)
         return CommitInfo(user=user, identifier=epoch, operation=operation, once=Once.FOLLOWING)
 
     def _of_this_use(self, option: Option[_T]) -> _T:
-        """The value of an option of one stream: in the table's schema, all its writers would share it."""
+        """Return the value of an option for one stream only: if it is in the table's schema, all writers would share
+        it.
+        """
         own = {k: v for k, v in self.store.options.values.items() if self.schema.options.get(k) != v}
         return TableOptions(own)[option]
 
     def check_not_made(self, info: CommitInfo) -> None:
         """Check that a commit that is made once was not made. Call this early, before much work is done.
 
-        Also raises `CommitConflictError` if the table is not the one that was loaded, maybe long ago.
+        Raises the errors of `once.check_not_made`, and `CommitConflictError` if the table was dropped since it was
+        loaded.
         """
         if info.once is not None:
             check_table(self.store)
@@ -247,9 +260,10 @@ class Table:
     def commit(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Make the files of messages visible, see `commit_indexed`; then run the upkeep that the options require.
+        """Make the files of messages visible (see `commit_indexed`), and run the upkeep that the options require.
 
-        Raises as `commit_indexed`; also `CommitUnknownError` if the files are visible and `drop_outdated` fails.
+        Raises the errors of `commit_indexed`, and `CommitUnknownError` if the files are visible and `drop_outdated`
+        fails.
         """
         publisher = self.publisher
         if self.planned is not None:
@@ -265,12 +279,12 @@ class Table:
     def commit_or_abort(
         self, messages: Sequence[CommitMessage], info: CommitInfo, overwrite: Overwrite | None = None
     ) -> Snapshot | None:
-        """Commit as `commit`. If this certainly fails, delete the files."""
+        """Commit like `commit`. If this certainly fails, delete the files."""
         with on_certain_failure(lambda: self.abort(messages)):
             return self.commit(messages, info, overwrite)
 
     def statistics(self, snapshot: Snapshot | None) -> TableStatistics | None:
-        """The statistics that ANALYZE TABLE made for a version or one before it, or None."""
+        """Return the statistics that ANALYZE TABLE made for a version or an earlier version, or None."""
         return read_statistics(self.store, snapshot)
 
     def commit_statistics(self, statistics: TableStatistics, info: CommitInfo) -> Snapshot:
@@ -278,12 +292,13 @@ class Table:
         return commit_statistics(self.store, statistics, info, self.publisher)
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
-        """The buckets that messages have written to and that are due for compaction."""
+        """Return the buckets that messages have written to and that are due for compaction."""
         return due_buckets(self.store, latest_snapshot(self.store), written)
 
     def run(self, executor: Executor, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
-        """Run a job. Return the messages of its tasks. If one task fails, delete the files of the others, as far as
-        they are known."""
+        """Run a job. Return the messages of its tasks.
+
+        If a task fails, delete the files of the other tasks, as far as they are known."""
         return written_messages(executor.run(job.undone_by(lambda result: self.abort(result.messages))))
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
@@ -296,14 +311,14 @@ class Table:
         return self.commit((), info, Overwrite(predicate=predicate))
 
     def system_table_schema(self, name: str) -> pa.Schema:
-        """The columns of `table$name`."""
+        """Return the columns of `table$name`."""
         return system_table_schema(name)
 
     def system_table(self, name: str, zone: tzinfo | None = None) -> pa.Table:
-        """The rows of `table$name`. Times are in `zone`, None: the process's own."""
+        """Return the rows of `table$name`. Times are in `zone`, None for the process's own zone."""
         return read_system_table(self.store, name, zone)
 
 
 def _only_postponed(messages: Sequence[CommitMessage]) -> bool:
-    """Return whether all rows are postponed. Then the compaction that gives them buckets runs the upkeep instead."""
+    """Return whether all rows are postponed. If so, the compaction that gives them buckets runs the upkeep."""
     return bool(messages) and all(m.bucket == POSTPONED for m in messages)

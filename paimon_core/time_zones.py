@@ -2,8 +2,8 @@
 
 A zone is a region (`Asia/Shanghai`), an offset (`+08:00`, `+8`, `Z`), an offset after a prefix (`GMT+8`, `UTC+08:00`)
 or one of Java's short names (`PST`). A text without a zone is a wall clock. If a change of daylight saving repeats a
-wall clock, it means the first of both moments. If a change skips a wall clock, it means the moment as far behind the
-change.
+wall clock, it means the first of both moments. If a change skips a wall clock, it means the moment that is as long
+after the change.
 
 Paimon stores some moments as wall clocks of the machine that wrote them, for example the creation times of tags and
 data files. As Java does, we read such a wall clock in the zone of this process.
@@ -54,7 +54,7 @@ SHORT_NAMES: Mapping[str, str] = {
     "MST": "-07:00",
     "HST": "-10:00",
 }
-_SHORT_HOUR = re.compile(r"([+-])(\d):")  # +8:00, and +08:0 below, as Spark 2 wrote them
+_SHORT_HOUR = re.compile(r"([+-])(\d):")  # Spark 2 wrote +8:00, and +08:0 (below)
 _SHORT_MINUTE = re.compile(r"([+-]\d\d):(\d)$")
 _OFFSET = re.compile(r"[+-](\d|\d\d(\d\d(\d\d)?|:\d\d(:\d\d)?)?)", re.ASCII)
 _PREFIXED = re.compile(r"(UTC|GMT|UT)(?P<offset>[+-].*)?")
@@ -69,12 +69,12 @@ _TEXT = re.compile(
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLI = timedelta(milliseconds=1)
-_BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # Python's dates end a day beyond
-_QUARTER = 900_000  # since 1972 zones change at whole quarters of an hour
+_BOUNDS = (-62_135_424_000_000, 253_402_128_000_000)  # Python's dates end one day later
+_QUARTER = 900_000  # since 1972, zones change at whole quarters of an hour
 
 
 def time_zone(name: str) -> tzinfo:
-    """The zone of a name. Raises `InvalidOptionError`."""
+    """Return the zone with this name. Raises `InvalidOptionError`."""
     try:
         return _zone(name)
     except ValueError as e:
@@ -84,7 +84,7 @@ def time_zone(name: str) -> tzinfo:
 
 
 def parsed_moment(text: str) -> tuple[datetime, int, tzinfo | None]:
-    """Parse a text: a wall clock of whole seconds, the nanoseconds of the second, and the zone in the text.
+    """Parse a text to a wall clock of whole seconds, the nanoseconds of the second, and the zone in the text.
 
     Raises `ValueError`.
     """
@@ -99,9 +99,9 @@ def parsed_moment(text: str) -> tuple[datetime, int, tzinfo | None]:
 
 
 def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
-    """Parse a text: epoch milliseconds, and the nanoseconds of the millisecond.
+    """Parse a text to epoch milliseconds, and the nanoseconds of the millisecond.
 
-    `zone` is the zone of a text without a zone, None: this process's. Raises `ValueError`.
+    A text without a zone is in `zone`, None for this process's zone. Raises `ValueError`.
     """
     wall, nanos, named = parsed_moment(text)
     try:
@@ -112,13 +112,13 @@ def epoch_moment(text: str, zone: tzinfo | None) -> tuple[int, int]:
 
 
 def wall_moment(text: str) -> tuple[int, int]:
-    """Parse a text as `epoch_moment`, but ignore its zone. Raises `ValueError`."""
+    """Parse a text like `epoch_moment`, but ignore its zone. Raises `ValueError`."""
     wall, nanos, _ = parsed_moment(text)
     return (wall.replace(tzinfo=UTC) - _EPOCH) // _MILLI + nanos // 1_000_000, nanos % 1_000_000
 
 
 def epoch_millis(text: str, zone: tzinfo | None) -> int:
-    """Parse a text to epoch milliseconds only, see `epoch_moment`."""
+    """Parse a text to epoch milliseconds; see `epoch_moment`."""
     return epoch_moment(text, zone)[0]
 
 
@@ -130,7 +130,7 @@ def wall_clock(millis: int, zone: tzinfo | None) -> int:
 
 
 def wall_clock_millis(wall: datetime) -> int:
-    """The epoch milliseconds of a wall clock of this process."""
+    """Return the epoch milliseconds of a wall clock of this process."""
     try:
         return (_moment(wall, None) - _EPOCH) // _MILLI
     except (OverflowError, ValueError, OSError):  # at the ends of the calendar
@@ -146,7 +146,7 @@ def wall_clock_elsewhere(wall: datetime, zone: tzinfo | None) -> datetime:
 
 
 def wall_clocks_elsewhere(millis: NDArray[np.int64], zone: tzinfo | None) -> NDArray[np.int64]:
-    """Convert as `wall_clock_elsewhere`, from milliseconds since the wall clock of 1970."""
+    """Convert like `wall_clock_elsewhere`, from milliseconds since the wall clock of 1970."""
     quarters, which = np.unique(millis // _QUARTER, return_inverse=True)
     return millis + np.array([_move(int(q) * _QUARTER, zone) for q in quarters], dtype=np.int64)[which]
 
@@ -157,16 +157,16 @@ def _move(millis: int, zone: tzinfo | None) -> int:
 
 
 def _moment(wall: datetime, zone: tzinfo | None) -> datetime:
-    """The moment of a wall clock in a zone, None: in this process's zone."""
+    """Return the moment of a wall clock in a zone, None for this process's zone."""
     if zone is not None:
         return wall.replace(tzinfo=zone).astimezone(UTC)
-    # `astimezone` reads a wall clock that is skipped as an hour before the change
+    # `astimezone` would read a skipped wall clock as an hour before the change.
     seconds = int(wall.replace(microsecond=0).timestamp())
     return _EPOCH + timedelta(seconds=seconds, microseconds=wall.microsecond)
 
 
 def _zone(name: str) -> tzinfo:
-    """Return the zone of a name, as `time_zone`. Raises `ValueError`."""
+    """Return the zone with this name, like `time_zone`. Raises `ValueError`."""
     spelled = _SHORT_MINUTE.sub(r"\1:0\2", _SHORT_HOUR.sub(r"\g<1>0\2:", name, count=1))
     spelled = SHORT_NAMES.get(spelled, spelled)
     if spelled == "Z":

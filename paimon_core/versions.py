@@ -1,4 +1,4 @@
-"""Changes of the versions that users name, tags and branches: in the table's files here, or by a catalog's server."""
+"""Changes of tags and branches, the versions that users name: in the table's files, or by a catalog's server."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from paimon_core.store.table_store import TableStore
 
 
 class TableVersions(Protocol):
-    """Tags, branches and rollbacks of a table. Methods raise as the functions of these names in `maintenance`. If a
-    server does the change, they also raise `StorageError`, and `UnsupportedFeatureError` for what it does not support.
+    """Tags, branches and rollbacks of a table.
+
+    Methods raise the errors of the functions with these names in `maintenance`. If a server makes the change, they also
+    raise `StorageError`, and `UnsupportedFeatureError` if the server does not support the change.
     """
 
     def create_tag(self, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
-        """Name a snapshot."""
+        """Create a tag for a snapshot."""
 
     def delete_tags(self, names: Sequence[str]) -> None:
-        """Remove tags; names without a tag are ignored."""
+        """Remove tags. Names without a tag are ignored."""
 
     def branch_names(self) -> list[str]:
-        """All branches but main, sorted, with incomplete ones that were made or deleted halfway."""
+        """Return all branches except main, sorted, including incomplete branches that were created or deleted only
+        partly.
+        """
 
     def branch_exists(self, name: str) -> bool:
-        """Return whether a branch exists. An incomplete branch, made or deleted halfway, does not."""
+        """Return whether a branch exists. An incomplete branch, created or deleted only partly, does not exist."""
 
     def create_branch(self, name: str, tag: str | None = None) -> None:
-        """Create a branch, from a tag with its rows, or without a tag with the schema only."""
+        """Create a branch: from a tag with its rows, or without a tag with only the schema."""
 
     def delete_branch(self, name: str) -> None:
         """Remove a branch."""
@@ -40,15 +44,15 @@ class TableVersions(Protocol):
         """Give a branch another name."""
 
     def fast_forward(self, branch: str) -> None:
-        """Make the table what a branch is."""
+        """Replace the table's history by the history of a branch."""
 
     def roll_back(self, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
-        """Go back to a snapshot, or to a tag. Return the snapshot numbers before and after."""
+        """Return the table to a snapshot or a tag. Return the latest snapshot numbers before and after."""
 
 
 @dataclass(frozen=True)
 class FileVersions:
-    """Changes the files of a table directly."""
+    """Changes tags and branches in the files of a table."""
 
     store: TableStore
 

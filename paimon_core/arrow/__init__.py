@@ -1,4 +1,3 @@
-"""Arrow columns: Paimon types as Arrow types, casts, text, equality, columns of older schemas as the newest.
-
-May import `spec`, `errors`; knows no files.
+"""Arrow columns: Paimon types as Arrow types, casts, texts, equality, and columns of older schemas converted to the
+newest schema. May import `spec`, `errors`; it does not know files.
 """

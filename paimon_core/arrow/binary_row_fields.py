@@ -28,21 +28,24 @@ _NARROW = {
 
 @dataclass(frozen=True, slots=True)
 class RowField:
-    """Field number `index` of rows of `arity` fields, each with its leading field count; `rows` have no NULLs."""
+    """The field number `index` of rows with `arity` fields.
+
+    Each row has its leading field count; `rows` have no NULLs.
+    """
 
     rows: pa.Array
     arity: int
     index: int
 
     def fits(self) -> Valid:
-        """Return which rows have the expected number of fields, and room for them; shape (rows,)."""
+        """Return which rows have the expected number of fields, and enough bytes for them; shape (rows,)."""
         valid = validity(self.rows) & (self._sizes() >= header_size(self.arity) + 8 * self.arity)
         count = np.uint64(int.from_bytes(self.arity.to_bytes(_COUNT_BYTES, "big"), "little"))
         fitting: Valid = valid & (self._words(-_COUNT_BYTES) & _LOW_WORD == count)
         return fitting
 
     def numbers(self, data_type: DataType) -> tuple[NDArray[np.int64], Valid]:
-        """Return integers, 0 and 1, days or epoch milliseconds, and a mask of valid rows; shapes (rows,).
+        """Return integers, booleans as 0 and 1, days or epoch milliseconds, and a mask of valid rows; shapes (rows,).
 
         A row is not valid if the field is NULL, or if the row has another number of fields."""
         slots, valid = self._slots()
@@ -60,14 +63,14 @@ class RowField:
         return (slots & _LOW_WORD).astype(np.int64) * (not is_stored_inline(data_type))
 
     def floats(self, data_type: DataType) -> tuple[NDArray[Any], Valid]:
-        """As `numbers`, of FLOAT or DOUBLE: an array of just that width."""
+        """Return FLOAT or DOUBLE values, as an array of that width, and a mask of valid rows, like `numbers`."""
         slots, valid = self._slots()
         if data_type.kind is Kind.FLOAT:
             return slots.astype(np.uint32).view(np.float32), valid
         return slots.view(np.float64), valid
 
     def decimals(self, data_type: DecimalType) -> pa.Array:
-        """As `numbers`, of DECIMAL, as a column of the most digits."""
+        """Return DECIMAL values, as a column of the largest precision, like `numbers`."""
         slots, valid = self._slots()
         low, high = slots, slots.view(np.int64) >> 63
         if not is_stored_inline(data_type):
@@ -80,7 +83,7 @@ class RowField:
         return fixed_array(values, pa.decimal128(DecimalType.MAX_PRECISION, data_type.scale), valid)
 
     def texts(self) -> pa.Array:
-        """As `numbers`, strings or bytes: a binary column."""
+        """Return strings or bytes, as a binary column, like `numbers`."""
         slots, valid = self._slots()
         inline = slots >> np.uint64(63) == 1
         at = header_size(self.arity) + 8 * self.index
@@ -102,12 +105,12 @@ class RowField:
         return self._words(header + 8 * self.index), valid
 
     def _is_behind_slots(self, offsets: NDArray[np.int64]) -> Valid:
-        """Return which offsets point behind the slots: other offsets are from a writer with another layout."""
+        """Return which offsets point behind the slots. Other offsets are from a writer with another layout."""
         behind: Valid = offsets >= header_size(self.arity) + 8 * self.arity
         return behind
 
     def _words(self, offsets: NDArray[np.int64] | int) -> NDArray[np.uint64]:
-        """Return the eight bytes at offsets into the rows, shape (rows,); arbitrary if a row ends before."""
+        """Return the eight bytes at offsets in the rows, shape (rows,). They are arbitrary if a row ends earlier."""
         data = self.rows.buffers()[2]
         if data is None or data.size < 8:
             return np.zeros(len(self.rows), dtype=np.uint64)
@@ -126,7 +129,7 @@ class RowField:
 def _shifted(
     high: NDArray[np.uint64], low: NDArray[np.uint64], bits: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Numbers of 128 bits shifted right by up to 120, keeping their sign: the low words, the high ones."""
+    """Shift 128-bit numbers right by up to 120 bits, and keep their sign. Return the low words and the high words."""
     top, few = high.view(np.int64), bits < 64
     rest = (bits % 64).astype(np.uint64)
     carried = (high << np.uint64(1)) << (np.uint64(63) - rest)

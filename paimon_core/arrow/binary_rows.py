@@ -29,7 +29,10 @@ _DECIMAL = np.dtype((np.uint8, (16,)))
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of every row. `slots` lacks the offset; `spilled` is the bytes used in the variable part, of `tail`."""
+    """One field of every row.
+
+    `slots` lacks the offset. `spilled` is the number of bytes of `tail` that are used in the variable part.
+    """
 
     slots: Slots
     spilled: NDArray[np.int64] | None = None
@@ -37,23 +40,26 @@ class _Field:
 
 
 def row_values(batch: pa.RecordBatch, row: int, fields: Sequence[DataField]) -> tuple[Any, ...]:
-    """The values of the named columns in one row, as `spec.binary_row` takes them."""
+    """Return the values of the fields in one row, in the form that `spec.binary_row` encodes."""
     return tuple(scalar_value(batch.column(f.name)[row], f.type) for f in fields)
 
 
 def row_bytes(batch: pa.RecordBatch, row: int, fields: Sequence[DataField]) -> bytes:
-    """The BinaryRow, with its field count, of the named columns in one row."""
+    """Return the BinaryRow, with its field count, of the fields in one row."""
     return encode_row([f.type for f in fields], row_values(batch, row, fields))
 
 
 def hash_rows(columns: Sequence[pa.Array], types: Sequence[DataType]) -> NDArray[np.int32]:
-    """Murmur3 of the BinaryRow of each row; shape (rows,). Equals `murmur3_row(encode_body(types, row))`."""
+    """Return the murmur3 hash of the BinaryRow of each row; shape (rows,).
+
+    Equals `murmur3_row(encode_body(types, row))`.
+    """
     rows = len(columns[0])
     spills = [_spilled(c, t) for c, t in zip(columns, types, strict=True)]
     spilled = np.zeros(rows, dtype=np.int64)
     for spill in spills:
         spilled += spill
-    # rows are hashed by size class, so that one long value does not widen the words of all
+    # Hash rows by size class, so that one long value does not widen the words of all rows.
     classes = np.ceil(np.log2(np.maximum(spilled, 1))).astype(np.int8)
     if rows and classes.min() == classes.max():
         return _hash(columns, types)
@@ -85,7 +91,7 @@ def _hash(columns: Sequence[pa.Array], types: Sequence[DataType]) -> NDArray[np.
 
 
 def _append(body: NDArray[np.uint8], ends: NDArray[np.int64], tail: NDArray[np.uint8]) -> None:
-    """Write each row's variable part at its end. Bytes behind the end are overwritten by the next one."""
+    """Write each row's variable part at its end. The next variable part overwrites bytes after the end."""
     if not len(body):
         return
     if ends.min() == ends.max():
@@ -96,7 +102,7 @@ def _append(body: NDArray[np.uint8], ends: NDArray[np.int64], tail: NDArray[np.u
 
 
 def _spilled(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
-    """Bytes each row takes in the variable part."""
+    """Return the number of bytes of each row in the variable part."""
     if _is_bytes(data_type):
         lengths = byte_lengths(column)
         return np.where(lengths > _INLINE_BYTES, (lengths + 7) // 8 * 8, 0)
@@ -141,7 +147,7 @@ def _decimal_field(column: pa.Array, data_type: DecimalType) -> _Field:
         return _Field(np.ascontiguousarray(little[:, :8]).view("<u8")[:, 0])
     big = little[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    # a leading byte is superfluous if it only repeats the sign that the next byte also shows
+    # A leading byte is superfluous if it only repeats the sign of the next byte.
     idle = (big[:, :-1] == sign) & ((big[:, 1:] & 0x80) == (sign & 0x80))
     leading = np.cumprod(idle, axis=1).sum(axis=1)
     sources = leading[:, None] + np.arange(16)
@@ -165,7 +171,7 @@ def _timestamp_field(column: pa.Array, data_type: TimeType) -> _Field:
 
 
 def scalar_value(scalar: pa.Scalar, data_type: DataType) -> Any:
-    """A value as `spec.binary_row` takes it."""
+    """Return a value in the form that `spec.binary_row` encodes."""
     if not scalar.is_valid:
         return None
     if isinstance(data_type, TimeType):

@@ -34,7 +34,7 @@ _DECIMAL_LIMIT = 1e38
 def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzinfo | None = None) -> pa.Array:
     """Cast a column from one type to another, for the pairs that `can_cast` allows.
 
-    `zone` is the zone of local times, None: this process's zone. Raises `InvalidDataError`.
+    `zone` is the zone of local times; None means this process's zone. Raises `InvalidDataError`.
     """
     if source.with_nullable(True) == target.with_nullable(True):
         return column
@@ -54,7 +54,9 @@ def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzin
         case DecimalType():
             return _to_decimal(column, source, target)
         case StoredTimeType(kind=kind, precision=precision):
-            digits = precision if source.kind in _TEXTS else min(precision, DIGITS["us"])  # as many as there can be
+            digits = (
+                precision if source.kind in _TEXTS else min(precision, DIGITS["us"])
+            )  # the largest possible number of digits
             return int96.stored(_to_time(column, source, TimeType(kind, precision=digits), zone))
         case TimeType():
             return _to_time(column, source, target, zone)
@@ -110,7 +112,9 @@ def _to_integer(column: pa.Array, source: DataType, target: pa.DataType) -> pa.A
 
 
 def _saturated(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Floating point numbers as integers: cut towards zero, held within INT (within BIGINT for it), NaN as 0."""
+    """Return floating point numbers as integers: rounded towards zero, limited to INT (to BIGINT for BIGINT), NaN
+    as 0.
+    """
     through = np.int64 if pa.types.is_int64(target) else np.int32
     valid = pc.is_valid(column)
     values = np.nan_to_num(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.float64), nan=0.0)
@@ -134,7 +138,7 @@ def _to_decimal(column: pa.Array, source: DataType, target: DecimalType) -> pa.A
     if source.kind in _TEXTS:
         wide = text_casts.decimals_of_text(column, target.scale)
     elif source.kind in _FLOATS:
-        # through the shortest text: 1.005 is meant, not 1.00499999999999989
+        # Convert through the shortest text: 1.005 means 1.005, not 1.00499999999999989.
         column = column.cast(pa.float64())
         fits = pc.and_(pc.is_finite(column), pc.less(pc.abs(column), _DECIMAL_LIMIT))
         wide = text_casts.decimals_of_text(pc.if_else(fits, column.cast(pa.string()), None), target.scale)
@@ -145,7 +149,7 @@ def _to_decimal(column: pa.Array, source: DataType, target: DecimalType) -> pa.A
     if wide.type.scale > target.scale:
         wide = pc.round(wide, ndigits=target.scale, round_mode="half_towards_infinity")
     room = target.precision - target.scale
-    if room + wide.type.scale < wide.type.precision:  # else no value has more digits
+    if room + wide.type.scale < wide.type.precision:  # otherwise no value has more digits
         limit = pa.scalar(Decimal(10**room), wide.type)
         wide = pc.if_else(pc.less(pc.abs(wide), limit), wide, None)
     return wide.cast(arrow_type(target))
@@ -175,7 +179,7 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType, zone: tzinfo 
 
 
 def _to_precision(moments: pa.Array, precision: int) -> pa.Array:
-    """The moments with `precision` digits of a second; further digits are cut off."""
+    """Return the moments with `precision` digits of a second. Further digits are cut off."""
     have = DIGITS[moments.type.unit]
     if precision >= have:
         return moments
@@ -198,11 +202,11 @@ def _local(instants: pa.Array, zone: tzinfo) -> pa.Array:
 
 
 def _instant(local: pa.Array, zone: tzinfo) -> pa.Array:
-    """Return the instants of wall clocks; see `time_zones` for repeated and skipped wall clocks."""
+    """Return the instants of wall clocks. `time_zones` explains repeated and skipped wall clocks."""
     offset, target = zone.utcoffset(None), pa.timestamp(local.type.unit, tz="UTC")
     if offset is not None:
         return _moved(local, -offset).cast(target)
-    # a skipped wall clock becomes the last instant before the change, and takes the offset of this instant
+    # A skipped wall clock becomes the last instant before the change, and gets the offset of this instant.
     known = pc.assume_timezone(local, str(zone), ambiguous="earliest", nonexistent="earliest")
     ahead = pc.subtract(pc.local_timestamp(known).cast(pa.int64()), known.cast(pa.int64()))
     return pc.subtract(local.cast(pa.int64()), ahead).cast(target)

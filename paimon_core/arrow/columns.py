@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# fixed-width types whose nullable columns numpy takes from faster than Arrow does
+# For nullable columns of these fixed-width types, numpy takes values faster than Arrow.
 _WIDTHS = {
     t.id: f"i{t.bit_width // 8}"
     for t in (
@@ -35,7 +35,10 @@ def validity(column: pa.Array) -> NDArray[np.bool_]:
 
 
 def fixed_values(column: pa.Array, dtype: Any) -> NDArray[Any]:
-    """The values of a fixed-width column read as `dtype` of the same width, NULL as zero; shape (rows, …)."""
+    """Return the values of a fixed-width column, read as `dtype` of the same width.
+
+    NULL becomes zero; shape (rows, …).
+    """
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     data = column.buffers()[1]
@@ -60,7 +63,7 @@ def taken(column: pa.Array, rows: NDArray[np.int64], valid: NDArray[np.bool_] | 
 
 
 def byte_lengths(column: pa.Array) -> NDArray[np.int64]:
-    """Bytes of each string or binary value, 0 for NULL; shape (rows,)."""
+    """Return the number of bytes of each string or binary value, 0 for NULL; shape (rows,)."""
     if len(column) == 0:
         return np.zeros(0, dtype=np.int64)
     return np.where(validity(column), np.diff(_offsets(column)), 0).astype(np.int64)
@@ -76,7 +79,7 @@ def stored_bytes(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]
 
 
 def byte_words(column: pa.Array, count: int) -> NDArray[np.uint64]:
-    """The first `8 * count` bytes of each string or binary value, zero-padded, as little-endian words.
+    """Return the first `8 * count` bytes of each string or binary value, zero-padded, as little-endian words.
 
     Shape (rows, count)."""
     result = np.zeros((len(column), count), dtype="<u8")
@@ -87,7 +90,7 @@ def byte_words(column: pa.Array, count: int) -> NDArray[np.uint64]:
     first, last = int(offsets[0]), int(offsets[-1])
     content = np.zeros(last - first + 8, dtype=np.uint8)
     content[:-8] = np.frombuffer(data, dtype=np.uint8)[first:last]
-    # a word at every byte: one gather takes eight bytes
+    # The array has a word at every byte, so one gather reads eight bytes.
     words = np.ndarray((last - first + 1,), dtype="<u8", buffer=content.data, strides=(1,))
     starts = offsets[:-1].astype(np.int64) - first
     for i in range(count):
@@ -97,24 +100,27 @@ def byte_words(column: pa.Array, count: int) -> NDArray[np.uint64]:
 
 
 def padded_bytes(column: pa.Array, width: int) -> NDArray[np.uint8]:
-    """The first `width` bytes of each string or binary value, zero-padded; shape (rows, width)."""
+    """Return the first `width` bytes of each string or binary value, zero-padded; shape (rows, width)."""
     return byte_words(column, (width + 7) // 8).view(np.uint8)[:, :width]
 
 
 def int64_array(values: NDArray[np.int64], valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """The numbers as an Arrow column, without copying (and without `pa.array`, which imports pandas)."""
+    """Return the numbers as an Arrow column, without copying (and without `pa.array`, which imports pandas)."""
     return fixed_array(np.ascontiguousarray(values, dtype=np.int64), pa.int64(), valid)
 
 
 def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Build a fixed-width column from values as Arrow stores them, booleans as 0 and 1; NULL if not valid."""
+    """Return a fixed-width column from values in Arrow's form, booleans as 0 and 1.
+
+    Values that are not `valid` are NULL.
+    """
     bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = np.packbits(values.astype(np.bool_), bitorder="little") if pa.types.is_boolean(arrow) else values
     return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(np.ascontiguousarray(data))])
 
 
 def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """The rows at ascending positions, counted through all batches."""
+    """Yield the rows at ascending positions, counted over all batches."""
     start = 0
     for batch in batches:
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
@@ -152,7 +158,7 @@ def with_values(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file with new values at ascending positions, in the columns of `values`.
 
-    `batches` are the file's rows from `start` on, in order."""
+    `batches` are the file's rows from position `start` on, in order."""
     for batch in batches:
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:

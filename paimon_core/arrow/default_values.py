@@ -1,8 +1,6 @@
-"""The default of a column: the text in the schema, as a value.
-
-Text is a constant: what casts to the type, in quotes or not. An instant is in the zone of the session that writes.
-Nested ones are `ARRAY(1, 2)` or `[1, 2]`, `MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`.
-Source: Paimon's page "Default Value".
+"""The default value of a column, from its text in the schema. The text is a constant that can be cast to the type, with
+or without quotes. An instant is in the zone of the writing session. Nested values are `ARRAY(1, 2)` or `[1, 2]`,
+`MAP('a', 1)` or `{a -> 1}`, `STRUCT(1, 'x')` or `{1, x}`. Source: Paimon's page "Default Value".
 """
 
 from __future__ import annotations
@@ -25,9 +23,10 @@ _ARROW = re.compile(r"\s*->\s*")
 
 
 def default_value(field: DataField, zone: tzinfo | None = None) -> pa.Array:
-    """The default of a column, one value of its Arrow type; instants are in `zone`, None: this process's.
+    """Return the default of a column, as one value of its Arrow type.
 
-    Raises `InvalidSchemaError` for a text that is not a value of the type.
+    Instants are in `zone`, None for this process's zone. Raises `InvalidSchemaError` for a text that is not a value of
+    the type.
     """
     try:
         return _value(field.default or "null", field.type, zone)
@@ -40,7 +39,7 @@ def default_value(field: DataField, zone: tzinfo | None = None) -> pa.Array:
 
 
 def fill_default(column: pa.Array, field: DataField, zone: tzinfo | None = None) -> pa.Array:
-    """The column with its default, see `default_value`, instead of NULL."""
+    """Return the column with its default instead of NULL; see `default_value`."""
     if field.default is None or column.null_count == 0:
         return column
     value = default_value(field, zone)[0]
@@ -53,15 +52,15 @@ def fill_default(column: pa.Array, field: DataField, zone: tzinfo | None = None)
 
 
 def unquoted(text: str) -> str:
-    """Return the text of a constant without the quotes around it; it has no escapes."""
+    """Return the text of a constant without the quotes around it. There are no escapes in it."""
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
 def nested_parts(text: str, data_type: DataType) -> list[tuple[str, DataType]] | None:
-    """The constants in the constant of an ARRAY, MAP (keys and values in turn) or ROW, each with its type.
+    """Return the constants in the constant of an ARRAY, MAP (keys and values in turn) or ROW, each with its type.
 
-    None for another type, or a text that does not have this form. A ROW without parts has NULL in all fields.
+    Return None for another type, or a text that does not have this form. A ROW without parts has NULL in all fields.
     """
     try:
         return _nested(text.strip(), data_type)
@@ -126,7 +125,7 @@ def _joined(values: list[pa.Array], data_type: DataType) -> pa.Array:
 
 
 def _parts(text: str, function: str, bracket: str) -> list[str]:
-    """The parts between commas in `function(…)` or in brackets."""
+    """Return the parts between commas in `function(…)` or in brackets."""
     match = re.fullmatch(rf"{function}\s*\((.*)\)", text, re.I | re.S)
     if match is None and text[:1] == bracket and text[-1:] == _CLOSING[_OPENING.index(bracket)]:
         return list(_split(text[1:-1]))

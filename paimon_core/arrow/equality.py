@@ -1,6 +1,5 @@
-"""Whether values of two columns are the same, row by row, for every type.
-
-NULL is the same as NULL, NaN as NaN, and a MAP as another one of the same entries, in whatever order they are stored.
+"""Compare values of two columns row by row, for every type. NULL equals NULL, NaN equals NaN, and two MAPs are equal if
+they have the same entries in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def rows_equal(one: pa.RecordBatch, other: pa.RecordBatch, names: tuple[str, ...
 
 
 def value_codes(column: pa.Array) -> NDArray[np.int64]:
-    """Return a number per row; two numbers are equal exactly if the values are; shape (rows,)."""
+    """Return a number per row, shape (rows,). Two numbers are equal exactly if the values are equal."""
     arrow, valid = column.type, validity(column)
     if pa.types.is_struct(arrow):
         parts = [value_codes(column.field(i)) for i in range(arrow.num_fields)]
@@ -50,7 +49,7 @@ def value_codes(column: pa.Array) -> NDArray[np.int64]:
 
 
 def row_codes(rows: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.int64]:
-    """As `value_codes`, of whole rows: the named columns together."""
+    """Return a number per row for the named columns together, like `value_codes`."""
     return _codes_of_tuples([value_codes(rows.column(n)) for n in names])
 
 
@@ -67,7 +66,7 @@ def values_equal(one: pa.Array, other: pa.Array) -> Flags:
 
 
 def _present_equal(one: pa.Array, other: pa.Array) -> Flags:
-    """Do as `values_equal` for rows with two values; the result for other rows is arbitrary."""
+    """Compare rows with two values like `values_equal`. The result for rows with a NULL is arbitrary."""
     if pa.types.is_struct(one.type):
         same = np.ones(len(one), dtype=np.bool_)
         for left, right in zip(one.flatten(), other.flatten(), strict=True):
@@ -101,7 +100,7 @@ def _spans(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _elements(
     column: pa.Array, spans: tuple[NDArray[np.int64], NDArray[np.int64]], chosen: NDArray[np.int64]
 ) -> pa.Array:
-    """The elements of the chosen lists, one list after the other."""
+    """Return the elements of the chosen lists, one list after another."""
     return column.values.take(int64_array(_indices(spans[0][chosen], spans[1][chosen])))
 
 
@@ -111,7 +110,7 @@ def _flags(column: pa.Array) -> Flags:
 
 
 def _indices(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The positions of all elements of some lists, one list after the other."""
+    """Return the positions of all elements of some lists, one list after another."""
     before = np.cumsum(lengths) - lengths
     indices: NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
     return indices
@@ -128,7 +127,7 @@ def _codes_of_tuples(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _codes_of_lists(elements: NDArray[np.int64], lengths: NDArray[np.int64], valid: Flags | None) -> NDArray[np.int64]:
-    """A number per list of elements: as texts of 8 bytes for each element, they are numbered by Arrow."""
+    """Return a number per list: each list becomes a text of 8 bytes per element, and Arrow numbers the texts."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths * 8, out=offsets[1:])
     data = pa.py_buffer(np.ascontiguousarray(elements, dtype=np.int64))

@@ -1,7 +1,6 @@
-"""Columns of a file as the table has them now: nested fields found by id, values cast, missing ones NULL.
-
-A column without a field id (Avro, files of other writers) goes by the name that it had when it was written: by exactly
-this name, else by the only name that differs from it in case alone. Two such names are refused.
+"""Convert columns of a file to the present types of the table: nested fields are found by id, values are cast, missing
+values are NULL. A column without a field id (Avro, files of other writers) is found by its name when it was written: by
+exactly this name, else by the only name that differs just in case. Two such names are refused.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ _PER_SECOND = {unit: 10**digits for unit, digits in DIGITS.items()}
 
 
 class AmbiguousNameError(ValueError):
-    """Two names of a file that differ from the name of a column in case only."""
+    """Two names in a file differ from the name of a column only in case."""
 
 
 def spelled(
     names: Collection[str], name: str, others: Collection[str] = frozenset(), *, exact: bool = False
 ) -> str | None:
-    """Find a name among `names`, ignoring case, except for the names in `others`; None if there is none.
+    """Find a name among `names`, ignoring case, but not among `others`. Return None if it is not found.
 
-    Raises `AmbiguousNameError`."""
+    With `exact`, case counts. Raises `AmbiguousNameError`."""
     if name in names or exact:
         return name if name in names else None
     lower = name.lower()
@@ -55,7 +54,7 @@ def sources_of(
     *,
     exact: bool = False,
 ) -> list[str | None]:
-    """Return the file's name of each wanted (name, field id), None if the file does not have it.
+    """Return the file's name of each wanted (name, field id), None if the file does not have the column.
 
     `stored` are the columns in the schema of the file, for files without ids. With `exact`, names in another case are
     other names. Raises `AmbiguousNameError`.
@@ -69,7 +68,7 @@ def sources_of(
     everything = {f.name: None for f in found}
 
     def source(name: str, number: int | None) -> str | None:
-        if number is None:  # as the parts of a VARIANT
+        if number is None:  # such as a part of a VARIANT
             return spelled(everything, name, others, exact=exact)
         known = by_id.get(number)
         if known is None:
@@ -80,29 +79,29 @@ def sources_of(
 
 
 def _column_of_key(key_id: int) -> int:
-    """The column that a key column repeats: thin files (`data-file.thin-mode`) have that one only."""
+    """Return the column that a key column repeats. Thin files (`data-file.thin-mode`) have only this column."""
     is_key = KEY_FIELD_ID_START <= key_id < SYSTEM_FIELD_ID_START - _MOST_SYSTEM_FIELDS
     return key_id - KEY_FIELD_ID_START if is_key else -1
 
 
 def has_known_kinds(kinds: pa.Array) -> bool:
-    """Whether rows are inserted, updated or deleted, and nothing else."""
+    """Return whether all row kinds are known: insert, update or delete."""
     numbers = fixed_values(kinds, np.int8)
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < _KINDS)
 
 
 def missing_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
-    """A column that a file lacks: NULL, or a value."""
+    """Return a column that a file lacks: NULL, or a value."""
     return pa.nulls(rows, target) if value is None else pa.repeat(value.cast(target), rows)
 
 
 def have_names_only(found: Iterable[pa.Field]) -> bool:
-    """Whether the columns of a file have no field ids."""
+    """Return whether the columns of a file have no field ids."""
     return all(field_id(f) is None for f in found)
 
 
 def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa.Array:
-    """The column as the target type; `exact` as in `sources_of`.
+    """Return the column as the target type. `exact` has the meaning of `sources_of`.
 
     Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` if that is not possible."""
     if target.equals(STORED_TIME):
@@ -128,7 +127,7 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
 
 
 def _are_entries(found: pa.DataType) -> bool:
-    """Return whether a column has the entries of MAPs as lists, as in files with nullable keys."""
+    """Return whether a column has MAP entries as lists, as in files with nullable keys."""
     return bool(pa.types.is_list(found) and pa.types.is_struct(found.value_type) and found.value_type.num_fields == 2)
 
 
@@ -145,7 +144,7 @@ def _map_of_entries(column: pa.ListArray) -> pa.MapArray:
 
 
 class OutOfReachError(Exception):
-    """Times that the nanoseconds of the target do not reach."""
+    """Times are outside of the range of the target's nanoseconds."""
 
 
 def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:

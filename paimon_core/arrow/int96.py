@@ -29,7 +29,7 @@ def times(column: pa.FixedSizeBinaryArray, target: pa.TimestampType) -> pa.Array
     """Return the bytes as times of the target type, through microseconds. Raises `pa.ArrowInvalid` out of range."""
     days, nanos, valid = _parts(column)
     if (np.abs(days) > _MOST_DAYS).any():
-        raise pa.ArrowInvalid("it has times that microseconds cannot hold")
+        raise pa.ArrowInvalid("it has times outside of the range of microseconds")
     micros = days * _MICROS_PER_DAY + nanos // 1000
     exact = fixed_array(micros, pa.timestamp("us", target.tz), valid).cast(target)
     if target.unit != "ns":
@@ -46,7 +46,7 @@ def finest_times(column: pa.FixedSizeBinaryArray, zone: str | None) -> pa.Array:
 
 
 def stored(column: pa.Array) -> pa.Array:
-    """Times of any unit, or such bytes, as bytes with nanoseconds from 0 on: the same ones for the same time."""
+    """Convert times of any unit, or such bytes, to bytes with nanoseconds from 0 on. Equal times have equal bytes."""
     if column.type.equals(STORED_TIME):
         days, nanos, valid = _parts(column)
     else:
@@ -68,7 +68,7 @@ def _parts(column: pa.FixedSizeBinaryArray) -> tuple[NDArray[np.int64], NDArray[
     return np.where(valid, days - _EPOCH_DAY, 0), nanos, valid
 
 
-@lru_cache(maxsize=4096)  # asked for with each batch
+@lru_cache(maxsize=4096)  # called for each batch
 def holds_stored_times(arrow: pa.DataType) -> bool:
     """Return whether a type is the type of such bytes, or contains it."""
     return any(leaf.equals(STORED_TIME) for _, leaf in leaves(pa.schema([("", arrow)])))

@@ -1,4 +1,4 @@
-"""The columns with values: plain columns of a schema, and columns within nested ones."""
+"""The leaf columns of a schema: columns with values, at the top or within nested columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def leaves(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    """Return the path and type of each column of a file that is not nested, at any depth."""
+    """Return the path and type of each column that is not nested, at any depth."""
     return [leaf for field in schema for leaf in _leaves(field.name, field.type)]
 
 

@@ -11,14 +11,14 @@ import pyarrow as pa
 
 
 def with_offsets(column: pa.Array) -> pa.Array:
-    """Return the column with at least one offset in nested lists and maps; the column itself if it has them."""
+    """Return the column with at least one offset in nested lists and maps. Return the column itself if it has them."""
     if not pa.types.is_nested(column.type):
         return column
     if len(column) == 0:
         return column if _has_offsets(column) else pa.array([], column.type)
     known, *content = column.buffers()[:2]
     if pa.types.is_struct(column.type):
-        # `field` does not slice: children are as long as the parent's buffers
+        # `field` does not slice: children are as long as the parent's buffers.
         parts = [column.field(i) for i in range(column.type.num_fields)]
         sound = [with_offsets(part) for part in parts]
         if all(s is p for s, p in zip(sound, parts, strict=True)):
@@ -35,7 +35,7 @@ def with_offsets(column: pa.Array) -> pa.Array:
 
 
 def _has_offsets(column: pa.Array) -> bool:
-    """Whether all lists and maps of an array without entries have an offset."""
+    """Return whether all lists and maps of an array without entries have an offset."""
     if pa.types.is_struct(column.type):
         return all(_has_offsets(column.field(i)) for i in range(column.type.num_fields))
     if not (pa.types.is_list(column.type) or pa.types.is_map(column.type)):

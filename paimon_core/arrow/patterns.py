@@ -1,4 +1,4 @@
-"""Regular expressions that a user of a server may write: they are matched in time that grows with the text alone."""
+"""Regular expressions for users of a server. The time of matching grows only with the length of the text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import InvalidOptionError
 
-# everything before a `\Q` without its `\E`
+# This matches everything before a `\Q` without its `\E`.
 _NO_QUOTE = re.compile(r"\A(?:\\Q.*?\\E|\\(?!Q).|[^\\])*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression in RE2's syntax, without backreferences and assertions that look around. Python's own may
-    try for ever, and nothing else of the process runs meanwhile."""
+    """A regular expression in RE2's syntax, without backreferences and look-around assertions.
+
+    Python's own expressions may take for ever, and block the whole process meanwhile."""
 
     text: str
 
     @staticmethod
     def of(argument: str, text: str) -> Pattern:
-        """Raises `InvalidOptionError` for a text that is not a regular expression, alone and inside of another one."""
+        """Return the pattern of a text.
+
+        Raises `InvalidOptionError` if the text is not a valid regular expression, both alone and inside of another
+        expression.
+        """
         pattern = Pattern(text)
         try:
             pattern.finds([""])

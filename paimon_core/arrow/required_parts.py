@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 def has_required_parts(data_type: pa.DataType) -> bool:
-    """Whether a type has such parts; keys of maps are noted rightly."""
+    """Return whether a type has required parts. Keys of maps do not count: Arrow handles them correctly."""
     if pa.types.is_map(data_type):
         return has_required_parts(data_type.key_type) or has_required_parts(data_type.item_type)
     if pa.types.is_struct(data_type):
@@ -19,7 +19,7 @@ def has_required_parts(data_type: pa.DataType) -> bool:
 
 
 def with_required_parts(column: pa.Array) -> pa.Array:
-    """The column, its required parts without NULLs."""
+    """Return the column without NULLs in its required parts."""
     return _part(column, nullable=True) if has_required_parts(column.type) else column
 
 

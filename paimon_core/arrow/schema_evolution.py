@@ -1,7 +1,5 @@
-"""Conversion of rows from the schema of a file to the table's schema: by field id, at any depth.
-
-Formats read columns as they were written. This module handles renamed, moved, added and dropped columns, and changed
-types.
+"""Convert rows from the schema of a file to the table's schema, by field id, at any depth. Formats read columns
+unchanged. This module handles renamed, moved, added and dropped columns, and changed types.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, Ma
 
 @dataclass(frozen=True)
 class Evolution:
-    """The conversion from the fields that a file was written with (`then`) to some of the table's fields (`now`)."""
+    """The conversion from the fields of a file (`then`) to some of the table's fields (`now`)."""
 
     then: tuple[DataField, ...]
     now: tuple[DataField, ...]
-    trims: bool = False  # whether the file holds CHAR without its padding
+    trims: bool = False  # whether the file stores CHAR without its padding
     zone: tzinfo | None = None  # the zone of local times, None: this process's zone
     missing: Callable[[str], pa.Scalar | None] = lambda _: None  # value of a missing column, None for NULL
 
     @cached_property
     def sources(self) -> tuple[DataField | None, ...]:
-        """Return the old field of each field, None for new fields."""
+        """The old field of each field, None for new fields."""
         by_id = {f.id: f for f in self.then}
         return tuple(by_id.get(f.id) for f in self.now)
 
@@ -44,7 +42,7 @@ class Evolution:
         return tuple(f for f in self.sources if f is not None)
 
     def predicate_then(self, predicate: Predicate | None) -> Predicate | None:
-        """Return the conjuncts on columns with an unchanged type, with the old names of the columns."""
+        """Return the conjuncts on columns with an unchanged type, with the columns' old names."""
         same = {
             f.name: s.name
             for f, s in zip(self.now, self.sources, strict=True)
@@ -54,7 +52,7 @@ class Evolution:
         return renamed(usable, same) if usable else None
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows with the columns `stored` as rows with the columns `now`. Raises `InvalidDataError`."""
+        """Convert rows with the columns `stored` to rows with the columns `now`. Raises `InvalidDataError`."""
         target, columns = arrow_schema(self.now), iter(batch.columns)
         arrays = []
         for field, source, wanted in zip(self.now, self.sources, target, strict=True):
@@ -74,7 +72,10 @@ class Evolution:
 
 
 def evolve_column(column: pa.Array, then: DataType, now: DataType, zone: tzinfo | None = None) -> pa.Array:
-    """A column of one type as another, nested fields found by id; instants turn local in `zone`."""
+    """Convert a column from one type to another.
+
+    Nested fields are found by id; instants become local times in `zone`.
+    """
     if then.with_nullable(True) == now.with_nullable(True):
         return column
     nulls = column.is_null() if column.null_count else None
@@ -118,5 +119,5 @@ def _offsets(column: pa.Array) -> pa.Array:
 
 
 def _with_ids(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """The column with the field ids and nullability of the target type; names and order are the same."""
+    """Return the column with the field ids and nullability of the target type. Names and order must be the same."""
     return column if column.type.equals(target, check_metadata=True) else column.cast(target)

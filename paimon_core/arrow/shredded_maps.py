@@ -1,4 +1,4 @@
-"""Reading MAPs that a file stores with a column per key. The file has a struct instead of such a MAP:
+"""Read MAPs that a file stores with a column per key. The file has a struct instead of such a MAP:
 
     __field_mapping: ARRAY<INT>   per column the number of the key that it has the value of, in this row; -1 for none
     __col_N                       values, N from 0
@@ -70,7 +70,7 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
     indices = np.concatenate([np.searchsorted(used, index) * rows + row, len(used) * rows + more_index])
     numbers = np.concatenate([mapped[row, index], fixed_values(overflow.keys, np.int32)[more_index]])
     owners = np.concatenate([row, more_row])
-    order = np.argsort(owners, kind="stable")  # in a row, values in columns come before the rest
+    order = np.argsort(owners, kind="stable")  # in a row, values in columns come before other values
     known = np.searchsorted(ids, numbers[order])
     kept = ids[np.minimum(known, len(ids) - 1)] == numbers[order] if len(ids) else np.zeros(len(order), np.bool_)
     order, known = order[kept], known[kept]
@@ -84,7 +84,7 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
 
 
 def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Numbers:
-    """Per row and column the number of its key, shape (rows, columns)."""
+    """Return, per row and column, the number of the column's key; shape (rows, columns)."""
     flat = lists.filter(pa.array(valid)).flatten()
     if len(flat) != valid.sum() * columns or flat.null_count:
         raise ValueError(f"a MAP does not list the keys of its {columns} columns")
@@ -103,7 +103,7 @@ def _entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numb
 
 
 def _key_names(metadata: Mapping[bytes, bytes]) -> tuple[Numbers, pa.Array]:
-    """The numbers of keys, ascending, and their names."""
+    """Return the numbers of keys, ascending, and the keys' names."""
 
     def entry(name: str, default: str = "") -> str:
         return metadata.get(f"{_PREFIX}{name}".encode(), default.encode()).decode()

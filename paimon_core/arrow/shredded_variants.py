@@ -1,4 +1,4 @@
-"""Reading shredded VARIANTs: parts of values have their own columns, and `value` has everything else.
+"""Read shredded VARIANTs: parts of values have their own columns, and `value` has everything else.
 
     a VARIANT: metadata, value, typed_value; parts of it: value, typed_value
     typed_value: of one type | LIST of parts, for arrays | a group of parts by name, for objects
@@ -38,7 +38,7 @@ from paimon_core.spec.encodings import variant
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _TYPED = "typed_value"
-# types of Arrow with the same bytes as the value
+# Arrow types with the same bytes as the VARIANT's value.
 _PLAIN = {
     pa.float32(): (variant.FLOAT, 4),
     pa.float64(): (variant.DOUBLE, 8),
@@ -54,7 +54,7 @@ def is_shredded(found: pa.DataType) -> bool:
 
 
 def reassembled(column: pa.StructArray, target: pa.StructType) -> pa.StructArray:
-    """The VARIANTs as value and metadata. Raises `ValueError`."""
+    """Return the VARIANTs as value and metadata. Raises `ValueError`."""
     valid = validity(column)
     if not valid.any():
         return pa.nulls(len(column), target)
@@ -76,7 +76,7 @@ class _Keys:
     """The keys in the distinct metadata of a column.
 
     `ids` are by metadata and name of a part, -1 for none. `ranks` order the keys of all metadata, one metadata after
-    the other from `first`; `name_ranks` order the names."""
+    another from `first`; `name_ranks` order the names."""
 
     names: dict[bytes, int]
     ids: Numbers
@@ -105,7 +105,7 @@ class _Keys:
 
 
 def _names(typed: pa.DataType) -> Iterator[bytes]:
-    """The names of all parts of objects."""
+    """Yield the names of all parts of objects."""
     if pa.types.is_list(typed):
         yield from _names_of_part(typed.value_type)
     elif pa.types.is_struct(typed):
@@ -120,9 +120,9 @@ def _names_of_part(part: pa.DataType) -> Iterator[bytes]:
 
 
 def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Return the bytes of values from their parts, NULL for missing values; `owner` is the metadata of each.
+    """Return the bytes of values from their parts, NULL for missing values. `owner` is the metadata of each value.
 
-    `there` marks the values with an existing parent: without one, Arrow may have arbitrary values.
+    `there` marks the values that exist in an existing parent: without a parent, Arrow may have arbitrary values.
     """
     value, typed = (part.field(n) if part.type.get_field_index(n) >= 0 else None for n in ("value", _TYPED))
     value = pa.nulls(len(part), pa.binary()) if value is None else pc.if_else(pa.array(there), value, None)
@@ -139,7 +139,7 @@ def _value(part: pa.StructArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
 
 
 def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Return objects of the parts and of the fields in `value`; arbitrary for rows without an object."""
+    """Return objects made of the parts and of the fields in `value`. Rows without an object have arbitrary bytes."""
     rest_of = np.flatnonzero(there & validity(value))
     rest = _values(value.take(int64_array(rest_of)))
     fields = variant.read_objects(rest)
@@ -180,7 +180,7 @@ def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbe
 
 
 def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
-    """Return arrays of the elements; arbitrary for rows without an array."""
+    """Return arrays made of the elements. Rows without an array have arbitrary bytes."""
     counts = fixed_values(typed.value_lengths(), np.int32).astype(np.int64)
     there = np.repeat(there, counts)
     elements = _value(typed.flatten(), there, np.repeat(owner, counts), keys)
@@ -195,7 +195,7 @@ def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
 
 
 def _leaves(typed: pa.Array) -> pa.BinaryArray:
-    """Values of one type; meaningless for NULL."""
+    """Return VARIANT values of one type. Rows with NULL have arbitrary bytes."""
     found = typed.type
     if pa.types.is_integer(found):
         return _binary(variant.integers(fixed_values(typed, f"i{found.bit_width // 8}").astype(np.int64)))

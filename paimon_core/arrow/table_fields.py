@@ -1,4 +1,4 @@
-"""Arrow columns as columns of a table, for definitions of tables: the reverse of `paimon_core.arrow.types`."""
+"""Convert an Arrow schema to the columns of a table definition: the reverse of `paimon_core.arrow.types`."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ _LISTS: tuple[Callable[[pa.DataType], bool], ...] = (
 
 
 def table_fields(schema: pa.Schema) -> tuple[DataField, ...]:
-    """Return the columns of a table that holds rows of an Arrow schema; ids count from 0 in reading order.
+    """Return the columns of a table for rows of an Arrow schema. Ids count from 0 in reading order.
 
-    The smallest type that holds each value is chosen. The metadata `comment` of a field is the comment of the column.
-    Raises `UnsupportedFeatureError` for a type that a table cannot have, with the name of the column.
+    Each column has the smallest type that can represent every value. The metadata `comment` of a field is the comment
+    of the column. Raises `UnsupportedFeatureError` naming a column, if a table cannot have its type.
     """
     ids = count()
     return tuple(_field(f, ids, f.name) for f in schema)
 
 
 def table_type(arrow: pa.DataType, column: str) -> DataType:
-    """Return the type of a column for an Arrow type. Raises as `table_fields`."""
+    """Return the type of a column for an Arrow type. Raises the same errors as `table_fields`."""
     return _type(arrow, count(), column)
 
 
@@ -113,6 +113,6 @@ def _type(arrow: pa.DataType, ids: Iterator[int], path: str) -> DataType:
     if pa.types.is_struct(arrow):
         return RowType(fields=tuple(_field(f, ids, f"{path}.{f.name}") for f in arrow))
     raise UnsupportedFeatureError(
-        f"Column {path!r} cannot be of the Arrow type {arrow}: no type of Paimon holds its values. Cast the column to "
-        "another type first."
+        f"Column {path!r} cannot have the Arrow type {arrow}: Paimon has no type for its values. Cast the column "
+        "to another type first."
     )

@@ -1,4 +1,4 @@
-"""Values as text and back, whole columns at a time: the rules of `spec.value_texts`.
+"""Convert whole columns of values to texts and back, by the rules of `spec.value_texts`.
 
 `to_text` is its `cast_text`, `iso_moments` its `iso_timestamp`; the functions `…_of_text` are CAST of a STRING.
 """
@@ -25,7 +25,7 @@ _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, source: DataType) -> pa.Array:
-    """Return the values of a type as strings, as CAST does; timestamps must be local ones."""
+    """Return the values of a type as strings, by the rules of CAST. Timestamps must be local."""
     if source.kind in (Kind.FLOAT, Kind.DOUBLE):
         return _floats(column)
     if isinstance(source, DecimalType):
@@ -45,7 +45,9 @@ def to_text(column: pa.Array, source: DataType) -> pa.Array:
 
 
 def iso_moments(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array:
-    """Moments as `iso_timestamp` spells them, of epoch milliseconds and the nanoseconds of the millisecond."""
+    """Return moments in the spelling of `iso_timestamp`, from epoch milliseconds and the nanoseconds of the
+    millisecond.
+    """
     seconds, rest = np.divmod(millis, 1000)
     fraction = rest * 1_000_000 + nanos
     usual = (seconds >= _FIRST_SECOND) & (seconds <= _LAST_SECOND)
@@ -63,7 +65,7 @@ def _mask(rows: NDArray[np.bool_]) -> pa.Array:
 
 
 def _with_fraction(times: pa.Array, fraction: NDArray[np.int64]) -> pa.Array:
-    """Three, six or nine digits behind the point."""
+    """Append three, six or nine digits after the point."""
     nine = pc.utf8_lpad(int64_array(fraction).cast(pa.string()), 9, "0")
     six, three = (pc.utf8_slice_codeunits(nine, 0, n) for n in (6, 3))
     digits = np.where(fraction % 1_000_000 == 0, 0, np.where(fraction % 1000 == 0, 1, 2))
@@ -75,7 +77,7 @@ def _one_by_one(millis: NDArray[np.int64], nanos: NDArray[np.int64]) -> pa.Array
 
 
 def boolean_of_text(text: pa.Array) -> pa.Array:
-    """TRUE and FALSE in their spellings. Raises `InvalidDataError` for other texts."""
+    """Parse the spellings of TRUE and FALSE. Raises `InvalidDataError` for other texts."""
     lower = pc.utf8_lower(text)
     yes, no = (pc.is_in(lower, pa.array(words)) for words in (_TRUE, _FALSE))
     _check(text, pc.or_(yes, no), "BOOLEAN")
@@ -83,7 +85,7 @@ def boolean_of_text(text: pa.Array) -> pa.Array:
 
 
 def integers_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
-    """Whole numbers; digits behind a point are cut off. Raises `InvalidDataError`."""
+    """Parse whole numbers; digits after a point are cut off. Raises `InvalidDataError`."""
     _check(text, pc.match_substring_regex(text, _INTEGER), str(target))
     whole = pc.replace_substring_regex(pc.replace_substring_regex(text, r"\..*$", ""), r"^\+", "")
     try:
@@ -93,17 +95,20 @@ def integers_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def floats_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
-    """Floating point numbers, blanks around them allowed. Raises `InvalidDataError`."""
+    """Parse floating point numbers. Blanks around them are allowed. Raises `InvalidDataError`."""
     return _parsed(pc.utf8_trim_whitespace(text), target)
 
 
 def decimals_of_text(text: pa.Array, scale: int) -> pa.Array:
-    """Decimals with at least `scale` digits behind the point. Raises `InvalidDataError`."""
+    """Parse decimals, with at least `scale` digits after the point. Raises `InvalidDataError`."""
     return _parsed(pc.utf8_trim_whitespace(text), pa.decimal256(75, max(36, scale)))
 
 
 def times_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
-    """Days, times and local moments; text of digits only counts in the type's own unit. Raises `InvalidDataError`."""
+    """Parse days, times and local moments.
+
+    A text of only digits counts in the type's own unit. Raises `InvalidDataError`.
+    """
     numeric = pc.match_substring_regex(text, "^[0-9]+$")
     counted = pc.if_else(numeric, text, pa.scalar(None, pa.string())).cast(pa.int64())
     spelled = pc.if_else(numeric, pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(text))
@@ -135,7 +140,7 @@ def _check(text: pa.Array, good: pa.Array, kind: str) -> None:
 
 
 def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
-    """Through the digits only: small values would be spelled with an exponent."""
+    """Return decimals as texts, from their digits only. A cast would spell small values with an exponent."""
     if source.scale == 0:
         return column.cast(pa.string())
     unscaled = pa.decimal128(source.precision, 0)
@@ -154,7 +159,7 @@ def _floats(column: pa.Array) -> pa.Array:
     plain = pc.or_(
         pc.equal(size, 0), pc.and_(pc.greater_equal(size, _like(1e-3, column)), pc.less(size, _like(1e7, column)))
     )
-    # two digits at least are printed, and only of the smallest numbers these are more than one digit and a zero
+    # At least two digits are printed. Only for the smallest numbers, these are more than one digit and a zero.
     tiny = pc.less(size, _like(float(np.finfo(column.type.to_pandas_dtype()).tiny), column))
     other = pc.and_(pc.is_finite(column), pc.invert(plain))
     text = _replaced(text, pc.and_not(other, tiny), lambda rows: _scientific(shortest.filter(rows)))
@@ -168,7 +173,7 @@ def _replaced(text: pa.Array, where: pa.Array, made: Callable[[pa.Array], pa.Arr
 
 
 def _scientific(shortest: pa.Array) -> pa.Array:
-    """`1.25E-4` of `0.000125` and `1.25e-04`."""
+    """Return `1.25E-4` for both `0.000125` and `1.25e-04`."""
     parts = pc.extract_regex(shortest, _NUMBER)
     sign, whole, part, exponent = (pc.struct_field(parts, n) for n in ("sign", "whole", "part", "exponent"))
     digits = pc.utf8_trim(pc.binary_join_element_wise(whole, part, ""), "0")
@@ -179,7 +184,7 @@ def _scientific(shortest: pa.Array) -> pa.Array:
 
 
 def _decimal_power(whole: pa.Array, part: pa.Array, exponent: pa.Array) -> pa.Array:
-    """The power of ten of the first digit that is not 0."""
+    """Return the power of ten of the first digit that is not 0."""
     shift = pc.if_else(pc.equal(exponent, ""), "0", pc.replace_substring_regex(exponent, r"^\+", "")).cast(pa.int32())
     zeros = pc.subtract(pc.utf8_length(part), pc.utf8_length(pc.utf8_ltrim(part, "0")))
     below = pc.negate(pc.add(zeros, 1))

@@ -40,7 +40,7 @@ FILE_PATH, ROW_INDEX = "__paimon_file_path", "__paimon_row_index"  # the locatio
 STORED_TIME = pa.binary(12)
 DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second, by the unit of a timestamp
 _BIGINT_NOT_NULL = DataType(Kind.BIGINT, nullable=False)
-# further columns of tables with row tracking; NULL in a file if metadata has the values
+# More columns of tables with row tracking. They are NULL in a file if metadata has the values.
 TRACKING_FIELDS = (
     DataField(id=SYSTEM_FIELD_ID_START - 5, name=ROW_ID, type=BIGINT),
     DataField(id=SYSTEM_FIELD_ID_START - 1, name=SEQUENCE_NUMBER, type=BIGINT),
@@ -69,23 +69,23 @@ _ATOMIC = {
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
-    """The Arrow type of values of a Paimon type, without field ids."""
+    """Return the Arrow type for values of a Paimon type, without field ids."""
     return _arrow_type(data_type, None, 0)
 
 
-@lru_cache(maxsize=4096)  # asked for with each batch
+@lru_cache(maxsize=4096)  # called for each batch
 def arrow_field(field: DataField) -> pa.Field:
-    """A column of a data file: name, type, nullability and field ids."""
+    """Return a column of a data file: name, type, nullability and field ids."""
     return _field(field.name, field.type, field.id, _arrow_type(field.type, field.id, 0))
 
 
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The columns of a data file of an append table."""
+    """Return the columns of a data file of an append table."""
     return pa.schema([arrow_field(f) for f in fields])
 
 
 def key_value_fields(fields: Sequence[DataField], key_fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """The columns of a data file of a primary-key table: keys, sequence number, row kind, then all columns."""
+    """Return the columns of a data file of a primary-key table: keys, sequence number, row kind, then all columns."""
     keys = (
         DataField(id=KEY_FIELD_ID_START + f.id, name=KEY_PREFIX + f.name, type=f.type.with_nullable(False))
         for f in key_fields
@@ -96,20 +96,20 @@ def key_value_fields(fields: Sequence[DataField], key_fields: Sequence[DataField
 
 
 def counted_row_fields(fields: Sequence[DataField]) -> tuple[DataField, ...]:
-    """The columns of a data file that counts equal rows: the row, sequence number, row kind, then the count."""
+    """Return the columns of a data file that counts equal rows: the row, sequence number, row kind, then the count."""
     count = DataField(id=SYSTEM_FIELD_ID_START - 3, name=VALUE_COUNT, type=_BIGINT_NOT_NULL)
     return (*fields, *key_value_fields((), ()), count)
 
 
 def field_id(field: pa.Field) -> int | None:
-    """The field id an Arrow field of a Parquet or ORC file carries."""
+    """Return the field id of an Arrow field from a Parquet or ORC file, or None."""
     metadata = field.metadata or {}
     text = metadata.get(FIELD_ID, metadata.get(ORC_FIELD_ID))
     return int(text) if text is not None and text.lstrip(b"-").isdigit() else None
 
 
 def without_ids(arrow: pa.DataType) -> pa.DataType:
-    """The type without field ids, for columns that go by their names."""
+    """Return the type without field ids, for columns that are found by their names."""
 
     def plain(field: pa.Field) -> pa.Field:
         return field.with_type(without_ids(field.type)).remove_metadata()

@@ -38,9 +38,9 @@ class CommitChange:
     """The changes of one snapshot: `entries` of data files and `index` entries. If it `replaces`, it also deletes all
     other files in `scope`.
 
-    `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions whose live files are
-    checked for conflicts; None if no check is needed. `statistics` names the statistics file of the snapshot; with
-    None, the snapshot keeps the file of the snapshot before. `older_than` is copied from the `Overwrite`.
+    `changelog` are the files with the changed rows and their row kinds. `scope` are the partitions with live files to
+    check for conflicts; None if no check is needed. `statistics` names the statistics file of the snapshot; with None,
+    the snapshot keeps the file of the snapshot before. `older_than` is copied from the `Overwrite`.
 
     `index_base` is the snapshot (0 for an empty table) with hash indexes that must still be the latest ones.
     `rows_base` is a snapshot, too: since then, no other commit may have written the same columns of the same rows. None

@@ -1,1 +1,1 @@
-"""Predicates (`predicate`), their Arrow expressions (`arrow`), and pruning by statistics (`prune`)."""
+"""Predicates (`predicate`), their translation to Arrow expressions (`arrow`), and pruning by statistics (`prune`)."""

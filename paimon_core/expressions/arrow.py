@@ -1,4 +1,4 @@
-"""Predicates as Arrow expressions over batches. SQL's order holds: NaN equals NaN and is above all numbers."""
+"""Predicates as Arrow expressions over batches, with SQL's order: NaN equals NaN and is larger than all numbers."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _PER_MILLI = {"s": 0, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
 class _NotExpressibleError(Exception):
-    """A part that Arrow cannot evaluate as SQL does."""
+    """A part of a predicate that Arrow cannot evaluate by SQL's rules."""
 
 
 def to_arrow(predicate: Predicate, schema: pa.Schema) -> pc.Expression | None:
-    """Return an expression that is true if the predicate is, without conjuncts that cannot be expressed.
+    """Return an expression that is true if the predicate is true. Conjuncts that Arrow cannot express are left out.
 
-    None if no conjunct can be expressed.
+    Return None if no conjunct can be expressed.
     """
     parts = []
     for part in conjuncts(predicate):
@@ -104,7 +104,7 @@ def _in(column: str, values: tuple[Any, ...], arrow: pa.DataType) -> pc.Expressi
 
 
 def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:
-    """Return the value as a scalar of the column's type. Raises if there is no exact counterpart."""
+    """Return the value as a scalar of the column's type. Raises an error if the type has no equal value."""
     if isinstance(value, tuple):
         millis, nanos = value
         scale = _PER_MILLI[arrow.unit]

@@ -1,8 +1,8 @@
-"""Filters that the format can use: frozen values, built by the bridge, evaluated by `prune` and `arrow`.
+"""Filters of queries as frozen values, which the bridge to Spark builds and `prune` and `arrow` evaluate.
 
 Values are in the domain of statistics: int (all integers; DATE as epoch days; TIME as milliseconds of the day), float,
 bool, str, bytes, Decimal, and (epoch milliseconds, nanoseconds of the millisecond) for timestamps; None is NULL.
-Comparison is SQL's with NULL as unknown; `<=>` never is. NaN equals NaN and is larger than every number.
+Comparison follows SQL: with NULL it is unknown, except for `<=>`. NaN equals NaN and is larger than every number.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of the children; true without any."""
+    """The AND of the children. Without children it is true."""
 
     children: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of the children; false without any."""
+    """The OR of the children. Without children it is false."""
 
     children: tuple[Predicate, ...]
 
@@ -72,7 +72,7 @@ Predicate = And | Or | Not | Compare | In | IsNull | IsNotNull | StartsWith
 
 
 def columns(predicate: Predicate) -> frozenset[str]:
-    """The columns a predicate looks at."""
+    """Return the columns that a predicate uses."""
     match predicate:
         case And(children) | Or(children):
             return frozenset().union(*map(columns, children))
@@ -83,26 +83,26 @@ def columns(predicate: Predicate) -> frozenset[str]:
 
 
 def equals(names: Iterable[str], values: Iterable[Any]) -> Predicate:
-    """Whether columns have values; None is NULL."""
+    """Return the predicate that columns have these values; a value of None means NULL."""
     pairs = zip(names, values, strict=True)
     return And(tuple(IsNull(n) if v is None else Compare(n, "=", v) for n, v in pairs))
 
 
 def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """The parts that must all hold, nested ANDs flattened."""
+    """Return the parts that must all be true, with nested ANDs flattened."""
     if isinstance(predicate, And):
         return tuple(part for child in predicate.children for part in conjuncts(child))
     return (predicate,)
 
 
 def conjunction(parts: Iterable[Predicate]) -> Predicate | None:
-    """The AND of the parts; None for none."""
+    """Return the AND of the parts, or None without parts."""
     kept = tuple(parts)
     return kept[0] if len(kept) == 1 else And(kept) if kept else None
 
 
 def only_on(predicate: Predicate, names: Iterable[str]) -> Predicate | None:
-    """Return the conjuncts on the named columns only, which `predicate` implies; None if there are none."""
+    """Return the conjuncts that use only the named columns, or None if there are no such conjuncts."""
     allowed = frozenset(names)
     return conjunction(part for part in conjuncts(predicate) if columns(part) <= allowed)
 
@@ -121,7 +121,7 @@ def renamed(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
 
 
 def describe(predicate: Predicate) -> str:
-    """The predicate as people read it, for EXPLAIN."""
+    """Return the predicate as text for people, for EXPLAIN."""
     match predicate:
         case And(children):
             return " AND ".join(f"({describe(c)})" if isinstance(c, Or) else describe(c) for c in children)

@@ -17,7 +17,7 @@ Stats = Callable[[str], ColumnStats]
 
 
 class Truth(Flag):
-    """The truth values of SQL that a predicate may have, of some row; `|` joins them."""
+    """The truth values that a predicate may have for some row; `|` combines them."""
 
     NONE = 0
     TRUE = 1
@@ -31,7 +31,7 @@ def may_match(predicate: Predicate, stats: Stats, row_count: int) -> bool:
 
 
 def _possible_truths(predicate: Predicate, stats: Stats, row_count: int) -> Truth:
-    """All truth values the predicate may have on rows with these statistics."""
+    """Return all truth values that the predicate may have for rows with these statistics."""
     match predicate:
         case And(children):
             return _all(_possible_truths(c, stats, row_count) for c in children)
@@ -52,7 +52,7 @@ def _all(parts: Iterable[Truth]) -> Truth:
         unknown = (result | part) & Truth.UNKNOWN
         if Truth.NONE in (result, part):
             return Truth.NONE
-        # UNKNOWN survives only beside TRUE or UNKNOWN
+        # UNKNOWN only remains together with TRUE or UNKNOWN.
         if unknown and not (result & ~Truth.FALSE and part & ~Truth.FALSE):
             unknown = Truth.NONE
         result = both | false | unknown
@@ -147,7 +147,7 @@ def _starts_with(prefix: str, column: ColumnStats) -> Truth:
 
 
 def rank(value: Any) -> tuple[bool, Any]:
-    """A value that sorts as bounds do: NaN last."""
+    """Return a value that sorts like bounds: NaN is the last."""
     return (True, 0) if value != value else (False, value)
 
 

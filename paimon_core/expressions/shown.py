@@ -21,21 +21,21 @@ from paimon_core.spec.types import DataField
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """The value that is stored in a column."""
+    """The stored value of a column."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A text, or NULL for `None`."""
+    """A text, or NULL if it is `None`."""
 
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Joined texts; NULL if one is NULL. With a separator, texts that are not NULL, with the separator in between."""
+    """Joined texts. The result is NULL if one text is NULL; but with a separator, NULLs are left out."""
 
     parts: tuple[Term, ...]
     separator: str | None = None
@@ -43,7 +43,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Cased:
-    """A text in capitals, or in small letters."""
+    """A text in upper or lower case."""
 
     part: Term
     is_upper: bool
@@ -54,7 +54,7 @@ Term = ShownColumn | Constant | Joined | Cased
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """Whether one of `FUNCTIONS` holds for a value and literals."""
+    """A test of a value against literals, by one of `FUNCTIONS`."""
 
     function: str
     term: Term
@@ -63,14 +63,14 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of the children."""
+    """The AND of the children."""
 
     children: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Any of the children."""
+    """The OR of the children."""
 
     children: tuple[Condition, ...]
 
@@ -82,7 +82,7 @@ Condition = Test | Every | Some
 class Shown:
     """The shown rows, which satisfy a condition, and the masks of columns, which replace the stored values.
 
-    `masks` have the column, the mask, and whether the column may be NULL."""
+    `masks` have, per column, the mask and whether the column may be NULL."""
 
     condition: Condition | None = None
     masks: tuple[tuple[str, Term, bool], ...] = ()
@@ -92,7 +92,9 @@ class Shown:
         return frozenset(name for name, _, _ in self.masks)
 
     def stored(self, wanted: Sequence[str]) -> list[str]:
-        """Return the columns to read for the wanted columns: also the columns that the condition and masks use."""
+        """Return the columns to read for the wanted columns, including the columns that the condition and the masks
+        use.
+        """
         looked_at = set() if self.condition is None else set(_columns(self.condition))
         looked_at.update(*(_columns(term) for name, term, _ in self.masks if name in wanted))
         return [*wanted, *sorted(looked_at - set(wanted))]
@@ -109,7 +111,7 @@ class Shown:
         return pa.RecordBatch.from_arrays(arrays, names=list(wanted))
 
     def check_version(self, table: str, now: Iterable[DataField], then: Iterable[DataField]) -> None:
-        """Raises `UnsupportedFeatureError` for a version with other columns: the catalog's permissions do not cover
+        """Raise `UnsupportedFeatureError` for a version with other columns: the catalog's permissions do not cover
         them."""
         known, held = {f.id: f for f in now}, {f.name: f for f in then}
         looked_at = set(self.stored(tuple(self.masked)))
@@ -153,7 +155,7 @@ def _masked(batch: pa.RecordBatch, name: str, term: Term, nullable: bool) -> pa.
 
 
 def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
-    """The value of each row."""
+    """Return the value of each row."""
     match term:
         case ShownColumn(name):
             return batch.column(batch.schema.get_field_index(name))
@@ -164,7 +166,7 @@ def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
         case Joined(parts, None):
             return pc.binary_join_element_wise(*(_values(p, batch) for p in parts), "", null_handling="emit_null")
         case Joined(parts, separator):
-            # after an empty text, because Arrow leaves out rows with NULLs only
+            # Start with an empty text, because Arrow leaves out rows with only NULLs.
             texts = (pa.repeat("", batch.num_rows), *(_values(p, batch) for p in parts))
             joined = pc.binary_join_element_wise(*texts, separator, null_handling="skip")
             return pc.utf8_slice_codeunits(joined, len(separator or ""))
@@ -172,7 +174,7 @@ def _values(term: Term, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
-    """Whether a condition holds for each row: true or false, never NULL."""
+    """Return whether a condition is satisfied, for each row: true or false, never NULL."""
     match condition:
         case Every(children):
             return functools.reduce(pc.and_, (_holds(c, batch) for c in children))
@@ -189,7 +191,10 @@ def _holds(condition: Condition, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
-    """Return the values that a condition tests. Raises if Arrow's upper and lower case may differ from Java's."""
+    """Return the values that a condition tests.
+
+    Raises an error if Arrow's upper and lower case may differ from Java's.
+    """
     values = _values(term, batch)
     if isinstance(term, Cased) and pc.any(pc.invert(pc.string_is_ascii(_values(term.part, batch)))).as_py():
         raise UnsupportedFeatureError(
@@ -200,7 +205,7 @@ def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _compared(compare: Callable[[Any, Any], Any], *, above: bool = False) -> Callable[[pa.Array, tuple[Any, ...]], Any]:
-    """A comparison with a literal; `above` is whether NaN, which is above all numbers, satisfies it."""
+    """Return a comparison with a literal. `above`: NaN, which is larger than all numbers, satisfies it."""
 
     def test(values: pa.Array, literals: tuple[Any, ...]) -> Any:
         found = compare(values, pa.scalar(literals[0], values.type))

@@ -4,9 +4,9 @@
     TABLE/[VALUE/…]FILE                        with `format-table.partition-path-only-value`
     TABLE/schema/schema-N                      its definition
 
-Values are escaped as in partition folders; the default partition name is NULL. As Spark's reader does, readers take
-folders with another case of KEY. A catalog with its own partitions may
-have a partition elsewhere: then that folder is the partition, and not the folder below the table.
+Values are escaped as in partition folders; the default partition name is NULL. Like Spark's reader, readers accept
+folders with another case of KEY. A catalog with its own list of partitions may have a partition in another folder: it
+then replaces the folder below the table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SCHEMAS = "schema"
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a partition, or of partitions that begin with these values; values are not escaped."""
+    """The folder of a partition, or of all partitions with these first values. Values are not escaped."""
 
     path: str
     values: tuple[str, ...] = ()
@@ -51,7 +51,10 @@ def folder_values(store: TableStore, partition: bytes) -> dict[str, str]:
 
 
 def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
-    """The folder of a partition, or of the first of its columns. Raises `InvalidDataError` for no folder's name."""
+    """Return the folder of a partition, or of all partitions with these first values.
+
+    Raises `InvalidDataError` for a value that cannot be the name of a folder.
+    """
     only_values, parts = store.options[FORMAT_TABLE_ONLY_VALUES], []
     for i, (key, value) in enumerate(spec.items()):
         if only_values and not _can_be_folder(store, value, is_first=i == 0):
@@ -66,10 +69,11 @@ def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
 def partition_folders(
     store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
 ) -> list[Folder]:
-    """Return the partitions that may satisfy a predicate, ordered by their values; the table's folder without keys.
+    """Return the partitions that may satisfy a predicate, ordered by their values, or the table's folder without
+    partition columns.
 
-    Unless names are `case_sensitive`, folders may spell the names of columns in another case. So several folders may be
-    one partition, as they may for two spellings of a value.
+    Unless names are `case_sensitive`, folders may spell the names of columns in another case. So one partition may have
+    several folders, for example for two spellings of a value.
     """
     found, fields = [Folder(store.root)], store.schema.partition_fields
     known_as = str if case_sensitive else str.lower
@@ -84,14 +88,19 @@ def partition_folders(
 
 
 def placed_elsewhere(store: TableStore) -> Mapping[tuple[str, ...], str]:
-    """The folders of the partitions that the table's catalog has elsewhere than below the table, by their values."""
+    """Return the folders of the partitions that the table's catalog stores outside of the table's folder, by their
+    values.
+    """
     if store.watcher is None or not store.schema.partition_keys:
         return {}
     return store.watcher.placed_elsewhere(store)
 
 
 def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequence[DataField]) -> pa.RecordBatch:
-    """Return the values of folders, a row each. Raises `InvalidDataError` naming a column with an invalid value."""
+    """Return the values of folders, one row per folder.
+
+    Raises `InvalidDataError` naming a column with an invalid value.
+    """
     default, columns = store.options[PARTITION_DEFAULT_NAME], []
     for i, field in enumerate(fields):
         texts = [None if f.values[i] == default else f.values[i] for f in folders]
@@ -105,7 +114,7 @@ def partition_batch(store: TableStore, folders: Sequence[Folder], fields: Sequen
 
 
 def data_files(store: TableStore, folder: Folder) -> list[FileStatus]:
-    """Return the files of a partition, also in folders below it, by path."""
+    """Return the files of a partition, including files in subfolders, by path."""
     return sorted(_files(store, folder.path), key=lambda f: f.path)
 
 
@@ -148,7 +157,7 @@ def _matching(
 
 
 def _can_be_folder(store: TableStore, value: str, *, is_first: bool) -> bool:
-    """Whether a value can be the name of a folder that `_children` finds."""
+    """Return whether a value can be the name of a folder that `_children` finds."""
     if value == store.options[PARTITION_DEFAULT_NAME]:
         return True
     return value != "" and not _is_hidden(value) and not (is_first and value == _SCHEMAS)

@@ -1,10 +1,10 @@
-"""An Iceberg table, read from its metadata: the schemas it had, the partitions and data files of its current snapshot.
+"""Read an Iceberg table from its metadata: its schemas, and the partitions and data files of its current snapshot.
 
     TABLE/metadata/version-hint.text, vN.metadata.json or 0000N-UUID.metadata.json   JSON: schemas, specs, snapshots
     snapshot -> manifest list (Avro) -> manifests (Avro) -> data files
 
-Rows taken away by delete files, deletion vectors, partition transforms other than identity and types that Paimon has
-not are refused by name. Source: Iceberg's table specification, versions 1 to 3.
+Delete files, deletion vectors, partition transforms other than identity, and types that Paimon does not have are
+refused with an error that names them. Source: Iceberg's table specification, versions 1 to 3.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ class IcebergFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergTable:
-    """An Iceberg table. `schemas` are the columns of each version, the current version last, with Iceberg's ids;
-    `metadata` is the folder of its metadata."""
+    """An Iceberg table.
+
+    `schemas` are the columns of each schema version with Iceberg's ids, the current version last. `metadata` is the
+    folder of its metadata."""
 
     location: str
     metadata: str
@@ -73,8 +75,9 @@ class IcebergTable:
 
 
 def read_iceberg_table(storage: FileIO, location: str) -> IcebergTable:
-    """The table in a folder, or of a metadata file. Raises `TableNotFoundError`, `CorruptFileError`,
-    `UnsupportedFeatureError`."""
+    """Return the table in a folder, or of a metadata file.
+
+    Raises `TableNotFoundError`, `CorruptFileError`, `UnsupportedFeatureError`."""
     path, data = read_metadata_file(storage, location)
     try:
         node = decode_json_object(path, _unpacked(data) if data[:2] == b"\x1f\x8b" else data)
@@ -96,7 +99,7 @@ def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The content of gzip data. Raises `ValueError` for more than such data holds."""
+    """Return the content of gzip data. Raises `ValueError` if it is far larger than in honest files."""
     most = most_content(len(data))
     content = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, most + 1)
     if len(content) > most:
@@ -168,7 +171,7 @@ def _columns(path: str, schema: Mapping[str, Any]) -> tuple[DataField, ...]:
 
 
 def _field(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A field as Paimon's JSON."""
+    """Return a field in the form of Paimon's JSON."""
     if node.get("initial-default") is not None:
         raise UnsupportedFeatureError(f"column {node['name']!r} has an initial default, which its files do not have.")
     made = {"id": node["id"], "name": node["name"], "type": _type(node["type"], node["name"], node["required"])}
@@ -176,7 +179,7 @@ def _field(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _type(node: Any, name: str, required: bool) -> Any:
-    """A type as Paimon's JSON."""
+    """Return a type in the form of Paimon's JSON."""
     mark = " NOT NULL" if required else ""
     if isinstance(node, str):
         match = re.fullmatch(r"(\w+)(?:\(([\d, ]+)\)|\[(\d+)\])?", node)

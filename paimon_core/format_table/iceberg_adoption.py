@@ -1,7 +1,6 @@
-"""Data files of an Iceberg table as data files of an append table, without rewriting them.
-
-Columns keep Iceberg's ids, by which readers find them. For readers that find columns by name, a file also gets the
-version of the schema that has the file's names and types.
+"""Adopt data files of an Iceberg table as data files of an append table, without rewriting them. Columns keep Iceberg's
+ids, so that readers find them. For readers that find columns by name, a file also gets the version of the schema that
+has the file's names and types.
 """
 
 from __future__ import annotations
@@ -32,11 +31,13 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.new_schema import check_schema
 from paimon_core.store.table_store import TableStore
 
-_THREADS = 16  # files whose columns are looked at together
+_THREADS = 16  # files that are opened in parallel to read their columns
 
 
 def schemas_of(source: IcebergTable, options: Mapping[str, str]) -> tuple[TableSchema, ...]:
-    """A version of an append table's schema for each that the Iceberg table had and that has its partition columns."""
+    """Return the schema versions for an append table: one for each schema of the Iceberg table that has the partition
+    columns.
+    """
     keys = source.partition_keys
     made = [
         TableSchema(
@@ -59,7 +60,7 @@ def schemas_of(source: IcebergTable, options: Mapping[str, str]) -> tuple[TableS
 def plan_iceberg_adoption(
     storage: FileIO, source: IcebergTable, schemas: Sequence[TableSchema], target: TableStore
 ) -> Adoption:
-    """Plan how to take the files over. Raises `UnsupportedFeatureError`, `InvalidSchemaError`, `CorruptFileError`."""
+    """Plan the adoption of the files. Raises `UnsupportedFeatureError`, `InvalidSchemaError`, `CorruptFileError`."""
     paths, messages = list[tuple[str, str]](), defaultdict[bytes, list[DataFileMeta]](list)
     for file in source.files:
         if file.file_format not in ADOPTED:
@@ -129,14 +130,17 @@ def _fits(found: Sequence[pa.Field], fields: Sequence[DataField]) -> bool:
     for field in wanted:
         own = by_id.get(field_id(field) or 0)
         if own is None and field.name in by_name:
-            return False  # a column of this name was dropped, and another one added
+            return False  # a column with this name was dropped, and another column got the name
         if own is not None and (own.name != field.name or not _same(own, field)):
             return False
     return True
 
 
 def _same(found: pa.Field, wanted: pa.Field) -> bool:
-    """Whether a column was written as a type: numbers may have become wider, fields of rows have other names."""
+    """Return whether a column was written with a type.
+
+    Numbers may have become wider, and fields of rows may have other names.
+    """
     if pa.types.is_struct(wanted.type) and pa.types.is_struct(found.type):
         ours = {i: f for f in wanted.type if (i := field_id(f)) is not None}
         pairs = [(f, ours[i]) for f in found.type if (i := field_id(f)) in ours]

@@ -1,7 +1,6 @@
-"""Files of a format table as files of an append table: taken over if they read the same, else rewritten.
-
-Parquet and ORC files are taken over, even without partition columns, which readers get from the folder. Files with
-field ids are rewritten: they were written for another table, and its ids mean nothing in this table.
+"""Migrate files of a format table to an append table: files are adopted if they read the same there, and otherwise
+rewritten. Parquet and ORC files are adopted, even without partition columns, which readers take from the folder. Files
+with field ids are rewritten: they were written for another table, and its ids are not valid in this table.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def plan_adoption(
     target: TableStore,
     executor: Executor,
 ) -> Adoption | None:
-    """Plan how to take the files of splits over, with a task for each; None if they must be rewritten.
+    """Plan the adoption of the files of splits, with a task for each. Return None if they must be rewritten.
 
     Raises `CorruptFileError`, `StorageError`.
     """
@@ -73,7 +72,7 @@ def plan_adoption(
 
 @dataclass(frozen=True, slots=True)
 class AdoptedFiles:
-    """The new paths of a split's files, and the message to commit, None if they must be rewritten."""
+    """The new paths of a split's files, and the message to commit, or None if they must be rewritten."""
 
     files: tuple[FileCopy, ...] = ()
     message: CommitMessage | None = None
@@ -123,7 +122,9 @@ def without(adoption: Adoption, taken: Collection[str]) -> Adoption:
 
 
 def taken_files(store: TableStore) -> frozenset[str]:
-    """The identities of files that a table was given, as far as it still has or shows them."""
+    """Return the identities of the files that a table has adopted, as far as its metadata or its folders still show
+    them.
+    """
     latest = latest_snapshot(store)
     names = {e.file.file_name for e in live_files(store, latest).values()}
     for snapshot in list_snapshots(store):
@@ -136,21 +137,20 @@ def taken_files(store: TableStore) -> frozenset[str]:
 def adopted_name(source: FileIO, path: str, extension: str) -> str:
     """Return the name of a file in its new table.
 
-    The name identifies the old file. It also identifies the migration: two migrations may take a file over at once, and
-    one of them fails."""
+    The name identifies the old file and the migration: if two migrations adopt a file at once, one of them fails."""
     found = source.status(path)
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{path}\n{found.size}\n{found.modified}")
     return f"import-{identity}-{uuid.uuid4().hex[:8]}-0.{extension}"
 
 
 def identity_of(name: str) -> str | None:
-    """Return the identity of the old file in a name; None for other names."""
+    """Return the identity of the old file in the name of an adopted file, or None for other names."""
     match = _ADOPTED_NAME.match(name)
     return None if match is None else match[1]
 
 
 def import_job(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Job[FormatSplit, WriteResult]:
-    """Writes the rows of splits into another table."""
+    """Return the job that writes the rows of splits into another table."""
     run = partial(_import, source, target)
     return Job(f"migrate {source.name}", run, FORMAT_SPLIT, WRITE_RESULT, tuple(splits))
 
@@ -166,7 +166,7 @@ def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> by
 
 
 def _own_rows(io: FileIO, path: str, format_name: str) -> int | None:
-    """Return the number of rows of a file without field ids; None if the file has field ids."""
+    """Return the number of rows of a file without field ids, or None if the file has field ids."""
     with read_errors(format_name, path), io.open_input(path) as stream:
         if format_name == "orc":
             orc = po.ORCFile(stream)
@@ -180,7 +180,7 @@ def _has_ids(schema: pa.Schema) -> bool:
 
 
 def imported_meta(target: TableStore, name: str, size: int, rows: int) -> DataFileMeta:
-    """Metadata of a file from elsewhere as a file of the table, without statistics of its columns."""
+    """Return the metadata of an adopted file in its new table, without statistics of its columns."""
     return DataFileMeta(
         file_name=name,
         file_size=size,

@@ -21,7 +21,7 @@ from paimon_core.spec.schema import TableSchema
 
 TYPE, FORMAT_TABLE = "type", "format-table"
 SUPPORTED = ("csv", "json", "orc", "parquet", "text")
-# the first that is given counts
+# The first option that is set counts.
 _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         FILE_COMPRESSION.key: ("format-table.file.compression", "compression"),
@@ -45,7 +45,7 @@ def is_format_table(options: Mapping[str, str]) -> bool:
 
 
 def format_options(given: Mapping[str, str]) -> TableOptions:
-    """The options of a format table in Paimon's spelling, with the defaults that are its own."""
+    """Return the options of a format table in Paimon's spelling, with the defaults of format tables."""
     found = {csv_format.MODE.key: "permissive", FILE_COMPRESSION.key: _CODECS.get(_format(given), "none")} | dict(given)
     for key, others in _ALIASES.items():
         spelled = next((given[o] for o in others if o in given), None)
@@ -56,14 +56,16 @@ def format_options(given: Mapping[str, str]) -> TableOptions:
 
 
 def check_format_schema(schema: TableSchema) -> None:
-    """Raises `UnsupportedFeatureError`, `InvalidOptionError` or `InvalidSchemaError` for an unsupported schema."""
+    """Raise `UnsupportedFeatureError`, `InvalidOptionError` or `InvalidSchemaError` for an unsupported schema."""
     name = _format(schema.options)
     if name not in SUPPORTED:
         raise UnsupportedFeatureError(
             f"A format table cannot have '{FILE_FORMAT.key}' = '{name}': use one of {', '.join(SUPPORTED)}."
         )
     if schema.primary_keys or PRIMARY_KEY.key in schema.options:
-        raise InvalidSchemaError("A format table cannot have a primary key, as it is a folder of files. Leave it out.")
+        raise InvalidSchemaError(
+            "A format table cannot have a primary key, because it is a folder of files. Leave the key out."
+        )
     if schema.options.get("metastore.partitioned-table", "false").strip().lower() == "true":
         raise UnsupportedFeatureError("'metastore.partitioned-table' needs a REST catalog: remove the option.")
     options = format_options(schema.options)

@@ -1,4 +1,4 @@
-"""Reading a format table: the division of files into splits, and the rows of a split."""
+"""Read a format table: divide its files into splits, and read the rows of a split."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class FormatSplit:
-    """Files of one partition; `partition` are its values as folders spell them, `size` the bytes of the files."""
+    """The files of one partition.
+
+    `partition` has its values in the spelling of folders, `size` is the files' size in bytes.
+    """
 
     partition: tuple[str, ...]
     paths: tuple[str, ...]
@@ -49,11 +52,10 @@ def read_format_split(
     *,
     case_sensitive: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a split: batches of the named columns, in that order, possibly with rows that do not match.
+    """Yield the rows of a split as batches of the named columns, in that order. Rows that do not match may be included.
 
-    Unless names are `case_sensitive`, a column that a file does not have is the file's column with the same name in
-    another case. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`, and `InvalidDataError` for two such
-    columns.
+    Unless names are `case_sensitive`, a column may have a name in another case in the file. Raises `FileNotFoundError`,
+    `CorruptFileError`, `StorageError`, and `InvalidDataError` if two columns of the file match one name.
     """
     keys, schema = store.schema.partition_keys, store.schema
     stored = tuple(f for f in schema.fields if f.name not in keys)

@@ -1,7 +1,7 @@
 """FormatTable: a folder of CSV, JSON, ORC, Parquet or text files as a table. It has no snapshots.
 
-A write moves its files into place, then an overwrite deletes those that it replaces: one that dies between leaves
-rows twice, never none. Source: Paimon's page "Table Types", "Format Table".
+A write moves its files into place, and an overwrite then deletes the replaced files. If the process dies in between,
+rows exist twice, but no row is lost. Source: Paimon's page "Table Types", "Format Table".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class FormatTable:
-    """`store` has the options in Paimon's spelling, see `format_options`.
+    """A format table. `store` has the options in Paimon's spelling; see `format_options`.
 
     Unless names are `case_sensitive`, folders and files may spell the names of columns in another case.
     """
@@ -50,7 +50,7 @@ class FormatTable:
 
     @property
     def name(self) -> str:
-        """`database.table`."""
+        """The name of the table, `database.table`."""
         return self.store.name
 
     @property
@@ -74,9 +74,9 @@ class FormatTable:
         return pa.Table.from_batches([found.take(pa.array(sorted(first.values()), pa.int64()))])
 
     def largest_value(self) -> pa.Scalar | None:
-        """Return the largest value of the first partition column that has files with rows; None for no such value.
+        """Return the largest value of the first partition column among partitions with rows, or None without rows.
 
-        Folders are searched from the largest value downwards, until one has such a file.
+        Folders are searched from the largest value downwards, until one has a file with rows.
         """
         folders = self._folders()
         values = partition_batch(self.store, folders, self.schema.partition_fields).column(0)
@@ -112,7 +112,10 @@ class FormatTable:
         overwrite: Overwrite | None = None,
     ) -> None:
         """Publish the table's new definition, then commit its first files, then delete the files of the table that it
-        replaces. A writer that dies between leaves rows twice, never none. Raises what `publish` and `commit` raise."""
+        replaces.
+
+        If the process dies in between, rows exist twice, but no row is lost. Raises the errors of `publish` and
+        `commit`."""
         old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
         publish()
         self.commit(files, overwrite)
@@ -123,7 +126,7 @@ class FormatTable:
         try:
             self.store.io.sync(path)
         except StorageRefusedError as error:  # the storage answered that nothing happened
-            text = f"New rows of table {self.store.name} can be read, and may not survive a power cut: {error}"
+            text = f"New rows of table {self.store.name} can be read, but may not survive a power cut: {error}"
             raise StorageError(text) from error
 
     def abort(self, files: Sequence[StagedFile]) -> None:
@@ -147,7 +150,9 @@ class FormatTable:
         return partition_folders(self.store, predicate, case_sensitive=self.case_sensitive)
 
     def _same_partitions(self, files: Sequence[StagedFile]) -> list[Folder]:
-        """Return the folders of the partitions that files are in, also the folders that spell a partition otherwise."""
+        """Return the folders of the partitions of files, including folders with other spellings of the same
+        partition.
+        """
         written, fields = {f.folder for f in files}, self.schema.partition_fields
         folders = self._folders()
         found = partition_batch(self.store, folders, fields)
@@ -156,12 +161,12 @@ class FormatTable:
         return [folder for value, folder in zip(values, folders, strict=True) if value in wanted]
 
     def _partitions_of(self, files: Sequence[StagedFile]) -> set[tuple[str, ...]]:
-        """The values of the partitions that files are in."""
+        """Return the values of the partitions of files."""
         folders = {f.folder for f in files}
         return {f.values for f in self._folders() if f.path in folders}
 
     def _check_in_place(self, files: Sequence[StagedFile], elsewhere: Mapping[tuple[str, ...], str]) -> None:
-        """Raises `UnsupportedFeatureError` for files of a partition that is read from another folder."""
+        """Raise `UnsupportedFeatureError` for files of a partition that is read from another folder."""
         folders = {f.folder for f in files}
         for values, path in elsewhere.items():
             if partition_folder(self.store, dict(zip(self.schema.partition_keys, values, strict=True))) in folders:
@@ -171,11 +176,12 @@ class FormatTable:
         named = ", ".join(f"{k} = '{v}'" for k, v in zip(self.schema.partition_keys, values, strict=True))
         return UnsupportedFeatureError(
             f"The partition ({named}) of table {self.name} cannot be written: it has a folder of its own, {path}, "
-            "which is only read here. Write it by the engine that put it there, or leave it out."
+            "which is only read here. Write it with the engine that created the folder, or leave the partition "
+            "out."
         )
 
     def _make_named_folder(self, predicate: Predicate) -> None:
-        """Make the folder of the partition that an overwrite names, even if it gets no rows."""
+        """Create the folder of the partition that an overwrite names, even if it gets no rows."""
         fields, named = self.schema.field_by_name, {}
         for part in conjuncts(predicate):
             if isinstance(part, IsNull):

@@ -1,4 +1,4 @@
-"""Writing a format table: tasks write files under hidden names, which the commit makes visible."""
+"""Write a format table: tasks write files with hidden names, and the commit makes them visible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from paimon_core.write.rows.incoming import conform
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A complete file under a hidden name, in the folder in which it gets the name `name`."""
+    """A complete file with a hidden name. The commit renames it to `name` in the same folder."""
 
     folder: str
     staged: str
@@ -41,7 +41,7 @@ class StagedFile:
 
 
 class FormatTableWriter:
-    """The files of one task. Rows of a partition that come together get one file, until it is large enough."""
+    """Writes the files of one task. Consecutive rows of a partition go to one file, until it is large enough."""
 
     def __init__(self, store: TableStore) -> None:
         self._store, self._keys = store, store.schema.partition_keys
@@ -55,7 +55,7 @@ class FormatTableWriter:
         self._staged: list[StagedFile] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows."""
+        """Add rows."""
         rows = conform(batch, self._store)
         for _, part in split_by(rows, partition_codes(rows, self._keys)):
             partition = row_bytes(part, 0, self._store.schema.partition_fields)
@@ -69,12 +69,12 @@ class FormatTableWriter:
                     self._end_file()
 
     def finish(self) -> list[StagedFile]:
-        """End the last file; all files."""
+        """End the last file. Return all files."""
         self._end_file()
         return self._staged
 
     def abort(self) -> None:
-        """Delete everything written, as far as that is possible."""
+        """Delete everything written, as far as possible."""
         if self._file is not None:
             self._file.abort()
         discard(self._store, self._staged)
@@ -100,7 +100,7 @@ class FormatTableWriter:
 
 
 def discard(store: TableStore, files: list[StagedFile]) -> None:
-    """Delete files that were not committed, as far as that is possible."""
+    """Delete files that were not committed, as far as possible."""
     for file in files:
         with suppress(OSError):
             store.io.delete(file.staged_path)

@@ -29,14 +29,15 @@ from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot
 from paimon_core.store.table_store import TableStore
 
-_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # a server has read it, and continues it
+_REGISTERED = rf"rest-register-v\d+-{UUID}\.metadata\.json"  # a server has read this file and continues from it
 _MANIFEST = re.compile(rf"{UUID}-m\d+\.avro|snap-\d+-{UUID}\.avro|{_REGISTERED}")
-_YOUNG = 3_600_000  # milliseconds: another process may be about to name a manifest that nothing names
+_YOUNG = 3_600_000  # milliseconds: another process may be about to use a manifest that is not used yet
 
 
 def clean(store: TableStore, folder: str, latest: int) -> None:
-    """Remove versions before `latest` as the options say, versions of a history that was rolled back, and manifests
-    that no version left names. Names that are not Iceberg's are left alone."""
+    """Remove old versions before `latest` by the options, versions of a rolled-back history, and unused manifests.
+
+    Files without Iceberg's names stay."""
     found = list(store.io.list(folder))
     versions = {n: f for f in found if (n := version_of(f.name)) is not None}
     gone = [n for n in versions if _is_old(store, n, latest) or (n > latest and _is_abandoned(store, folder, n))]
@@ -47,7 +48,7 @@ def clean(store: TableStore, folder: str, latest: int) -> None:
 
 
 def clean_former(store: TableStore, root: str) -> None:
-    """Remove the metadata that a renamed table has for its former folder, `root`, in an Iceberg Hadoop catalog.
+    """Remove a renamed table's metadata for its former folder `root` from an Iceberg Hadoop catalog.
 
     The metadata stays if its latest version is not the renamed table's, or if there is a table in `root` again: then it
     belongs to another table. Names that are not Iceberg's are left alone.
@@ -66,12 +67,12 @@ def clean_former(store: TableStore, root: str) -> None:
     named = [f"{folder}/{HINT}", *(version_path(folder, n) for n in versions), *manifests]
     top = folder.removesuffix("/metadata")
     delete_each_below(store.io, top, named)
-    if store.io.delete_empty_dir_below(top, folder):  # else readers of Iceberg list the empty folder as a namespace
+    if store.io.delete_empty_dir_below(top, folder):  # otherwise readers would list a namespace
         store.io.delete_empty_dir_below(top.rpartition("/")[0], top)
 
 
 def _is_of(store: TableStore, folder: str, root: str, version: int) -> bool:
-    """Whether a version was written for this table, when its folder was `root`."""
+    """Return whether a version was written for this table, when its folder was `root`."""
     metadata, snapshot = read_metadata(store.io, version_path(folder, version)), find_snapshot(store, version)
     if metadata is None or snapshot is None or metadata.current.identity != identity_of(snapshot):
         return False
@@ -82,7 +83,7 @@ def _is_of(store: TableStore, folder: str, root: str, version: int) -> bool:
 def _is_old(store: TableStore, version: int, latest: int) -> bool:
     if not store.options[ICEBERG_DELETE_AFTER_COMMIT]:
         return False
-    least = 1 if is_in_iceberg_catalog(store.options) else 0  # a reader may have asked the catalog a moment ago
+    least = 1 if is_in_iceberg_catalog(store.options) else 0  # a reader may have read the catalog a moment ago
     return version < latest - max(least, store.options[ICEBERG_PREVIOUS_VERSIONS])
 
 
@@ -95,12 +96,12 @@ def _is_abandoned(store: TableStore, folder: str, version: int) -> bool:
 
 
 def _is_stale(file: FileStatus, latest: FileStatus) -> bool:
-    """Whether a manifest was there long before the latest version, by the clock of the storage."""
+    """Return whether a manifest existed long before the latest version, by the clock of the storage."""
     return bool(_MANIFEST.fullmatch(file.name)) and file.modified < latest.modified - _YOUNG
 
 
 def _remove_manifests(store: TableStore, folder: str, versions: list[int], stale: set[str]) -> None:
-    """Remove stale manifests that no version names, if they include a list; none if a list cannot be read."""
+    """Remove stale manifests that are in no version, if a list is among them. Remove none if a list cannot be read."""
     lists = {path for path in stale if path.rpartition("/")[2].startswith("snap-")}
     if not lists:
         return

@@ -23,7 +23,10 @@ Files = dict[str, ManifestEntry]  # by URI
 
 
 def is_listed(store: TableStore, entry: ManifestEntry) -> bool:
-    """Return whether all rows of a file are rows of the table: in keyed tables only for files of the last level."""
+    """Return whether all rows of a file are rows of the table.
+
+    In keyed tables, this holds only for files of the last level.
+    """
     return not store.has_primary_key or (entry.file.level == last_level(store.options) and entry.bucket >= 0)
 
 
@@ -33,14 +36,14 @@ def place(places: FilePlaces, entry: ManifestEntry) -> str:
 
 
 def net_changes(places: FilePlaces, entries: Iterable[ManifestEntry]) -> tuple[Files, Files]:
-    """The listed files that entries, in their order, add and remove in the end."""
+    """Return the listed files that entries add, and the files that they remove, after applying the entries in order."""
     added, removed = Files(), Files()
     for entry in entries:
         if not is_listed(places.store, entry):
             continue
         path = place(places, entry)
         gone, come = (added, removed) if entry.kind is FileKind.DELETE else (removed, added)
-        if gone.pop(path, None) is None:  # a file that is added again was not removed, and the reverse
+        if gone.pop(path, None) is None:  # a file that is removed and added again is unchanged, and the reverse
             come[path] = entry
     return added, removed
 
@@ -48,7 +51,7 @@ def net_changes(places: FilePlaces, entries: Iterable[ManifestEntry]) -> tuple[F
 def added_entry(
     places: FilePlaces, layout: Layout, schema_of: Callable[[int], TableSchema], snapshot_id: int, entry: ManifestEntry
 ) -> Node:
-    """A new file as an entry. Raises `UnsupportedFeatureError` for a file of another format than Parquet."""
+    """Return the entry of a new file. Raises `UnsupportedFeatureError` for a file of another format than Parquet."""
     file = entry.file
     if format_name(file.file_name) != "parquet":
         raise UnsupportedFeatureError(
@@ -81,7 +84,10 @@ def _partition(layout: Layout, partition: bytes) -> dict[str, Any]:
 
 
 def _statistics(now: TableSchema, then: TableSchema, entry: ManifestEntry) -> Node:
-    """Return NULL counts and bounds by column; no bounds if the type changed, because they have the old type."""
+    """Return NULL counts and bounds by column.
+
+    If the type changed, there are no bounds, because they have the old type.
+    """
     found = trusted_stats(then, value_stats(then, entry.file), entry.file)
     types = {f.id: f.type.with_nullable(True) for f in now.fields}
     nulls, lower, upper = list[Node](), list[Node](), list[Node]()

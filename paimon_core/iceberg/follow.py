@@ -1,4 +1,4 @@
-"""Let the Iceberg metadata of a table follow its latest snapshot; see the package."""
+"""Update the Iceberg metadata of a table to its latest snapshot. The package's docstring explains how."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from paimon_core.store.tags import readable_tags
 
 _LOG = logging.getLogger(__name__)
 _LOOKS = 5
-_MOST_DELTAS = 20  # to go on from; listing all files anew takes no longer than more of them
-_LONGEST = 1800.0  # seconds that new manifests may wait to be named: cleaning removes older ones without a name
+_MOST_DELTAS = 20  # to continue from; with more deltas, listing all files again takes no longer
+_LONGEST = 1800.0  # seconds until new manifests must be used: cleaning removes older unused manifests
 
 
 def is_followed(store: TableStore) -> bool:
-    """Whether readers of Iceberg read the table; a branch they do not."""
+    """Return whether the table has metadata for readers of Iceberg. They do not read branches."""
     return store.options[ICEBERG_STORAGE] != DISABLED and not store.branch
 
 
 def keep_up(store: TableStore) -> None:
-    """`follow`, behind a change that is made and does not fail because this does."""
+    """Call `follow` after a change of the table. The change is complete, so an error is only logged."""
     try:
         follow(store)
     except Exception as error:
@@ -62,7 +62,7 @@ def keep_up(store: TableStore) -> None:
 
 
 def follow_rename(store: TableStore, former: str) -> None:
-    """`keep_up` with a renamed table, and remove the metadata of its `former` folder."""
+    """Call `keep_up` for a renamed table, and remove the metadata of its `former` folder."""
     keep_up(store)
     try:
         clean_former(store, former)
@@ -84,7 +84,7 @@ def follow(store: TableStore) -> None:
                 return
             following = _Following(store, metadata_folder(store), latest)
             following.write()
-        following.publish()  # others may write while a catalog takes its time
+        following.publish()  # other processes may write while a catalog is slow
         with store.writer_slot():
             if following.is_latest():
                 clean(store, following.folder, latest.id)
@@ -93,14 +93,14 @@ def follow(store: TableStore) -> None:
 
 @dataclass(frozen=True)
 class _Following:
-    """The metadata of one snapshot, in the making."""
+    """The metadata of one snapshot while it is being written."""
 
     store: TableStore
     folder: str
     latest: Snapshot
 
     def is_latest(self) -> bool:
-        """Whether the snapshot is still the table's latest."""
+        """Return whether the snapshot is still the table's latest snapshot."""
         now = latest_snapshot(self.store)
         return now is not None and identity_of(now) == identity_of(self.latest)
 
@@ -122,7 +122,9 @@ class _Following:
         store.io.replace_file(f"{folder}/{HINT}", str(latest.id).encode())
 
     def _refresh(self, known: Metadata) -> None:
-        """Tags come and go, and snapshots expire, without a new snapshot."""
+        """Update the metadata of the same snapshot: tags are added and removed, and snapshots expire, without a new
+        snapshot.
+        """
         node = self._node(known.uuid, self._history(known))
         if node != known.node:
             self.store.io.replace_file(version_path(self.folder, self.latest.id), encode_json_object(node))
@@ -143,7 +145,7 @@ class _Following:
         if not create_new(self.store.io, metadata, data):
             there = self._read(latest.id)
             of_this = there is not None and there.current.identity == identity_of(latest) and self._is_here(there)
-            if not of_this:  # of a history that was rolled back, or of the table's former folder
+            if not of_this:  # from a rolled-back history, or from the table's former folder
                 self.store.io.replace_file(metadata, data)
 
     def _listing(self, base: Metadata | None) -> Listing:
@@ -180,14 +182,14 @@ class _Following:
         return metadata_node(self.store, table_uuid, self._layout, self._schemas, history, refs)
 
     def _history(self, base: Metadata | None) -> list[Node]:
-        """The snapshots that readers can still go back to."""
+        """Return the snapshots that readers can still go back to."""
         if base is None:
             return []
         kept = {*snapshot_ids(self.store), *(t.snapshot.id for t in self._tags)}
         return [s.node for s in base.snapshots if s.id in kept or s.id == base.current.id == self.latest.id]
 
     def _base(self, versions: set[int]) -> Metadata | None:
-        """Return the newest metadata to continue: of an earlier snapshot in the table's history."""
+        """Return the newest metadata to continue from: of an earlier snapshot in the table's history."""
         before = max((n for n in versions if self.latest.id - _MOST_DELTAS <= n < self.latest.id), default=None)
         found = None if before is None else self._read(before)
         if before is None or found is None:
@@ -197,7 +199,7 @@ class _Following:
         return found if same and found.node.get("format-version") == 2 and self._is_here(found) else None
 
     def _is_here(self, metadata: Metadata) -> bool:
-        """Whether metadata names files of the table's folder, and not of the one before the table was renamed."""
+        """Return whether metadata names files in the table's folder, and not in the folder before a rename."""
         location = metadata.node.get("location")
         return isinstance(location, str) and normalize(location) == self.store.root
 
@@ -213,5 +215,5 @@ class _Following:
         try:
             return read_metadata(self.store.io, path)
         except PaimonError as error:
-            _LOG.warning("Iceberg metadata %s cannot be continued, and is written anew: %s", path, error)
+            _LOG.warning("Iceberg metadata %s cannot be continued, so all files are listed again: %s", path, error)
             return None

@@ -1,4 +1,6 @@
-"""The manifests of a snapshot: the manifests of the snapshot before with the changes since, or all written anew."""
+"""The manifests of a snapshot: the manifests of the snapshot before, with the changes since, or completely new
+manifests.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _ENTRIES = 50_000  # of a manifest, at most
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The manifests of a snapshot, as its manifest list has them, and the entries it added and removed."""
+    """The manifests of a snapshot, in the form of its manifest list, and the entries that it added and removed."""
 
     manifests: tuple[Node, ...]
     added: tuple[Node, ...]
@@ -40,7 +42,7 @@ class Listing:
 
 
 def listed_anew(store: TableStore, layout: Layout, snapshot_id: int, entries: Sequence[Node]) -> Listing:
-    """All files in new manifests."""
+    """List all files in new manifests."""
     return Listing(tuple(_written(store, layout, snapshot_id, entries)), tuple(entries))
 
 
@@ -49,7 +51,7 @@ def continued(
 ) -> Listing | None:
     """Return the manifests of the list `base`, with the `added` files, and without the files at the URIs `removed`.
 
-    None if they do not fit together: the list is of another table, or damaged.
+    Return None if they do not fit together: the list belongs to another table, or is damaged.
     """
     try:
         manifests = [
@@ -86,7 +88,7 @@ def _without(
 
 
 def _merged(store: TableStore, layout: Layout, snapshot_id: int, manifests: Sequence[Node]) -> list[Node]:
-    """Return the manifests, with small ones merged into one if there are many."""
+    """Return the manifests. If there are many small manifests, these are merged into one."""
     small = [m for m in manifests if m["manifest_length"] < _SMALL and not m["deleted_files_count"]]
     size = sum(m["manifest_length"] for m in small)
     many = len(small) >= store.options[ICEBERG_MIN_MANIFESTS] and size >= _SMALL
@@ -97,7 +99,7 @@ def _merged(store: TableStore, layout: Layout, snapshot_id: int, manifests: Sequ
 
 
 def _live(store: TableStore, layout: Layout, manifest: Node) -> list[Node]:
-    """The files that a manifest has, as entries of another one."""
+    """Return the live files of a manifest, as entries for another manifest."""
     found = []
     for entry in read_own_records(store.io, layout.folder, manifest["manifest_path"]):
         if entry["status"] == DELETED:

@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def spec(self) -> list[Node]:
-        """The partition fields as Iceberg's metadata has them."""
+        """Return the partition fields in the form of Iceberg's metadata."""
         return [
             {"name": f.name, "transform": "identity", "source-id": f.id, "field-id": FIRST_PARTITION_ID + n}
             for n, f in enumerate(self.partition_fields)
@@ -65,7 +65,10 @@ def _field(identity: int, name: str, kind: Any, *, optional: bool = False, **mor
 
 
 def _by_column(identity: int, name: str, key_id: int, value: str) -> Node:
-    """An optional field that has a value for column ids: as Avro's maps only have keys of text, a list of pairs."""
+    """Return an optional field that maps column ids to values.
+
+    It is a list of pairs, because Avro's maps only have text keys.
+    """
     pairs = [_field(key_id, "key", "int"), _field(key_id + 1, "value", value)]
     record = {"type": "record", "name": f"k{key_id}_v{key_id + 1}", "fields": pairs}
     return _field(identity, name, {"type": "array", "items": record, "logicalType": "map"}, optional=True)
@@ -160,7 +163,10 @@ def write_manifest(storage: FileIO, layout: Layout, snapshot_id: int, entries: S
 
 
 def _summaries(layout: Layout, partitions: Sequence[Node]) -> list[Node]:
-    """The least and the largest value of each partition column. Java's connector needs them to read a manifest list."""
+    """Return the smallest and the largest value of each partition column.
+
+    Java's connector needs them to read a manifest list.
+    """
     return [
         _summary(field.type, [p[name] for p in partitions])
         for name, field in zip(layout.partition_names, layout.partition_fields, strict=True)
@@ -168,7 +174,7 @@ def _summaries(layout: Layout, partitions: Sequence[Node]) -> list[Node]:
 
 
 def _summary(data_type: DataType, values: Sequence[Any]) -> Node:
-    numbers = [v for v in values if v is not None and v == v]  # noqa: PLR0124  NaN is in no order
+    numbers = [v for v in values if v is not None and v == v]  # noqa: PLR0124  NaN has no order
     has_nan = any(v is not None and v != v for v in values)  # noqa: PLR0124
     order = partial(value_order, data_type)
     ordered = sorted(numbers, key=order) if not has_nan else []
@@ -183,7 +189,7 @@ def _summary(data_type: DataType, values: Sequence[Any]) -> Node:
 def write_manifest_list(
     storage: FileIO, folder: str, snapshot_id: int, parent: int | None, manifests: list[Node]
 ) -> str:
-    """Write the list of a snapshot's manifests; its path."""
+    """Write the list of a snapshot's manifests. Return its path."""
     about = {
         "snapshot-id": str(snapshot_id),
         "parent-snapshot-id": "null" if parent is None else str(parent),
@@ -207,7 +213,7 @@ def read_own_records(storage: FileIO, folder: str, place: str) -> list[Node]:
 
 
 def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> list[Node]:
-    """The records of a manifest list or a manifest; `plain`: see `read_records`.
+    """Return the records of a manifest list or a manifest. `read_records` explains `plain`.
 
     Raises `UnreadableFileError`, `FileNotFoundError`.
     """
@@ -221,5 +227,5 @@ def read_avro_records(storage: FileIO, path: str, *, plain: bool = False) -> lis
 
 
 def uri(path: str) -> str:
-    """A path as other engines take it."""
+    """Return a path in the form that other engines accept."""
     return f"file://{path}" if path.startswith("/") else path

@@ -26,7 +26,7 @@ MAIN = "main"
 
 @dataclass(frozen=True, slots=True)
 class IcebergSnapshot:
-    """A snapshot in the metadata: its number and identity are Paimon's."""
+    """A snapshot in the metadata. Its number and identity are the Paimon snapshot's."""
 
     node: Node
 
@@ -45,7 +45,7 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A metadata file that was read."""
+    """The content of a metadata file."""
 
     node: Node
 
@@ -63,21 +63,21 @@ class Metadata:
 
 
 def metadata_folder(store: TableStore) -> str:
-    """The folder of a table's Iceberg metadata. Raises `UnsupportedFeatureError`."""
+    """Return the folder of a table's Iceberg metadata. Raises `UnsupportedFeatureError`."""
     given, location = store.options[ICEBERG_STORAGE], store.options[ICEBERG_STORAGE_LOCATION]
     if (location or given) == TABLE_LOCATION:
         return _folder_in_table(store)
     folder = folder_in_warehouse(store.root)
     if folder is None:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot have '{ICEBERG_STORAGE.key}' = '{given}': it is not in a folder "
+            f"Table {store.name} cannot have '{ICEBERG_STORAGE.key}' = '{given}': the table is not in a folder "
             f"WAREHOUSE/DATABASE.db. Set '{ICEBERG_STORAGE_LOCATION.key}' to '{TABLE_LOCATION}'."
         )
     return folder
 
 
 def metadata_folders(store: TableStore) -> frozenset[str]:
-    """Return the folders that have a table's Iceberg metadata, or had it under other options."""
+    """Return the folders that have the Iceberg metadata of a table, or had it with other options."""
     return frozenset(filter(None, (_folder_in_table(store), folder_in_warehouse(store.root))))
 
 
@@ -86,14 +86,17 @@ def _folder_in_table(store: TableStore) -> str:
 
 
 def folder_in_warehouse(root: str) -> str | None:
-    """The folder of a table of folder `root` in an Iceberg Hadoop catalog; None outside of a database's folder."""
+    """Return the folder in an Iceberg Hadoop catalog for the table in the folder `root`.
+
+    Return None if `root` is not in a database's folder.
+    """
     database, _, table = root.rpartition("/")
     warehouse, _, name = database.rpartition("/")
     return f"{warehouse}/iceberg/{name.removesuffix('.db')}/{table}/metadata" if name.endswith(".db") else None
 
 
 def version_of(name: str) -> int | None:
-    """The version that a file is the metadata of."""
+    """Return the version of a metadata file, by its name, or None for any other file."""
     match = _VERSION.fullmatch(name)
     return int(match[1]) if match else None
 
@@ -103,12 +106,12 @@ def version_path(folder: str, version: int) -> str:
 
 
 def identity_of(snapshot: Snapshot) -> str:
-    """Return the identity of a snapshot among snapshots of its number, as Paimon's Java connector does."""
+    """Return the identity of a snapshot among snapshots with its number, in the form of Paimon's Java connector."""
     return snapshot.uuid or f"{snapshot.commit_user}:{snapshot.commit_identifier}:{snapshot.time_millis}"
 
 
 def read_metadata(storage: FileIO, path: str) -> Metadata | None:
-    """Read metadata; None if there is no such file. Raises `CorruptFileError`, `UnfamiliarFormError`."""
+    """Read metadata. Return None if the file does not exist. Raises `CorruptFileError`, `UnfamiliarFormError`."""
     try:
         node = decode_json_object(path, storage.read_bytes(path))
     except FileNotFoundError:
@@ -123,7 +126,7 @@ def read_metadata(storage: FileIO, path: str) -> Metadata | None:
 
 
 def snapshot_node(snapshot: Snapshot, parent: int | None, manifest_list: str, summary: dict[str, Any]) -> Node:
-    """A snapshot as the metadata has it."""
+    """Return a snapshot in the form of the metadata."""
     node = {
         "sequence-number": snapshot.id,
         "snapshot-id": snapshot.id,
@@ -138,7 +141,7 @@ def snapshot_node(snapshot: Snapshot, parent: int | None, manifest_list: str, su
 def metadata_node(
     store: TableStore, uuid: str, layout: Layout, schemas: Sequence[TableSchema], history: Sequence[Node], refs: Node
 ) -> Node:
-    """Return the metadata of a table; its latest snapshot is the last one of `history`."""
+    """Return the metadata of a table. Its latest snapshot is the last one in `history`."""
     current = history[-1]
     return {
         "format-version": 2,
@@ -162,7 +165,7 @@ def metadata_node(
 
 
 def tag_refs(history: Iterable[Node], tags: Collection[Tag]) -> Node:
-    """The tags of snapshots that the metadata has. One called as Iceberg calls the table itself is left out."""
+    """Return the tags of snapshots in the metadata. A tag with Iceberg's name for the table itself is left out."""
     known = {(s.id, s.identity) for s in map(IcebergSnapshot, history)}
     return {
         t.name: {"snapshot-id": t.snapshot.id, "type": "tag"}
@@ -172,7 +175,7 @@ def tag_refs(history: Iterable[Node], tags: Collection[Tag]) -> Node:
 
 
 def _schemas(schemas: Sequence[TableSchema]) -> Iterator[Node]:
-    """The schemas that Iceberg can have; the last one is one of them."""
+    """Yield the schemas that Iceberg can represent. The last schema is always among them."""
     for schema in schemas[:-1]:
         try:
             yield iceberg_schema(schema.id, schema.fields)

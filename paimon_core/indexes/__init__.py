@@ -1,1 +1,4 @@
-"""Index files as bytes and values: file indexes, global indexes, deletion vectors, hash indexes. Knows no tables."""
+"""Index files as bytes and values: file indexes, global indexes, deletion vectors, hash indexes.
+
+It does not know tables.
+"""

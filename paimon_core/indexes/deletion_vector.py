@@ -38,7 +38,7 @@ Positions = NDArray[np.int64]
 
 
 def encode_vector(positions: Positions, *, bitmap64: bool) -> bytes:
-    """One vector with its size and checksum. `positions` ascend, shape (deleted rows,)."""
+    """Encode one vector, with its size and checksum. `positions` ascend, shape (deleted rows,)."""
     if not bitmap64 and len(positions) and positions[-1] > _MAX_32:
         raise InvalidDataError("Row positions beyond 2147483647 need 'deletion-vectors.bitmap64' = 'true'.")
     bitmap = BitMap64(positions.astype(np.uint64)) if bitmap64 else BitMap(positions.astype(np.uint32))
@@ -50,7 +50,7 @@ def encode_vector(positions: Positions, *, bitmap64: bool) -> bytes:
 def encode_vectors(
     vectors: Mapping[str, Positions], *, bitmap64: bool, target_size: int
 ) -> list[tuple[bytes, tuple[DeletionVectorMeta, ...]]]:
-    """Index files of the vectors of data files, each ended once it exceeds `target_size` bytes."""
+    """Encode the vectors of data files as index files. A file ends once it exceeds `target_size` bytes."""
     files: list[tuple[bytes, tuple[DeletionVectorMeta, ...]]] = []
     content, metas = bytearray([VERSION]), list[DeletionVectorMeta]()
     for name, positions in vectors.items():
@@ -65,7 +65,7 @@ def encode_vectors(
 
 
 def decode_vectors(path: str, data: bytes, metas: Iterable[DeletionVectorMeta]) -> dict[str, Positions]:
-    """The vectors of a whole index file by data file. Raises `CorruptFileError` naming `path`."""
+    """Decode the vectors in a whole index file, by data file. Raises `CorruptFileError` naming `path`."""
     if is_later(data[0] if data else 0, VERSION):
         raise UnsupportedVersionError(path, f"it has deletion vectors of version {data[:1].hex()}, known is 01")
     if data[:1] != bytes([VERSION]):
@@ -78,7 +78,7 @@ def decode_vectors(path: str, data: bytes, metas: Iterable[DeletionVectorMeta]) 
 
 
 def byte_range(path: str, meta: DeletionVectorMeta) -> tuple[int, int]:
-    """Return the range of bytes that contains a vector of either kind in its file. Raises `CorruptFileError`."""
+    """Return the range of bytes of a vector of either kind in its file. Raises `CorruptFileError`."""
     if meta.offset < 1 or meta.length < _AROUND:
         raise _corrupt(path, meta, f"has an impossible length of {meta.length} bytes in metadata")
     return meta.offset, meta.offset + meta.length + _AROUND

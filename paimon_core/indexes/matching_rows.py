@@ -1,4 +1,4 @@
-"""The rows that a predicate may be true for, by indexes of columns: AND intersects and OR unites their answers.
+"""Find the rows that may satisfy a predicate, by indexes of columns: AND intersects their answers, OR unites them.
 
 An answer has every row that matches. If no index can answer, every row is possible: an OR with such a part is unknown,
 and an AND ignores the part. NOT is moved inwards, to comparisons that have an opposite.
@@ -34,7 +34,7 @@ _OPPOSITES: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "
 
 @dataclass(frozen=True, slots=True)
 class IndexedColumn(Generic[R]):
-    """A column as its indexes have it, and these."""
+    """The type of a column, and its indexes."""
 
     type: DataType
     indexes: Sequence[ColumnIndex[R]]
@@ -45,7 +45,7 @@ Question = Callable[[ColumnIndex[R]], R | None]
 
 
 def matching_rows(predicate: Predicate, columns: Columns[R]) -> R | None:
-    """Return the rows that may satisfy the predicate, None if every row may.
+    """Return the rows that may satisfy the predicate, or None if every row may.
 
     `columns` returns None for a column without indexes. Raises `CorruptFileError`."""
     match predicate:
@@ -62,7 +62,7 @@ def matching_rows(predicate: Predicate, columns: Columns[R]) -> R | None:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Two comparisons of a column, from below and from above."""
+    """Two comparisons of a column: a lower and an upper bound."""
 
     low: Compare
     high: Compare
@@ -81,7 +81,7 @@ def _matching(predicate: Predicate | _Range, columns: Columns[R]) -> R | None:
 
 
 def _with_ranges(parts: Sequence[Predicate]) -> Iterator[Predicate | _Range]:
-    """The parts; two that bound a column from both sides become one range."""
+    """Yield the parts. Two parts that bound a column from both sides become one range."""
     bounds = {(p.column, p.op[0]): p for p in parts if isinstance(p, Compare) and p.op in _ORDERED}
     paired = {c for c, side in bounds if side == "<" and (c, ">") in bounds}
     used = [p for (c, _), p in bounds.items() if c in paired]
@@ -109,7 +109,7 @@ def _join(parts: Iterable[R | None]) -> R | None:
 
 
 def _opposite(predicate: Predicate) -> Predicate | None:
-    """Return the opposite of the predicate, in terms that indexes can answer."""
+    """Return the opposite of the predicate, in terms that indexes can answer, or None."""
     match predicate:
         case Not(child):
             return child
@@ -134,7 +134,7 @@ def _opposite(predicate: Predicate) -> Predicate | None:
 
 
 def _question(predicate: Predicate | _Range, data_type: DataType) -> Question[Any] | None:
-    """Return the question to an index, None if there is none."""
+    """Return the question to an index, or None if indexes cannot answer it."""
     match predicate:
         case _Range(low, high):
             return _between(low, high, data_type)
@@ -195,7 +195,7 @@ def _comparison(op: Operator, value: object, data_type: DataType) -> Question[An
 
 
 def _end(op: Operator, value: object, data_type: DataType) -> End | None:
-    """Return the end of a range of keys that a comparison sets, None if keys do not decide it."""
+    """Return the end of a range of keys for a comparison, or None if keys do not decide it."""
     literal = literal_keys(value, data_type)
     if literal is None or not literal.ordered:
         return None

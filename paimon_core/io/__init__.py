@@ -1,3 +1,6 @@
-"""Storages: the `FileIO` protocol, local disks and everything that fsspec reaches, and what is built on them only. May
-import `errors`, `options`, `spec`, `jobs`, `secrets` and `optional_packages`; knows paths, and no tables.
+"""Storages: the `FileIO` protocol, local disks, HDFS, object stores, everything that fsspec supports, and functions on
+top of them.
+
+May import `errors`, `options`, `spec`, `jobs`, `secrets` and `optional_packages`. It uses paths only, and does not know
+tables.
 """

@@ -1,9 +1,10 @@
-"""Deleting what lies below a folder of a local disk, and never what a symbolic link leads to.
+"""Delete files below a folder of a local disk, and never the target of a symbolic link.
 
-Metadata names files, and metadata may be hostile: `root/link/file` must not delete a file elsewhere. Checking the path
-before deleting would not do, as a folder may be replaced by a link in between. So a path is opened folder by folder
-(`openat` with `O_NOFOLLOW`), and the file is deleted by its name in the open folder. The root itself, and what is above
-it, may be links. That costs several calls more than one `unlink`: many files are deleted folder by folder.
+Metadata names files, and metadata may be hostile: `root/link/file` must not delete a file elsewhere. A check of the
+path before deleting would not suffice, because a folder may be replaced by a link in between. So a path is opened
+folder by folder (`openat` with `O_NOFOLLOW`), and the file is deleted by its name in the open folder. The root itself,
+and folders above it, may be links. This costs several calls more than one `unlink`, so many files are deleted folder by
+folder.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ _OPEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def delete_below(root: str, path: str) -> None:
-    """Delete a file or a link. Raises `StorageError` for a link between `root` and the file, `OSError`."""
+    """Delete a file or a link. Raises `OSError`, and `StorageError` for a link between `root` and the file."""
     with _parent(root, path) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
 def delete_many_below(root: str, paths: Iterable[str]) -> Iterator[str]:
-    """Delete files and links as `delete_below` does, and yield the paths that could not be deleted.
+    """Delete files and links like `delete_below`, and yield the paths that could not be deleted.
 
-    The files of a folder are best given one after the other: it is opened once for them.
+    Pass the files of a folder one after another: the folder is then opened once for them.
     """
     for folder, group in groupby(paths, key=lambda path: path.rpartition("/")[0]):
         files = list(group)
@@ -42,7 +43,7 @@ def delete_many_below(root: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _unlink(name: str, folder: int) -> bool:
-    """Delete a file of an open folder; whether it is not there any more."""
+    """Delete a file in an open folder. Return whether the file no longer exists."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
@@ -53,7 +54,7 @@ def _unlink(name: str, folder: int) -> bool:
 
 
 def delete_dir_below(root: str, path: str) -> None:
-    """Delete a folder with all below it, or a link. Raises as `delete_below`."""
+    """Delete a folder and everything below it, or a link. Raises the same errors as `delete_below`."""
     with _parent(root, path) as (folder, name):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             shutil.rmtree(name, dir_fd=folder)
@@ -62,14 +63,14 @@ def delete_dir_below(root: str, path: str) -> None:
 
 
 def delete_empty_dir_below(root: str, path: str) -> None:
-    """Delete a folder that has nothing in it. Raises as `delete_below`."""
+    """Delete an empty folder. Raises the same errors as `delete_below`."""
     with _parent(root, path) as (folder, name):
         os.rmdir(name, dir_fd=folder)
 
 
 @contextmanager
 def _parent(root: str, path: str) -> Iterator[tuple[int, str]]:
-    """A descriptor of the folder that holds `path`, and its name there."""
+    """Yield a descriptor of the folder that contains `path`, and the name of `path` in it."""
     *folders, name = path.removeprefix(f"{root}/").split("/")
     if not path.startswith(f"{root}/") or {"", ".", ".."} & {*folders, name}:
         raise StorageError(f"Cannot delete {path}: it is not below {root}, and stays.")
@@ -91,8 +92,8 @@ def _open_folder(parent: int, name: str, folder: str, path: str) -> int:
         if not _is_link(parent, name):
             raise
         raise StorageError(
-            f"Cannot delete {path}: {folder} is a symbolic link, which may lead to files of others. "
-            "Replace the link by the folder itself."
+            f"Cannot delete {path}: {folder} is a symbolic link, which may lead to other users' files. Replace "
+            "the link by the folder itself."
         ) from error
 
 

@@ -1,4 +1,7 @@
-"""A storage that hands every call to another storage: what wraps a storage overrides only the calls that it changes."""
+"""A storage that passes every call on to another storage.
+
+A class that wraps a storage overrides only the calls that it changes.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,14 @@ from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 
 
 class DelegatingFileIO(ABC):
-    """See `FileIO`. A subclass that must not change anything refuses every call that it does not know to be safe."""
+    """A `FileIO` that passes calls on.
+
+    A subclass that must not change anything refuses every call that is not known to be safe.
+    """
 
     @abstractmethod
     def _io(self) -> FileIO:
-        """The storage to ask, for each call anew."""
+        """Return the storage for the next call."""
 
     @property
     def atomic_create(self) -> bool:

@@ -1,4 +1,4 @@
-"""Undoing steps after a failure."""
+"""Undo steps after a failure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def on_failure(undo: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def on_certain_failure(undo: Callable[[], object], *more: type[Exception]) -> Iterator[None]:
-    """Call `undo` if a block that commits raises a `PaimonError`, or one of `more`, and raise the error again.
+    """Call `undo` if a block that commits raises a `PaimonError` or one of `more`, and raise the error again.
 
-    Not after `CommitUnknownError`: the commit may be visible then, and needs the written files. Nor after any other
-    exception, which may come from anywhere in the commit.
+    Do not call it after `CommitUnknownError`: the commit may be visible and need the written files. Do not call it
+    after any other exception either, because that may come from anywhere in the commit.
     """
     certain: tuple[type[Exception], ...] = (PaimonError, *more)
     try:

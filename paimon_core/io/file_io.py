@@ -31,9 +31,9 @@ from paimon_core.errors import FolderMissingError, StorageError, StorageRefusedE
 from paimon_core.secrets import without_secrets
 
 MOST_HINT = 2**10  # bytes of a file that holds a number
-MOST_TEXT = 2**26  # of one that holds JSON
-MOST_METADATA = 2**30  # of a manifest, or an index that is read as a whole
-AT_ONCE = 16  # requests side by side to a remote storage
+MOST_TEXT = 2**26  # bytes of a file with JSON
+MOST_METADATA = 2**30  # bytes of a manifest, or of an index that is read as a whole
+AT_ONCE = 16  # parallel requests to a remote storage
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
@@ -43,8 +43,8 @@ _ADVICE = {
     errno.EROFS: "mount it writable",
     errno.ENAMETOOLONG: "use a shorter name or a shorter warehouse path",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.EEXIST: "remove the file that stands where a folder is needed",
-    errno.ENOTDIR: "remove the file that stands where a folder is needed",
+    errno.EEXIST: "remove the file in the place of a folder",
+    errno.ENOTDIR: "remove the file in the place of a folder",
 }
 
 
@@ -53,9 +53,10 @@ _REFUSALS = frozenset(_ADVICE) | {errno.EISDIR, errno.ELOOP, errno.EMLINK, errno
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One entry of a folder. `size` in bytes (0 for folders); `modified` in epoch milliseconds.
+    """One entry of a folder.
 
-    For a symbolic link, these are the size and time of its target.
+    `size` is in bytes (0 for folders), `modified` in epoch milliseconds. For a symbolic link, these are the size and
+    time of its target.
     """
 
     path: str
@@ -74,112 +75,125 @@ class FileIO(Protocol):
 
     @property
     def atomic_create(self) -> bool:
-        """Whether `create_exclusive` holds its promise on this kind of storage."""
+        """Whether `create_exclusive` keeps its promise on this kind of storage."""
 
     @property
     def requests_at_once(self) -> int:
-        """The number of requests that a caller may send side by side: 1 for a storage that answers at once."""
+        """The number of requests that a caller may send in parallel: 1 for a storage that answers immediately."""
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        """The whole content of a file of at most so many bytes. Raises `CorruptFileError` for a larger one."""
+        """Return the whole content of a file of at most `most` bytes.
+
+        Raises `UnfamiliarFormError` for a larger file.
+        """
 
     @property
     def is_near(self) -> bool:
-        """Whether reading a few bytes of a file costs next to nothing, because it is on a local disk."""
+        """Whether reading a few bytes of a file costs almost nothing, because it is on a local disk."""
 
     def open_input(self, path: str, size: int | None = None) -> NativeFile:
-        """Open a data file, to be read from any offset and closed.
+        """Open a data file for reading at any offset. The caller closes it.
 
-        A caller that has the size of the file from metadata saves the storage a request: a file of another size may
-        raise any error that a damaged file raises. Reading raises `OSError`, not always `StorageError`.
+        If the caller passes the size of the file from metadata, the storage saves a request; a file of another size may
+        then raise any error that a damaged file raises. Reading raises `OSError`, not always `StorageError`.
         """
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
-        """Read parts of one file, each given by its offset and length, side by side if the storage can.
+        """Read parts of one file, each given by its offset and length, in parallel if the storage can.
 
-        Raises `EOFError` for a part that the file does not have. Callers join parts that lie close together.
+        Raises `EOFError` for a part that the file does not have. Callers should join parts that are close together.
         """
 
     def open_output(self, path: str) -> NativeFile:
-        """Create or replace a data file, to be written from its start and closed, in bounded memory.
+        """Create or replace a data file, for writing from its start in bounded memory. The caller closes it.
 
         Its folder must exist. The file is whole once it is closed, and durable once `sync` has returned.
         """
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Create or replace a file (not atomic against other writers: used for files of unique names and hints)."""
+        """Create or replace a file.
+
+        This is not atomic for other writers: use it for files with unique names, and for hints.
+        """
 
     def replace_file(self, path: str, data: bytes) -> None:
-        """Create or replace a small file that others read: whatever fails, it has its old content or all of the new."""
+        """Create or replace a small file that other processes read.
+
+        Whatever fails, it has either its old or its new content.
+        """
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file that must not exist. Returns False if it exists."""
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
-        """Queue for a folder with other writers of this machine, for half a minute at most; yield whether we hold it.
+        """Queue for a folder with other writers of this machine, for at most half a minute. Yield whether we hold the
+        slot.
 
-        It spares writers the work that a lost race would waste. True promises that no other writer and no rollback of
-        the table is at work until the block ends. False promises nothing: there is no queue, or it took too long.
+        The queue saves writers the work of lost races. True means that no other writer and no rollback of the table
+        runs until the block ends. False means nothing: there is no queue, or waiting took too long.
         """
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder exists."""
 
     def status(self, path: str) -> FileStatus:
-        """Size and time of one file or folder."""
+        """Return the size and time of one file or folder."""
 
     def list(self, path: str) -> Iterator[FileStatus]:
-        """Yield the direct children of a folder, in no order; nothing if the folder does not exist.
+        """Yield the direct children of a folder, in any order, or nothing if the folder does not exist.
 
-        `modified` is now if the storage keeps no time, so that such a file never looks old.
+        If the storage has no times, `modified` is the present time, so that such a file never looks old.
         """
 
     def make_dirs(self, path: str) -> None:
-        """Create a folder and its parents, unless it exists."""
+        """Create a folder and its parents, if they do not exist."""
 
     def delete(self, path: str) -> None:
         """Delete a file, if it exists."""
 
     def delete_below(self, root: str, path: str) -> None:
-        """As `delete`, of a file below the folder `root`, and never of one that a link below `root` leads to.
+        """Delete a file below the folder `root`, if it exists.
 
-        Raises `StorageError` for these.
+        Raises `StorageError` if a link below `root` leads to the file.
         """
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        """Delete many files as `delete_below` does; return the errors of files that could not be deleted, by path.
+        """Delete many files like `delete_below`. Return the errors of files that could not be deleted, by path.
 
-        The files are deleted in any order, with as few requests as the storage needs, and several requests at once. It
-        is cheapest if the files of a folder come one after the other.
+        The files are deleted in any order, with as few requests as the storage needs, and several requests in parallel.
+        Pass the files of a folder one after another.
         """
 
     def delete_dir_below(self, root: str, path: str) -> None:
-        """As `delete_dir`, of a folder below the folder `root`. Raises as `delete_below`."""
+        """Delete a folder below the folder `root`, like `delete_dir`. Raises the same errors as `delete_below`."""
 
     def delete_dir(self, path: str) -> None:
-        """Delete a folder, if it exists, with everything below it, never following a link out of it."""
+        """Delete a folder, if it exists, and everything below it. Links out of the folder are not followed."""
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        """Delete an empty folder below the folder `root`; return whether it was deleted.
+        """Delete an empty folder below the folder `root`. Return whether it was deleted.
 
-        False if there is no such folder, if it is not empty, if a link below `root` leads to it, and on storages
+        Return False if the folder does not exist or is not empty, if a link below `root` leads to it, and on storages
         without real folders."""
 
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` if the target exists. Not atomic on object stores."""
 
     def move_file(self, source: str, target: str) -> None:
-        """Give a file another path, and replace a file that has it. Not atomic on object stores."""
+        """Move a file to another path, and replace a file at this path. Not atomic on object stores."""
 
     def copy_file(self, source: str, target: str) -> None:
-        """Copy a file within the storage, which moves the bytes itself if it can. The folder of `target` must exist."""
+        """Copy a file within the storage, if possible by the storage itself. The folder of `target` must exist."""
 
     def sync(self, path: str) -> None:
-        """Make a file of `open_output` as durable as one of `write_bytes`; call it before a commit names the file."""
+        """Make a file of `open_output` as durable as a file of `write_bytes`.
+
+        Call this before a commit names the file.
+        """
 
 
 def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, OSError]:
-    """Delete files one after the other, in this order; return the errors of files that could not be deleted."""
+    """Delete files one after another, in this order. Return the errors of files that could not be deleted, by path."""
     errors: dict[str, OSError] = {}
     for path in paths:
         try:
@@ -190,25 +204,25 @@ def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, 
 
 
 def read_each_range(io: FileIO, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-    """`read_ranges` by one open file, a part after the other."""
+    """Do as `read_ranges`, with one open file and one part after another."""
     with storage_errors("read", path), io.open_input(path) as file:
         return [whole_part(path, file.read_at(length, offset), offset, length) for offset, length in ranges]
 
 
 def whole_part(path: str, data: bytes, offset: int, length: int) -> bytes:
-    """Return the bytes of a part of a file. Raises `EOFError` if the file ends before."""
+    """Return the bytes of a part of a file. Raises `EOFError` if the file ends within the part."""
     if len(data) < length:
         raise EOFError(f"{path} has {len(data)} of {length} bytes from {offset} on")
     return data
 
 
 def temporary_name(name: str) -> str:
-    """A unique, hidden name for the file that becomes `name` once it is whole."""
+    """Return a unique, hidden name for the file that gets the name `name` once it is whole."""
     return f".{name}.{uuid.uuid4().hex}.tmp"
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file is the leftover of a writer that died: `.NAME.UUID.tmp`."""
+    """Return whether a file was left by a writer that died: `.NAME.UUID.tmp`."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
@@ -220,13 +234,13 @@ def storage_error(action: str, path: str, cause: str, code: int | None = None) -
 
 
 def too_large(path: str, most: int) -> UnfamiliarFormError:
-    """The error for a file of more bytes than its kind has."""
+    """Return the error for a file with more bytes than its kind allows."""
     return UnfamiliarFormError(path, f"it has more than the {most} bytes that a file of its kind may have")
 
 
 @contextmanager
 def writing_errors(action: str, path: str) -> Iterator[None]:
-    """Do as `storage_errors` for a call that creates a file; a missing folder raises `FolderMissingError`."""
+    """Do as `storage_errors`, for a call that creates a file. A missing folder raises `FolderMissingError`."""
     try:
         with storage_errors(action, path):
             yield

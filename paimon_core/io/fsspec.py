@@ -1,7 +1,7 @@
-"""Storages through fsspec: memory, SFTP and every other storage that only fsspec has.
+"""Storages through fsspec: memory, SFTP and every other storage that only fsspec supports.
 
-Atomic create is known for `memory` alone, by a lock of the process. The other storages look first and write then, or
-have no such request at all: they need a lock of the catalog.
+Only `memory` has an atomic create, by a lock of the process. The other storages first check for the file and then write
+it, or have no such request at all: they need a lock of the catalog.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 from paimon_core.secrets import SECRET_NAMES
 
-_MEMORY = "memory"  # it has fsspec's own rm and mv: patterns are expanded, rename is copy and delete
+_MEMORY = "memory"  # it uses fsspec's own rm and mv: they expand patterns, and a rename copies and deletes
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
-_MEMORY_LOCK = threading.Lock()  # fsspec's memory store looks first and writes then
+_MEMORY_LOCK = threading.Lock()  # fsspec's memory store checks for a file and then writes it
 
 
 @dataclass(frozen=True, slots=True)
 class FsspecFileIO:
-    """`FileIO` for `scheme://` paths. `options` go to fsspec's file system as they are; they may hold secrets.
+    """`FileIO` for `scheme://` paths.
 
-    `memory` is shared by one process; its pyarrow files share one position per file, so read them in one thread.
+    `options` are passed unchanged to fsspec's file system; they may contain secrets. The store `memory` belongs to one
+    process; its pyarrow files share one position per file, so read them in one thread.
     """
 
     scheme: str
@@ -87,7 +88,7 @@ class FsspecFileIO:
             fs.pipe_file(path, data)
 
     def replace_file(self, path: str, data: bytes) -> None:
-        if self.scheme == _MEMORY:  # it puts whole files
+        if self.scheme == _MEMORY:  # it replaces whole files
             self.write_bytes(path, data)
             return
         folder, _, name = path.rpartition("/")
@@ -97,7 +98,7 @@ class FsspecFileIO:
             fs = self._fs()
             try:
                 fs.mv(temporary, path)
-            except OSError:  # SFTP renames over nothing: there is no file for a moment then
+            except OSError:  # SFTP cannot rename to an existing name, so the file is missing for a moment
                 if not fs.exists(path):
                     raise
                 fs.rm_file(path)
@@ -163,14 +164,14 @@ class FsspecFileIO:
         self.delete_dir(path)
 
     def delete_dir(self, path: str) -> None:
-        literal = glob.escape(path)  # some of fsspec's file systems take the path of a folder for a pattern
+        literal = glob.escape(path)  # some of fsspec's file systems treat the path of a folder as a pattern
         if literal != path and self.scheme != _MEMORY:
             raise storage_error("delete folder", path, "the storage would treat its name as a pattern of other names")
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        return False  # fsspec has no call that would keep a folder with a new file
+        return False  # fsspec cannot delete only empty folders
 
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):
@@ -195,7 +196,7 @@ class FsspecFileIO:
             self._arrow().copy_file(self._bare(source), self._bare(target))
 
     def sync(self, path: str) -> None:
-        """Nothing to do: a closed file is as durable as the storage makes it."""
+        """Do nothing: a closed file is as durable as the storage makes it."""
 
     def _fs(self) -> Any:
         with self._errors("connect to", f"{self.scheme}://"):
@@ -218,7 +219,7 @@ class FsspecFileIO:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
         except PaimonError:
             raise
-        except Exception as error:  # every client library raises classes of its own
+        except Exception as error:  # each client library has its own classes of errors
             text = str(error) or type(error).__name__
             shown = _without_secrets(text, self.options)
             code = errno.EACCES if isinstance(error, PermissionError) else getattr(error, "errno", None)
@@ -227,7 +228,7 @@ class FsspecFileIO:
 
 
 def url_options(uri: str) -> dict[str, Any]:
-    """Return the options of a file system in the location itself, such as the host of `sftp://host/path`.
+    """Return the options of a file system that are in the location, such as the host of `sftp://host/path`.
 
     Raises `UnsupportedFeatureError` if the package for the scheme is not installed.
     """
@@ -243,7 +244,7 @@ def _file_system_class(scheme: str) -> Any:
         cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
         needed = cause.name or "that fsspec names"
         raise missing_package(needed, purpose, f"{install_command('fsspec')} {needed}", cause) from error
-    except ValueError as error:  # a scheme that fsspec does not know
+    except ValueError as error:  # fsspec does not support the scheme
         raise UnsupportedFeatureError(
             f"{purpose} is unknown to the installed fsspec: {error}. Run: {install_command('fsspec')} and the package "
             "for it"
@@ -256,7 +257,7 @@ def _first_bytes(fs: Any, path: str, most: int) -> bytes:
     except FileNotFoundError:
         raise
     except Exception:
-        if fs.info(path)["size"] == 0:  # some servers refuse a range of nothing
+        if fs.info(path)["size"] == 0:  # some servers refuse an empty range
             return b""
         raise
 

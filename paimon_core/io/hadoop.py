@@ -1,4 +1,4 @@
-"""Settings of Hadoop that a catalog has beside its own: `hadoop.*`, `spark.hadoop.*` and `core-site.xml`."""
+"""Hadoop's settings that a catalog uses in addition to its own: `hadoop.*`, `spark.hadoop.*` and `core-site.xml`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from paimon_core.errors import InvalidOptionError
 
 CONF_DIR = "hadoop-conf-dir"
 _FILES = ("core-site.xml", "hdfs-site.xml")
-_WRAPPED = ("hadoop.", "spark.hadoop.")  # the first wins
+_WRAPPED = ("hadoop.", "spark.hadoop.")  # the first prefix wins
 STORAGES = ("fs.", "dfs.", "hadoop.security.", "hadoop.rpc.", "hadoop.socks.", "ipc.client.")
 _VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
-_DEPTH = 20  # of variables in variables, as in Hadoop
+_DEPTH = 20  # the deepest nesting of variables, as in Hadoop
 
 
 def with_hadoop(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options with the settings of Hadoop by their own names; options of the catalog itself win.
+    """Return options, with Hadoop's settings under their own names. Options of the catalog win.
 
-    `hadoop-conf-dir` names the folder of Hadoop's files, else the environment's HADOOP_CONF_DIR.
-    Raises `InvalidOptionError` for a file that cannot be read.
+    `hadoop-conf-dir` names the folder of Hadoop's files, else the environment's HADOOP_CONF_DIR. Raises
+    `InvalidOptionError` for a file that cannot be read.
     """
     found: dict[str, str] = {}
     if folder := options.get(CONF_DIR) or os.environ.get("HADOOP_CONF_DIR"):

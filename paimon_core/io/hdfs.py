@@ -5,7 +5,7 @@ one of many renames to a name succeeds. Paimon's Java connector publishes snapsh
 are safe beside each other.
 
 Name services, encryption and Kerberos are configured by `core-site.xml` and `hdfs-site.xml` in `HADOOP_CONF_DIR`, or in
-the folder that the option 'hadoop-conf-dir' names, and by options: `hdfs_settings` has what becomes of each.
+the folder that the option 'hadoop-conf-dir' names, and by options: `hdfs_settings` lists the supported settings.
 Delegation tokens of YARN come from the file that `HADOOP_TOKEN_FILE_LOCATION` names.
 """
 
@@ -42,8 +42,8 @@ from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.optional_packages import import_optional
 
 _PATIENCE = 60.0  # seconds that a call of the name node may take
-_FIRST_PATIENCE = 8.0  # the first call of a process, which finds out whether the name node is there
-# the library alone would repeat calls for minutes
+_FIRST_PATIENCE = 8.0  # seconds for the first call of a process, which finds out whether the name node answers
+# The library alone would repeat calls for minutes.
 _DEFAULTS = {
     "dfs.client.failover.max.attempts": "5",
     "dfs.client.failover.sleep.base.millis": "100",
@@ -51,7 +51,7 @@ _DEFAULTS = {
 }
 _CHUNK = 2**20  # bytes
 _REMOTE = re.compile(r'RPCError\("(?P<name>[^"]*)",\s*"(?P<text>.*)', re.DOTALL)
-_CODES = (  # of exceptions of the name node, by a part of their name or text
+_CODES = (  # the code for an exception of the name node, by a part of its name or text
     ("ParentNotDirectoryException", errno.ENOTDIR),
     ("is not a directory", errno.ENOTDIR),
     ("AccessControlException", errno.EACCES),
@@ -59,19 +59,19 @@ _CODES = (  # of exceptions of the name node, by a part of their name or text
     ("QuotaExceededException", errno.EDQUOT),
     ("Path is not a file", errno.EISDIR),
 )
-_CAUSES = (  # a part of an error, and the cause in words that say what to do
-    ("SafeModeException", "the name node is in safe mode, and refuses changes until it leaves that"),
+_CAUSES = (  # a part of an error, and the cause with the remedy
+    ("SafeModeException", "the name node is in safe mode, and refuses changes until it leaves this mode"),
     (
         "StandbyException",
         "the name node is a standby: write the location with the name service, hdfs://NAMESERVICE/path",
     ),
     (
         "could only be written to 0 of",
-        "no data node of the cluster takes new blocks: look whether they are up and have space",
+        "no data node of the cluster accepts new blocks: check that they are up and have space",
     ),
     (
         "No NameNode hosts found",
-        "the configuration has no name service of this name: set HADOOP_CONF_DIR, or write host:port",
+        "the configuration has no name service with this name: set HADOOP_CONF_DIR, or write host:port",
     ),
     ("No fs.defaultFS setting found", "the location names no host, and the configuration has no fs.defaultFS"),
     ("GSSAPI", "the cluster requires Kerberos: run kinit, or set security.kerberos.login.principal and .keytab"),
@@ -134,7 +134,7 @@ class HdfsFileIO:
             try:
                 self._call(lambda client: client.rename(self._bare(temporary), self._bare(path), False))
             except (FileExistsError, FileNotFoundError) as error:
-                if not self.exists(temporary):  # the answer to the first of two requests was lost
+                if not self.exists(temporary):  # the answer to an earlier request was lost
                     raise StorageError(
                         f"It is unknown whether this call created {path}: the storage refused the rename, but the "
                         "temporary file is gone. Read the file to see which writer created it."
@@ -205,7 +205,7 @@ class HdfsFileIO:
                     and found.isdir
                     and self._call(lambda client: client.delete(self._bare(path), False))
                 )
-        except OSError:  # it is not empty
+        except OSError:  # the folder is not empty
             return False
 
     def rename_dir(self, source: str, target: str) -> None:
@@ -228,7 +228,7 @@ class HdfsFileIO:
                 writer.write(chunk)
 
     def sync(self, path: str) -> None:
-        """Nothing to do: a closed file is on as many data nodes as the cluster requires."""
+        """Do nothing: a closed file is on as many data nodes as the cluster requires."""
 
     def _info(self, path: str) -> Any | None:
         try:
@@ -251,11 +251,11 @@ class HdfsFileIO:
         self._call(lambda client: client.mkdirs(bare, create_parent=True, **permission))
 
     def _discard(self, temporary: str) -> None:
-        with suppress(Exception):  # a leftover is harmless and has a name that orphan cleaning knows
+        with suppress(Exception):  # a file that remains is harmless, and the search for orphans recognises its name
             self._call(lambda client: client.delete(self._bare(temporary), False))
 
     def _call(self, act: Callable[[Any], T]) -> T:
-        """Make one call of the name node. Raises `TimeoutError` if it does not answer in time."""
+        """Make one call to the name node. Raises `TimeoutError` if it does not answer in time."""
         client = _client(os.getpid(), self.root, tuple(sorted(self.options.items())))
         return _within(_PATIENCE, lambda: act(client))
 
@@ -277,13 +277,13 @@ class HdfsFileIO:
             if error.filename:
                 raise
             raise storage_error(action, path, _first_line(str(error)), errno.EEXIST) from error
-        except Exception as error:  # RuntimeError for what the name node answers
+        except Exception as error:  # the name node's answers are raised as RuntimeError
             code, cause = _understood(error)
             raise storage_error(action, path, cause, code) from error
 
 
 class _Input(io.RawIOBase):
-    """A data file that is read."""
+    """A data file that is open for reading."""
 
     def __init__(self, storage: HdfsFileIO, path: str, reader: Any) -> None:
         self._storage, self._path, self._reader = storage, path, reader
@@ -302,7 +302,7 @@ class _Input(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._reader.tell(), os.SEEK_END: len(self._reader)}[whence]
-        if not 0 <= start + offset <= len(self._reader):  # the library ends the process
+        if not 0 <= start + offset <= len(self._reader):  # otherwise the library would end the process
             raise OSError(errno.EINVAL, f"{self._path} has {len(self._reader)} bytes, not {start + offset}")
         self._reader.seek(start + offset)
         return int(start + offset)
@@ -315,7 +315,7 @@ class _Input(io.RawIOBase):
 
 
 class _Output(io.RawIOBase):
-    """A data file that is written."""
+    """A data file that is open for writing."""
 
     def __init__(self, storage: HdfsFileIO, path: str, writer: Any) -> None:
         self._storage, self._path, self._writer, self._size = storage, path, writer, 0
@@ -342,12 +342,12 @@ class _Output(io.RawIOBase):
 
 @lru_cache(maxsize=64)
 def _client(process: int, root: str, options: tuple[tuple[str, str], ...]) -> Any:
-    """Return a client of this process, which a forked child must not share. Raises `TimeoutError`, `OSError`."""
+    """Return a client of this process. A forked child must not share it. Raises `TimeoutError`, `OSError`."""
     given = dict(options)
     folder, principal, keytab = (given.pop(key, None) for key in (CONF_DIR, PRINCIPAL, KEYTAB))
-    for key in (REPLICATION, BLOCK_SIZE, UMASK):  # of each new file
+    for key in (REPLICATION, BLOCK_SIZE, UMASK):  # settings of each new file
         given.pop(key, None)
-    if folder and not os.path.isdir(folder):  # it is a folder of the driver, which has handed on what the files set
+    if folder and not os.path.isdir(folder):  # a folder of the driver, which has passed its settings on
         folder = None
     kerberos = {"kerberos_principal": principal, "kerberos_keytab": keytab} if principal or keytab else {}
     authority = root if root.partition("://")[2] else None
@@ -363,13 +363,16 @@ def _native() -> Any:
 
 
 def _within(seconds: float, act: Callable[[], T]) -> T:
-    """Return the result of a call. Raises `TimeoutError` if it takes more seconds, and its own errors."""
+    """Return the result of a call.
+
+    Raises `TimeoutError` if it takes more than `seconds`, and the errors of the call.
+    """
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(act())
-        except BaseException as error:  # the library's panics are not of `Exception`
+        except BaseException as error:  # panics of the library are not subclasses of `Exception`
             future.set_exception(error if isinstance(error, Exception) else OSError(_first_line(str(error))))
 
     threading.Thread(target=run, name="hdfs call", daemon=True).start()
@@ -382,7 +385,7 @@ def _within(seconds: float, act: Callable[[], T]) -> T:
 
 
 def _understood(error: Exception) -> tuple[int | None, str]:
-    """Return the code of the operating system for an error of the library, if there is one, and the cause in words."""
+    """Return the operating system's code for an error of the library, or None, and the cause in words."""
     text = str(error)
     remote = _REMOTE.search(text)
     shown = _first_line(remote["text"] if remote else text) or type(error).__name__

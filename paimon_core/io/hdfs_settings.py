@@ -1,10 +1,7 @@
-"""Settings of HDFS, and what becomes of each.
-
-A setting is handed to the library hdfs-native, used here, refused, needless or unknown. Refused is a setting that
-changes how bytes lie or how the cluster is reached, and that the library does not read. The name node itself decides
-some settings, such as encryption of data on their way, for every client. Unknown settings raise a warning.
-
-The driver reads its site files and hands the settings on as options: executors need no files.
+"""Settings of HDFS. Each setting is passed to the library hdfs-native, used here, refused, needless or unknown. A
+setting is refused if it changes the stored bytes or the way to the cluster, and the library does not read it. The name
+node itself decides some settings for every client, such as encryption of data in transit. Unknown settings are logged
+as a warning. The driver reads its site files and passes the settings on as options, so executors need no files.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ _HANDED = re.compile(
     r"dfs\.user\.home\.dir\.prefix|hadoop\.security\.authentication|" + re.escape(_KEY_PROVIDER)
 )
 _USED = frozenset({CONF_DIR, PRINCIPAL, KEYTAB, REPLICATION, BLOCK_SIZE, UMASK})
-# A setting -> the value that the library has without it, and why others are refused.
+# For each setting, the library's value, and the reason why other values are refused.
 _STANDARD = "org.apache.hadoop.net.StandardSocketFactory"
 _ONLY = {
     "dfs.checksum.type": ("CRC32C", "the cluster decides the type of checksums; set it there"),
@@ -54,7 +51,8 @@ _REFUSED = {
     "hadoop.rpc.socket.factory.class.ClientProtocol": _SOCKETS,
     "hadoop.socks.server": _SOCKETS,
 }
-# what steers Java's client only, what the name node decides for every client, and names that others imply
+# Settings that only affect Java's client, that the name node decides for every client, or that follow from other
+# settings.
 _NEEDLESS_NAMES = """
 dfs.internal.nameservices dfs.encrypt.data.transfer dfs.encrypt.data.transfer.algorithm
 dfs.encrypt.data.transfer.cipher.suites dfs.encrypt.data.transfer.cipher.key.bitlength
@@ -85,14 +83,14 @@ _UNITS = {unit: 1024**power for power, unit in enumerate(("", "k", "m", "g", "t"
 
 
 def is_hdfs_option(key: str) -> bool:
-    """Whether an option of a catalog is for reaching HDFS."""
+    """Return whether an option of a catalog is a setting of HDFS."""
     return key.lower() == CONF_DIR or key.lower().startswith(PREFIXES)
 
 
 def hdfs_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a catalog and of the site files that reach HDFS, by Hadoop's names of them.
+    """Return the settings of HDFS in a catalog's options and in the site files, by Hadoop's names.
 
-    Warns of unknown options. Raises `UnsupportedFeatureError`, `InvalidOptionError`.
+    Logs a warning for unknown settings. Raises `UnsupportedFeatureError`, `InvalidOptionError`.
     """
     found: dict[str, str] = {}
     merged = with_hadoop(options)
@@ -113,7 +111,10 @@ def hdfs_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refusal(name: str, value: str, is_own: bool) -> str:
-    """Return why a setting is refused; site files may have what the cluster does anyway."""
+    """Return the reason why a setting is refused.
+
+    Site files may contain settings that match the cluster's behaviour anyway.
+    """
     if is_own and name in _ONLY and value:
         usual, reason = _ONLY[name]
         return "" if value.upper() == usual else reason
@@ -123,13 +124,13 @@ def _refusal(name: str, value: str, is_own: bool) -> str:
 def _warn(name: str, value: str) -> None:
     if name == _RPC_PROTECTION:
         if value != "authentication":
-            warnings.warn(f"The name node decides {name}, not {value!r} of the catalog.", stacklevel=3)
+            warnings.warn(f"The name node decides {name}, not the catalog's value {value!r}.", stacklevel=3)
     elif name not in {*_NEEDLESS, *_ONLY, *_REFUSED}:
         warnings.warn(f"The setting {name} is unknown for hdfs and has no effect.", stacklevel=3)
 
 
 def file_settings(options: Mapping[str, str]) -> dict[str, int]:
-    """Return the arguments of a new file: its replication, the size of its blocks and its permission.
+    """Return the arguments for a new file: its replication, the size of its blocks and its permission.
 
     Raises `InvalidOptionError`.
     """
@@ -149,7 +150,10 @@ def file_settings(options: Mapping[str, str]) -> dict[str, int]:
 
 
 def umask(options: Mapping[str, str]) -> int | None:
-    """Return the bits that new files and folders do not get; None if this is not set. Raises `InvalidOptionError`."""
+    """Return the permission bits that new files and folders do not get, or None if this is not set.
+
+    Raises `InvalidOptionError`.
+    """
     text = options.get(UMASK, "").strip()
     if not text:
         return None
@@ -158,7 +162,7 @@ def umask(options: Mapping[str, str]) -> int | None:
     if not re.fullmatch(r"[ugoa]+=[rwx]*(,[ugoa]+=[rwx]*)*", text):
         raise InvalidOptionError(f"The setting {UMASK} is not an umask such as 022 or u=rwx,g=rx,o=: {text!r}.")
     allowed = 0
-    for part in text.split(","):  # what new files get, unlike the number
+    for part in text.split(","):  # this form lists the permissions that new files get, unlike the number
         people, _, rights = part.partition("=")
         for person in people.replace("a", "ugo"):
             allowed |= sum(_RIGHTS[right] for right in set(rights)) << _PLACES[person]

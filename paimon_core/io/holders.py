@@ -1,12 +1,12 @@
-"""Marks of holders: by a mark, other processes of this machine find out that a holder of a lock has died.
+"""Marks of holders: with a mark, other processes of this machine find out that the holder of a lock has died.
 
 A mark is an empty file in the machine's shared memory, locked by `flock(2)` for as long as its holder lives. The kernel
 gives the lock back when the last descriptor is closed, so a mark that can be locked is proof that its holder has died.
 Process ids prove nothing: they are used again, and each container has its own.
 
-No mark, no proof: on another machine, in a container with another shared memory, of another user, on a system that
-does not name its boot. A stopped process keeps its mark, as does a child that it forked. A mark is renamed into place
-after it is locked, so that none is ever found unlocked while its holder lives.
+A missing mark proves nothing: the holder may be on another machine, in a container with another shared memory, of
+another user, or on a system that does not identify its boot. A stopped process keeps its mark, as does a child that it
+forked. A mark gets its name after it is locked, so that a mark of a living holder is never found unlocked.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it belongs to one 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAME = re.compile(r"[0-9a-f]{64}|new-[0-9a-f]{32}")
 _OLD = 86400.0  # seconds after which the marks of dead holders are deleted
-_GRACE = 5.0  # seconds: what a holder sent before it died may arrive after its death
+_GRACE = 5.0  # seconds: requests of a holder may arrive after its death
 
 
 class Mark:
-    """The mark of one holder, which is this process. Its methods never raise `OSError`: a mark is only a help."""
+    """The mark of one holder, which is this process.
+
+    Its methods never raise `OSError`: a mark is only an optimisation.
+    """
 
     def __init__(self, name: str) -> None:
         self._path: Path | None = None
@@ -56,13 +59,13 @@ class Mark:
             return
         try:
             os.replace(self._path, target)
-        except OSError:  # the folder was cleaned: nothing proves the holder's death from now on
+        except OSError:  # the folder was cleaned: from now on, the holder's death cannot be proven
             self.end()
         else:
             self._path = target
 
     def end(self) -> None:
-        """Remove the mark. Callers must do so before they release what they hold: a mark must not outlive it."""
+        """Remove the mark. Call this before releasing the lock: a mark must not outlive the lock."""
         path, self._path = self._path, None
         descriptor, self._descriptor = self._descriptor, None
         with suppress(OSError):
@@ -74,20 +77,20 @@ class Mark:
 
 
 class Deaths:
-    """The holders that a waiting process has found dead, and the times since then."""
+    """The dead holders that a waiting process has found, with the times of finding them."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
     def are_proven(self, name: str) -> bool:
-        """Whether the holder of a mark died on this machine, some seconds ago or more."""
+        """Return whether the holder of a mark died on this machine, at least some seconds ago."""
         if not has_died(name):
             self._since.pop(name, None)
             return False
         return time.monotonic() - self._since.setdefault(name, time.monotonic()) >= _GRACE
 
     def forget(self, name: str) -> None:
-        """Remove the mark of a holder that was proven dead, after the holder's lock is free."""
+        """Remove the mark of a holder that was proven dead. Call this after the holder's lock is free."""
         self._since.pop(name, None)
         path = _path_of(name)
         if path is not None and has_died(name):
@@ -96,7 +99,7 @@ class Deaths:
 
 
 def has_died(name: str) -> bool:
-    """Return whether there is a mark of this name without a living holder; False without proof."""
+    """Return whether a mark of this name exists without a living holder. Return False without proof."""
     path = _path_of(name)
     return path is not None and _is_free(path)
 
@@ -124,7 +127,7 @@ def _path_of(name: str) -> Path | None:
 
 
 def _folder() -> Path | None:
-    """Return the folder of this user's marks; None without a folder that only this user can change."""
+    """Return the folder of this user's marks, or None if there is no folder that only this user can change."""
     if _boot() is None or not SHARED_MEMORY.is_dir():
         return None
     folder = SHARED_MEMORY / f"paimon-sql-holders-{os.geteuid()}"

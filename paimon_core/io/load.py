@@ -1,4 +1,4 @@
-"""The `FileIO` of a location, made by the options of its catalog."""
+"""Open the `FileIO` of a location, with the options of its catalog."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re
 
 
 def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:
-    """The storage of a location.
+    """Return the storage of a location.
 
-    `docs/storages.md` lists the options of each storage; `fsspec.NAME` hands NAME to fsspec's file system for schemes
-    that only fsspec has. Raises `InvalidOptionError` for an invalid location or option, `UnsupportedFeatureError` if
-    the package for its scheme is not installed or a setting cannot be used.
+    `docs/storages.md` lists the options of each storage; `fsspec.NAME` passes NAME to fsspec's file system, for schemes
+    that only fsspec supports. Raises `InvalidOptionError` for an invalid location or option, `UnsupportedFeatureError`
+    if the package for its scheme is not installed or a setting cannot be used.
     """
     location = normalize(uri)
     match = _URI.match(location)
@@ -65,7 +65,7 @@ _FACTORIES: dict[str, Callable[[str, str, Mapping[str, str]], FileIO]] = {
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
-    """Raises `InvalidOptionError` if options of a table are secrets: every reader of the table can read its schema."""
+    """Raise `InvalidOptionError` if options of a table are secrets: every reader of the table can read its schema."""
     if found := sorted(k for k in options if is_secret(k)):
         raise InvalidOptionError(
             f"Table {table} cannot have the option {found[0]!r}: every reader of the table can see the table's "
@@ -74,7 +74,7 @@ def check_no_secrets(table: str, options: Mapping[str, str]) -> None:
 
 
 def check_location(uri: str) -> None:
-    """Raises `InvalidOptionError` for a location that holds a secret: it is shown wherever its tables are."""
+    """Raise `InvalidOptionError` for a location that contains a secret: locations are shown with their tables."""
     if without_secrets(uri) != uri:
         raise InvalidOptionError(
             f"The location {without_secrets(uri)} contains a user and a password, or a key in its query part: pass "
@@ -83,19 +83,19 @@ def check_location(uri: str) -> None:
 
 
 def is_storage_option(key: str) -> bool:
-    """Whether an option is for reaching a storage: it belongs to a catalog, and may be a secret."""
+    """Return whether an option configures a storage. Such an option belongs to a catalog, and may be a secret."""
     return key.lower().startswith(_STORAGE_OPTIONS) or is_hdfs_option(key)
 
 
 def without_links(path: str) -> str:
-    """A normalized location, each symbolic link of a local one replaced by the folder or file that it leads to."""
+    """Return a normalized location. In a local location, each symbolic link is replaced by its target."""
     return path if "://" in path else os.path.realpath(path)
 
 
 def normalize(uri: str) -> str:
-    """A location as it is compared: absolute, no trailing slash; local ones are plain paths, nothing is unescaped.
+    """Return a location in the form that is compared: absolute and without a trailing slash. Nothing is unescaped.
 
-    `wh`, `/wh/`, `file:/wh` and `file:///wh` are local paths; `scheme://bucket/key/` keeps its scheme.
+    `wh`, `/wh/`, `file:/wh` and `file:///wh` are local and become plain paths. `scheme://bucket/key/` keeps its scheme.
     """
     if not uri.strip():
         raise InvalidOptionError("The location is empty: give a path or a URI such as s3://bucket/warehouse.")
@@ -122,7 +122,7 @@ def normalize(uri: str) -> str:
 
 
 def _local(path: str) -> str:
-    return "/" + os.path.abspath(path).lstrip("/")  # abspath keeps two leading slashes
+    return "/" + os.path.abspath(path).lstrip("/")  # `abspath` would keep two leading slashes
 
 
 def _flag(value: str) -> str | bool:

@@ -57,7 +57,7 @@ class LocalFileIO:
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         with storage_errors("read", path):
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for a writer
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe must not wait
             try:
                 return _content(path, descriptor, most)
             finally:
@@ -85,7 +85,7 @@ class LocalFileIO:
             _sync_dir(os.path.dirname(path))
 
     def replace_file(self, path: str, data: bytes) -> None:
-        self.write_bytes(path, data)  # it renames, too
+        self.write_bytes(path, data)  # it replaces the file by a rename, too
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         with writing_errors("create", path):
@@ -124,7 +124,7 @@ class LocalFileIO:
             for entry in entries:
                 try:
                     found.append(_status(below + entry.name, entry.stat(), is_link=entry.is_symlink()))
-                except FileNotFoundError:  # deleted since the listing began, or a link to nowhere
+                except FileNotFoundError:  # deleted since the listing began, or a broken link
                     continue
         return iter(found)
 
@@ -141,7 +141,7 @@ class LocalFileIO:
             delete_below(root, path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        return delete_each_below(self, root, delete_many_below(root, paths))  # once more, for the error
+        return delete_each_below(self, root, delete_many_below(root, paths))  # try again, to get the error
 
     def delete_dir(self, path: str) -> None:
         self._delete_dir(path, lambda: (os.unlink if os.path.islink(path) else shutil.rmtree)(path))
@@ -185,9 +185,9 @@ class LocalFileIO:
             LocalFileSystem().copy_file(source, target)
 
     def link(self, path: str, other: str) -> bool:
-        """Give a file a second path. Returns False if that is not possible, and the caller must copy the file."""
+        """Give a file a second path. Return False if that is not possible; the caller must then copy the file."""
         try:
-            if not stat.S_ISREG(os.lstat(path).st_mode):  # a link to a relative path means another file elsewhere
+            if not stat.S_ISREG(os.lstat(path).st_mode):  # a relative link would have another target in another folder
                 return False
             os.link(path, other)
         except FileNotFoundError:
@@ -207,7 +207,7 @@ def _content(path: str, descriptor: int, most: int) -> bytes:
     _check_regular(path, found.st_mode)
     if found.st_size > most:
         raise too_large(path, most)
-    parts, step = list[bytes](), found.st_size + 1  # one more than there is: the second read finds the end
+    parts, step = list[bytes](), found.st_size + 1  # one byte more than the file has: the second read finds the end
     while part := os.read(descriptor, step):
         parts.append(part)
         if sum(map(len, parts)) > most:
@@ -216,7 +216,7 @@ def _content(path: str, descriptor: int, most: int) -> bytes:
 
 
 def _check_regular(path: str, mode: int) -> None:
-    """Raises `IsADirectoryError`, `StorageError` for a path that is not a regular file."""
+    """Raise `IsADirectoryError` or `StorageError` for a path that is not a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(mode):
@@ -231,7 +231,7 @@ def _status(path: str, found: os.stat_result, *, is_link: bool = False) -> FileS
 
 
 def _write_temporary(path: str, data: bytes) -> str:
-    """Write the bytes to a hidden file beside `path`, durably; delete the file if that fails."""
+    """Write the bytes to a hidden file beside `path`, durably. Delete the file if that fails."""
     parent, name = os.path.split(path)
     _make_dirs(parent)
     temporary = f"{parent}/{temporary_name(name)}"
@@ -262,7 +262,9 @@ def _link(temporary: str, path: str) -> bool:
 
 
 def _queue(folder: str) -> int | None:
-    """Return a descriptor that holds the folder's lock; None if the lock stays taken: its holder may be stopped."""
+    """Return a descriptor that holds the folder's lock, or None if the lock stays taken, for example by a stopped
+    process.
+    """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -281,7 +283,7 @@ def _queue(folder: str) -> int | None:
 
 
 def _discard(temporary: str) -> None:
-    with suppress(OSError):  # a leftover is harmless and has a name that orphan cleaning knows
+    with suppress(OSError):  # a file that remains is harmless, and the search for orphans recognises its name
         os.unlink(temporary)
 
 
@@ -302,7 +304,7 @@ def _sync_dir(path: str) -> None:
     try:
         _fsync(path or "/", os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that keep folders in step by themselves
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # on these file systems, folders need no sync
             raise
 
 

@@ -1,4 +1,4 @@
-"""Copies on the local disk of files of a remote storage that are read repeatedly, within bounds of size and age.
+"""Copies of remote files on the local disk, for files that are read repeatedly, up to a size and an age.
 
 For data files: they never change, and no name is used twice. The processes of a user on a machine share the copies, in
 a folder that only this user can write to. A process that adds a copy removes old copies, then the least recently used.
@@ -18,21 +18,23 @@ from paimon_core.io.file_io import FileIO, temporary_name
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.transfer import copy_file
 
-_IN_USE = 60  # seconds in which a reader opens the copy that it requested
+_IN_USE = 60  # seconds: a reader opens its copy within this time
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCopies:
-    """Copies of files of `source`: at most `most_bytes` in all, each used within the last `retention` milliseconds."""
+    """Local copies of files of `source`: at most `most_bytes` in all, each used within the last `retention`
+    milliseconds.
+    """
 
     source: FileIO
     most_bytes: int
     retention: int
 
     def copy_of(self, path: str, size: int) -> str | None:
-        """Return the path of a copy of a file of `size` bytes; make the copy if there is none.
+        """Return the path of a copy of a file of `size` bytes, and create the copy if necessary.
 
-        Returns None if that fails: the caller then reads the file itself, and gets its error."""
+        Return None if that fails: the caller then reads the file itself, and gets the file's error."""
         if size > self.most_bytes:
             return None
         try:
@@ -59,7 +61,7 @@ class LocalCopies:
                 os.unlink(partial)
 
     def _make_room(self, folder: str, size: int) -> None:
-        """Remove old copies, then the least recently used; copies used within `_IN_USE` seconds stay."""
+        """Remove old copies, then the least recently used copies. Copies used within `_IN_USE` seconds stay."""
         now, found = time.time(), []
         for entry in os.scandir(folder):
             with suppress(FileNotFoundError):
@@ -74,12 +76,15 @@ class LocalCopies:
 
 
 def _client(source: FileIO) -> str:
-    """Return the identity of a client of a storage: its options, including credentials. Others may see other files."""
+    """Return the identity of a storage's client: its options, including credentials.
+
+    Other clients may see other files.
+    """
     return repr(sorted(getattr(source, "options", {}).items(), key=str))
 
 
 def _is_whole(copy: str, size: int) -> bool:
-    """Whether there is a copy; it counts as used now."""
+    """Return whether a complete copy exists, and mark it as used now."""
     try:
         os.utime(copy)
         return os.path.getsize(copy) == size
@@ -88,7 +93,7 @@ def _is_whole(copy: str, size: int) -> bool:
 
 
 def _own_folder() -> str | None:
-    """Return the folder of this user's copies; None if other users could have put files there."""
+    """Return the folder of this user's copies, or None if other users could have put files there."""
     folder = os.path.join(tempfile.gettempdir(), f"paimon-copies-{os.getuid()}")
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)

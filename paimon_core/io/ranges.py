@@ -1,4 +1,4 @@
-"""Reading many parts of one file: parts that lie close together with one request."""
+"""Read many parts of one file. Parts that are close together are read with one request."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from paimon_core.io.file_io import FileIO, storage_errors
 
-_GAP = 4096  # bytes between two parts up to which both are read by one request
+_GAP = 4096  # bytes: two parts with a smaller gap are read by one request
 
 
 def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
-    """Read `lengths` bytes from each of `starts`, for -1 all bytes to the end of the file, as large binaries.
+    """Read `lengths` bytes from each of `starts`, as large binaries. A length of -1 means all bytes to the end of the
+    file.
 
-    Raises `FileNotFoundError`, `StorageError`, `EOFError` naming the part that the file does not have.
+    Raises `FileNotFoundError`, `StorageError`, and `EOFError` naming a part that the file does not have.
     """
     with storage_errors("read", path), io.open_input(path) as file:
         size = file.size()
@@ -35,7 +36,7 @@ def read_ranges(io: FileIO, path: str, starts: NDArray[np.int64], lengths: NDArr
 
 
 def _neighbours(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[slice]:
-    """Divide the parts, which are ordered by their starts, into groups that are read at once."""
+    """Divide the parts, which are ordered by their starts, into groups that are read together."""
     reached = np.maximum.accumulate(starts + sizes)
     breaks = np.flatnonzero(starts[1:] > reached[:-1] + _GAP) + 1
     bounds = [0, *breaks.tolist(), len(starts)]
@@ -45,7 +46,7 @@ def _neighbours(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[sli
 def _slices(data: pa.Buffer, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
     """Return each part of a buffer as a value; parts may overlap."""
     overlap = (starts[1:] < (starts + sizes)[:-1]).any()
-    if overlap:  # offsets of an Arrow column only ascend
+    if overlap:  # offsets of an Arrow column must ascend
         whole = data.to_pybytes()
         return pa.array([whole[s : s + n] for s, n in zip(starts, sizes, strict=True)], pa.large_binary())
     bounds = np.append(np.stack([starts, starts + sizes], axis=1).reshape(-1), data.size)

@@ -1,4 +1,4 @@
-"""The schemes of locations: the library that reaches each storage, and how a snapshot is published there."""
+"""The schemes of locations: the library for each storage, and how a commit publishes a snapshot there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ FSSPEC = "fsspec"
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A kind of storage. `extra` installs its library; `published` is the atomic step of a commit, "" for none."""
+    """A kind of storage.
+
+    `extra` installs its library. `published` is the atomic step of a commit, "" if there is none.
+    """
 
     library: str
     kind: str
@@ -42,5 +45,5 @@ SCHEMES = {
 
 
 def scheme_of(name: str) -> Scheme:
-    """Return the kind of storage of a scheme; `OTHER` for all that only fsspec may have."""
+    """Return the kind of storage for a scheme. Return `OTHER` for schemes that only fsspec may support."""
     return SCHEMES.get(name, OTHER)

@@ -1,4 +1,4 @@
-"""Requests side by side: a remote storage answers late, so a caller with several requests sends them at once.
+"""Parallel requests: a remote storage answers slowly, so a caller sends several requests at once.
 
 Use it only for requests that may be answered in any order. The threads belong to one call and end with it.
 """
@@ -15,14 +15,14 @@ from paimon_core.io.file_io import FileIO, delete_each_below
 
 S = TypeVar("S")
 T = TypeVar("T")
-_MOST_EACH = 50  # files that a thread deletes before the next call: after an interrupt, it deletes no more than these
+_MOST_EACH = 50  # files that a thread deletes per call: after an interrupt, it deletes no more files
 
 
 def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """Call `act` for each item, as many at once as is worth it on the storage; return the results in order.
+    """Call `act` for each item, with as many parallel calls as the storage benefits from. Return the results in order.
 
-    If a call fails, no further call begins, the calls under way end, and the first error in order is raised. If the
-    user interrupts, the calls under way are left alone.
+    If a call fails, no further call begins, the running calls end, and the first error in order is raised. If the user
+    interrupts, the running calls are not waited for.
     """
     given = list(items)
     width = min(io.requests_at_once, len(given))
@@ -40,19 +40,19 @@ def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[
 
 
 def batched_side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """Yield what `side_by_side` returns, with no more results in memory than are requested at once."""
+    """Yield the results of `side_by_side`, with no more results in memory than parallel requests."""
     left = iter(items)
     while batch := list(islice(left, io.requests_at_once)):
         yield from side_by_side(io, act, batch)
 
 
 def together(io: FileIO, calls: Iterable[Callable[[], T]]) -> list[T]:
-    """Make calls side by side, as `side_by_side` does; return their results in order."""
+    """Make calls in parallel, like `side_by_side`. Return their results in order."""
     return side_by_side(io, _made, calls)
 
 
 def both(io: FileIO, first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
-    """Make two calls side by side, as `side_by_side` does; return both results."""
+    """Make two calls in parallel, like `side_by_side`. Return both results."""
     calls: tuple[Callable[[], Any], ...] = (first, second)
     one, other = together(io, calls)
     return one, other
@@ -63,7 +63,7 @@ def _made(call: Callable[[], T]) -> T:
 
 
 def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
-    """Call a function now; return a function that returns its result, or raises its error."""
+    """Call a function now. Return a function that returns its result, or raises its error."""
     try:
         result = call()
     except Exception as error:
@@ -77,7 +77,7 @@ def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
 
 
 def delete_side_by_side(io: FileIO, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-    """Do as `FileIO.delete_many_below` on a storage that deletes one file by each request."""
+    """Do as `FileIO.delete_many_below`, on a storage that deletes one file per request."""
     each = max(1, min(_MOST_EACH, -(-len(paths) // io.requests_at_once)))
     batches = [paths[i : i + each] for i in range(0, len(paths), each)]
     errors: dict[str, OSError] = {}

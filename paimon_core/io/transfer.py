@@ -1,4 +1,4 @@
-"""Files copied and given a second path, within a storage and from one to another."""
+"""Copy files, or give them a second path, within a storage or from one storage to another."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def copy_file(source: FileIO, target: FileIO, path: str, target_path: str) -> No
 
 
 def take_files(source: FileIO, target: FileIO, pairs: Pairs, copy: Copy) -> None:
-    """Give files that never change a second path, before the first one is deleted: by a hard link on a local disk,
-    within another storage by a copy that it makes itself, else by `copy`. Raises as `copy_file`; some are there then.
+    """Give files that never change a second path, so that their first path can be deleted.
+
+    On a local disk this is a hard link, within another storage a copy by the storage itself, else a call of `copy`.
+    Raises the same errors as `copy_file`; some files then have their second path.
     """
     if source == target:
         for_each(pairs, lambda pair: _take_file(source, *pair))
@@ -57,12 +59,12 @@ def _check_same_size(source: FileIO, target: FileIO, path: str, target_path: str
 
 
 def copy_files(source: FileIO, target: FileIO, pairs: Pairs) -> None:
-    """Copy files, some at a time. Raises as `copy_file`; some are copied by then."""
+    """Copy files, some at a time. Raises the same errors as `copy_file`; some files are then copied."""
     for_each(pairs, lambda pair: copy_file(source, target, *pair))
 
 
 def for_each(pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
-    """Call `act` for each pair, several at a time; if a call fails, all others have ended when this raises."""
+    """Call `act` for each pair, several at a time. If a call fails, this raises after all running calls have ended."""
     with ThreadPoolExecutor(_THREADS) as pool:
         for _ in pool.map(act, pairs):
             pass
@@ -78,7 +80,7 @@ class FileCopy:
 
 @dataclass(frozen=True, slots=True)
 class FileCopies:
-    """Files that a task copies."""
+    """The files that one task copies."""
 
     files: tuple[FileCopy, ...]
 
@@ -96,7 +98,7 @@ FILE_COPIES = Record("file copies", FileCopies, (Column("files", "files", record
 
 
 def copy_job(source: FileIO, target: FileIO, pairs: Pairs, each: int) -> Job[FileCopies, Done]:
-    """Copies files, `each` of them by one task."""
+    """Return the job that copies files, `each` of them in one task."""
     tasks = tuple(FileCopies.of(pairs[i : i + each]) for i in range(0, len(pairs), each))
     return Job(f"copy {len(pairs)} files", partial(_copy, source, target), FILE_COPIES, DONE, tasks)
 

@@ -1,7 +1,6 @@
-"""Reading a file of a local disk by a path without symbolic links, also if a link is put there meanwhile.
-
-A path is checked against rules, and the file is opened later: between the two, its user could replace a folder or the
-file by a link to a file of others. So the path is opened folder by folder (`openat` with `O_NOFOLLOW`).
+"""Read a local file by a path without symbolic links, even if a user puts a link into the path meanwhile. A path is
+first checked against rules, and the file is opened later. In between, the user could replace a folder or the file by a
+link to another user's file. So the path is opened folder by folder (`openat` with `O_NOFOLLOW`).
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from paimon_core.errors import NotAllowedError
 from paimon_core.io.local import LocalFileIO
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe would wait for a writer
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe must not wait
 
 
 @dataclass(frozen=True, slots=True)
 class UnlinkedFileIO(LocalFileIO):
-    """`FileIO` for absolute paths without links; `open_input` follows none."""
+    """`FileIO` for absolute paths without links. `open_input` does not follow links."""
 
     def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
         """Open a regular file. Raises `NotAllowedError` if the path leads through a link, `OSError`."""

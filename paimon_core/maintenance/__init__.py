@@ -1,4 +1,4 @@
 """Upkeep of a table: tags, branches, rollback, expiry of snapshots, partitions and consumers. It also deletes files
-that no version needs (`release`), and finds such files that remained (`orphans/`). May import `commit` and what is
-below it.
+that are in no version any more (`release`), and finds such files that remained (`orphans/`). May import `commit` and
+what is below it.
 """

@@ -1,7 +1,7 @@
 """The upkeep after a commit, as the table's options require, once its snapshot is visible.
 
-For `write-only` tables, only the steps that follow new rows run: tags of batches, done partitions and Iceberg's
-metadata. The rest is left to others. A successful commit does not fail if its upkeep fails.
+For `write-only` tables, only the steps that belong to new rows run: tags of batches, done partitions and Iceberg's
+metadata. A separate job does the rest. A successful commit does not fail if its upkeep fails.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ Step = tuple[str, Callable[[], object]]
 
 
 def maintain(store: TableStore, made: Snapshot, publisher: Publisher, written: Collection[bytes] = ()) -> None:
-    """Run the upkeep that the options require: expire partitions, tag, expire tags, consumers, snapshots and
-    changelogs, mark the partitions `written` as done.
+    """Run the upkeep that the options require.
 
-    Never fails: the snapshot is committed, and callers delete its files after an error. Errors are logged."""
+    The steps are: expire partitions, tag, expire tags, consumers, snapshots and changelogs, mark the partitions
+    `written` as done. This never raises: the snapshot is committed, and callers would delete its files after an error.
+    Errors are logged."""
     steps = list[Step]()
     _take(store, made, "read the options of upkeep", lambda: steps.extend(_steps(store, made, publisher, written)))
     for what, step in steps:
@@ -92,8 +93,10 @@ def _take(store: TableStore, made: Snapshot, what: str, step: Callable[[], objec
 
 
 def _is_race(store: TableStore, made: Snapshot, error: Exception) -> bool:
-    """Return whether another writer did the same at the same time. An error of missing files counts only if others have
-    committed since. If the files are missing for good, the last of those commits gets the same error."""
+    """Return whether a step failed only because another writer did the same at the same time.
+
+    An error about missing files counts only if other writers have committed since. If the files are missing
+    permanently, the last of these commits gets the same error."""
     if isinstance(error, CommitConflictError | AlreadyExistsError):
         return True
     if not isinstance(error, NotFoundError | FileNotFoundError | UnreadableFileError):
@@ -144,7 +147,7 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
     if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
         return
     now = now_millis()
-    # no patience: if another process has the turn, it expires them, or a later commit does
+    # Do not wait: if another process has the turn, it expires the snapshots, or a later commit does.
     expire_snapshots(store, retention_of(store.options, now), now, patience=0)
     longer = changelog_retention_of(store.options, now)
     if longer is not None:

@@ -1,4 +1,4 @@
-"""Tags that commits make: one per period of time (`process-time`, `watermark`), or one per commit (`batch`)."""
+"""Tags that commits create: one per period of time (`process-time`, `watermark`), or one per commit (`batch`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BATCH_PREFIX = "batch-write-"
 
 
 def create_automatic_tags(store: TableStore) -> None:
-    """Make the tags that are due, and remove those above `tag.num-retained-max`."""
+    """Create the tags that are due, and remove the tags above `tag.num-retained-max`."""
     mode = store.options[TAG_AUTOMATIC_CREATION]
     if mode == "batch":
         _tag_batch(store)
@@ -73,7 +73,7 @@ def _tag_periods(store: TableStore, period: TagPeriod, clock: Callable[[Snapshot
 
 
 def _after_tag(store: TableStore, name: str) -> int:
-    """The first snapshot after a tag, or 0 if the tag cannot be read: its name is enough to find its time."""
+    """Return the first snapshot after a tag. Return 0 if the tag cannot be read: the tag's name then gives the time."""
     try:
         return require_tag(store, name).snapshot.id + 1
     except UnreadableFileError as error:
@@ -107,7 +107,7 @@ def _moment(millis: int, zone: tzinfo | None) -> datetime:
 
 
 def _zone(options: TableOptions) -> tzinfo | None:
-    """The zone of `sink.process-time-zone`, None for the process's own."""
+    """Return the zone of `sink.process-time-zone`, None for the process's own zone."""
     name = options[SINK_PROCESS_TIME_ZONE]
     try:
         return time_zone(name) if name else None

@@ -1,10 +1,10 @@
-"""Renaming a branch: one step of the storage if commits queue, else a move that loses no commit.
+"""Rename a branch: in one step of the storage if commits queue, else by a move that loses no commit.
 
 Object stores rename a folder by copying and deleting each file, and a commit may come in between. So the move first
-copies everything: there are two branches. Then it removes the schemas of the old branch. From now on, a commit to the
-old branch finds no schema and withdraws its snapshot (`commit/withdraw.py`). Commits made before that are copied, too,
-before the rest is deleted.
-If the process is killed on the way, both branches remain, or the new branch and a folder without schemas.
+copies everything, and there are two branches. Then it removes the schemas of the old branch. From then on, a commit to
+the old branch finds no schema and withdraws its snapshot (`commit/withdraw.py`). Commits made before that are copied,
+too, before the rest is deleted. If the process is killed on the way, both branches remain, or the new branch and a
+folder without schemas.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from paimon_core.store.table_store import TableStore
 
 
 def rename_branch(store: TableStore, name: str, target: str) -> None:
-    """Rename a branch. Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`; `CommitConflictError` if
-    both branches remain because rows were written to both meanwhile."""
+    """Rename a branch.
+
+    Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`, and `CommitConflictError` if both branches
+    remain because both got new rows meanwhile."""
     check_branch_name(name)
     check_branch_name(target)
     with upkeep_turn(store) as held:
@@ -56,8 +58,9 @@ def _move(old: TableStore, new: TableStore) -> None:
 
 
 def _copy(old: TableStore, new: TableStore) -> bool:
-    """Copy files that the new branch does not have yet, except schemas and hints. Return False if another snapshot has
-    the number of one of them."""
+    """Copy files that the new branch does not have yet, except schemas and hints.
+
+    Return False if the new branch has another snapshot with the number of a copied snapshot."""
     source, target = old.paths.version_root, new.paths.version_root
     apart = (f"{old.paths.schema_dir}/", old.paths.latest_hint, old.paths.earliest_hint)
     for path in (p for p in _files_below(old.io, source) if not p.startswith(apart)):

@@ -1,4 +1,4 @@
-"""Making, removing and joining branches.
+"""Create, remove and merge branches.
 
 A branch has its own schemas, snapshots and tags; its manifests and data files are in the table's folders.
 """
@@ -39,7 +39,7 @@ from paimon_core.store.tags import read_tag, require_tag
 
 
 def check_branch_name(name: str) -> str:
-    """Return `name` if a branch can have it. Raises `InvalidNameError`."""
+    """Return `name` if it is a valid name of a branch. Raises `InvalidNameError`."""
     check_name("branch", name)
     if name == MAIN_BRANCH:
         raise InvalidNameError(
@@ -51,7 +51,7 @@ def check_branch_name(name: str) -> str:
 
 
 def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
-    """Create a branch: from a tag with its rows, or without a tag with the schema only.
+    """Create a branch: from a tag with its rows, or without a tag with only the schema.
 
     Raises `BranchExistsError`, `InvalidNameError`, `TagNotFoundError`.
     """
@@ -69,11 +69,11 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if start is not None:
             _start_at(branch, start)
         publish_schemas(branch, list_schemas(held), store.schema.id if start is None else start.snapshot.schema_id)
-        # without the tag, the files of the branch may be deleted
+        # If the tag no longer exists, the files of the branch may be deleted.
         if start is not None and not _is_still(held, start, name):
             branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(
-                f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was made."
+                f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was created."
             )
 
 
@@ -82,8 +82,8 @@ def _is_still(store: TableStore, tag: Tag, branch: str) -> bool:
         return read_tag(store, tag.name) == tag
     except UnreadableFileError as error:
         raise CommitUnknownError(
-            f"Branch {branch!r} of table {store.name} is made, but it is unknown whether its tag was deleted "
-            f"meanwhile: {error} Read the branch, or delete it and make it again."
+            f"Branch {branch!r} of table {store.name} was created, but it is unknown whether its tag was deleted "
+            f"meanwhile: {error} Read the branch, or delete it and create it again."
         ) from error
 
 
@@ -94,19 +94,20 @@ def _start_at(branch: TableStore, tag: Tag) -> None:
 
 
 def publish_schemas(branch: TableStore, schemas: Iterable[TableSchema], last: int) -> None:
-    """Write the schemas up to `last`, and `last` first: the branch exists from then on."""
+    """Write the schemas up to the id `last`, and `last` first: the branch exists from then on."""
     for schema in sorted((s for s in schemas if s.id <= last), key=lambda s: s.id, reverse=True):
         branch.io.replace_file(branch.paths.schema(schema.id), encode_schema(schema))
 
 
 def branch_exists(store: TableStore, name: str) -> bool:
-    """Return whether a branch exists. An incomplete branch, made or deleted halfway, does not."""
+    """Return whether a branch exists. An incomplete branch, created or deleted only partly, does not exist."""
     return name in branch_names(store) and branch_schema(store, name) is not None
 
 
 def delete_branch(store: TableStore, name: str) -> None:
-    """Remove a branch, with the files that nothing else needs. Raises `BranchNotFoundError`, and `InvalidOptionError`
-    if the table reads the branch."""
+    """Remove a branch, with the files that are not in any other version.
+
+    Raises `BranchNotFoundError`, and `InvalidOptionError` if the table reads the branch."""
     check_branch_name(name)
     branch = _any_branch(store, name) if name in branch_names(store) else open_branch(store, name)
     check_unused(store, name)
@@ -114,7 +115,7 @@ def delete_branch(store: TableStore, name: str) -> None:
 
 
 def check_unused(store: TableStore, name: str) -> None:
-    """Raises `InvalidOptionError` for a branch that the table reads."""
+    """Raise `InvalidOptionError` for a branch that the table reads."""
     fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
     if name == fallback:
         raise InvalidOptionError(
@@ -134,7 +135,7 @@ def _remove(branch: TableStore) -> None:
 
 
 def remove_schemas(branch: TableStore) -> None:
-    """Remove the schemas of a branch. The branch does not exist any more: commits to it fail."""
+    """Remove the schemas of a branch. The branch then no longer exists: commits to it fail."""
     for number in sorted(schema_ids(branch.io, branch.paths.version_root)):
         branch.delete(branch.paths.schema(number))
 
@@ -142,8 +143,9 @@ def remove_schemas(branch: TableStore) -> None:
 def merge_branch(
     store: TableStore, name: str, target: str, commit: Callable[[TableStore, list[CommitMessage]], object]
 ) -> None:
-    """Add the rows of a branch to another branch: `commit` gets the store of that one, and the messages. Raises as
-    `files_to_merge`, `BranchNotFoundError`, `InvalidOptionError`."""
+    """Add the rows of a branch to the branch `target`. `commit` gets the target's store and the messages.
+
+    Raises the errors of `files_to_merge`, `BranchNotFoundError`, `InvalidOptionError`."""
     with upkeep_turn(store) as held:  # the source branch keeps the files until the target does
         branch, into = open_branch(held, name), open_branch(held, target)
         if branch.branch == into.branch:
@@ -152,9 +154,9 @@ def merge_branch(
 
 
 def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage]:
-    """Return the files of a branch that another lacks, as messages to commit there.
+    """Return the files of a branch that another branch lacks, as messages to commit to the other branch.
 
-    Only for append tables of one schema, if their branches only grew. With row tracking, the rows get new ids. Raises
+    Both must be append tables of one schema, and must only have grown. With row tracking, the rows get new ids. Raises
     `InvalidDataError`, `SnapshotNotFoundError`.
     """
     last, last_there = _last_that_only_grew(source), _last_that_only_grew(target)
@@ -164,11 +166,11 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
         )
-    # of the checked versions: later ones may have compacted files that both branches have
+    # Use the files of the checked versions: later versions may have compacted files that both branches have.
     ours, theirs = live_files(source, last), live_files(target, last_there)
     new = [e for key, e in ours.items() if key not in theirs]
     _check_schemas(source, target, new)
-    # the other branch's rows get new ids here
+    # The rows of the other branch get new ids here.
     files = ((e, replace(e.file, first_row_id=None)) for e in new)
     return [
         CommitMessage(partition=e.partition, bucket=e.bucket, total_buckets=e.total_buckets, new_files=(file,))
@@ -177,7 +179,10 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
 
 
 def _last_that_only_grew(side: TableStore) -> Snapshot:
-    """The latest snapshot. Raises if this branch may have some rows in other files than another branch has."""
+    """Return the latest snapshot.
+
+    Raises an error if the branch may have rows that are in other files of another branch.
+    """
     own = list_snapshots(side)
     if not own:
         raise SnapshotNotFoundError(f"Branch {side.name} cannot be merged: it has no snapshot yet.")
@@ -203,7 +208,9 @@ def _last_that_only_grew(side: TableStore) -> Snapshot:
 
 
 def _before(side: TableStore, first: Snapshot) -> list[Snapshot]:
-    """The table's snapshots before a branch's first one, if the branch was made from that snapshot of the table."""
+    """Return the table's snapshots before the first snapshot of a branch, if the branch was created from that
+    snapshot.
+    """
     if not side.branch:
         return []
     known = list_snapshots(open_branch(side, MAIN_BRANCH))
@@ -222,5 +229,5 @@ def _check_schemas(source: TableStore, target: TableStore, entries: list[Manifes
 
 
 def _any_branch(store: TableStore, name: str) -> TableStore:
-    """The store of a branch, even of an incomplete one."""
+    """Return the store of a branch, even of an incomplete branch."""
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)

@@ -1,4 +1,6 @@
-"""Chain tables: full partitions made of older ones and later changes, and full partitions that changes outdate."""
+"""Chain tables: create full partitions from older full partitions and later changes, and remove full partitions that
+changes make outdated.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ from paimon_core.write.writer import open_writer, written
 
 
 def full_branch(store: TableStore) -> TableStore:
-    """The branch with the full partitions of a chain table. Raises `BranchNotFoundError`."""
+    """Return the branch with the full partitions of a chain table. Raises `BranchNotFoundError`."""
     return open_branch(store, store.options[SCAN_SNAPSHOT_BRANCH])
 
 
 def fill_job(store: TableStore, splits: Sequence[DataSplit]) -> Job[DataSplit, WriteResult]:
-    """The job that writes the rows of splits into the branch of full partitions."""
+    """Return the job that writes the rows of splits into the branch of full partitions."""
     full, tasks = full_branch(store), tuple(sorted(splits, key=lambda s: -s.size))
     run = partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
     return Job(f"compact {store.name}", run, DATA_SPLIT, WRITE_RESULT, tasks)
@@ -46,7 +48,7 @@ def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataS
 
 
 def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    """After an overwrite of changes, remove the full partitions of the same values, which are outdated.
+    """Remove the full partitions that an overwrite of changes made outdated: those with the same values.
 
     Raises `CommitUnknownError` if that fails: the overwrite is committed, so its files must not be deleted.
     """
@@ -63,7 +65,7 @@ def drop_outdated(store: TableStore, made: Snapshot, publisher: Publisher) -> No
 
 
 def _drop_full(store: TableStore, made: Snapshot, publisher: Publisher) -> None:
-    # `chain_conflict` checked before the overwrite that they may be removed
+    # `chain_conflict` has checked before the overwrite that the partitions may be removed.
     full = full_branch(store).with_options({CHAIN_TABLE.key: "false"})
     changed = {e.partition for e in read_entries(store, read_manifest_list(store, made.delta_manifest_list))}
     fields = full.schema.partition_fields

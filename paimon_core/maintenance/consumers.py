@@ -1,4 +1,4 @@
-"""Resetting, removing and expiring consumers."""
+"""Reset, remove and expire consumers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from paimon_core.store.table_store import TableStore
 
 
 def reset_consumer(store: TableStore, consumer_id: str, next_snapshot: int | None) -> None:
-    """Set the next snapshot of a consumer; None: delete the consumer. Raises `SnapshotNotFoundError`,
-    `InvalidNameError`, and `ConsumerNotFoundError`, which lists the consumers."""
+    """Set the next snapshot of a consumer. With None, delete the consumer.
+
+    Raises `SnapshotNotFoundError`, `InvalidNameError`, and `ConsumerNotFoundError`, which lists the consumers."""
     if next_snapshot is not None:
-        with upkeep_turn(store) as held:  # the snapshot does not expire meanwhile
+        with upkeep_turn(store) as held:  # so that the snapshot does not expire meanwhile
             read_snapshot(held, next_snapshot)
             write_consumer(held, consumer_id, next_snapshot)
         return

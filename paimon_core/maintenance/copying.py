@@ -1,4 +1,4 @@
-"""Copying the rows of a version into another table: its files as they are, with the schema versions they need."""
+"""Copy the rows of a version into another table: its unchanged files, with the schema versions that they need."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from paimon_core.store.table_store import TableStore
 
 
 def check_takes_files(source: TableStore, target: TableStore) -> None:
-    """Raises `InvalidSchemaError` if a table cannot have the files of another: both must have the same keys, buckets
-    and format, and the target all columns of the source. Raises `UnsupportedFeatureError` if rows would get ids that
-    other rows have."""
+    """Raise `InvalidSchemaError` if a table cannot have the files of another table.
+
+    Both must have the same keys, buckets and format, and the target must have all columns of the source. Raises
+    `UnsupportedFeatureError` if rows would get ids that other rows already have."""
     if target.options[ROW_TRACKING]:
         raise UnsupportedFeatureError(
-            f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and the files hold row "
-            "ids that its own rows may have. Copy them to a new table, or INSERT the rows."
+            f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and the files "
+            "contain row ids that its own rows may have. Copy them to a new table, or INSERT the rows."
         )
     given, taking = source.schema, target.schema
     pairs = {
@@ -54,8 +55,9 @@ def check_takes_files(source: TableStore, target: TableStore) -> None:
 
 
 def adopt_schemas(source: TableStore, snapshot: Snapshot | None, target: TableStore) -> dict[int, int]:
-    """Map each schema of the files of `source` to a schema of the target. Versions that the target lacks are inserted
-    before its latest one."""
+    """Return for each schema of the files of `source` the schema of the target.
+
+    Versions that the target lacks are inserted before its latest version."""
     needed = {e.file.schema_id for e in live_files(source, snapshot).values()}
     theirs = list_schemas(target)
     last, ids, count_from = theirs[-1], {_columns(s): s.id for s in theirs}, theirs[-1].id
@@ -87,11 +89,11 @@ def copy_files(
     schemas: Mapping[int, int] | None = None,
     copy: Copy = transfer.copy_files,
 ) -> list[CommitMessage]:
-    """Copy the files of the partitions `which`, by `copy`. Return the messages to commit to `target`.
+    """Copy the files of the partitions `which` with the function `copy`. Return the messages to commit to `target`.
 
-    The target has the schemas of `source`, or `schemas` maps their ids. In that case the files get new names, because
-    the target may have files with their names. Raises `NoPrivilegeError`, `StorageError`, `FileNotFoundError`; files
-    copied before the error stay in the target's folders as orphans.
+    The target has the schemas of `source`, or else `schemas` maps their ids. In the second case, the files get new
+    names, because the target may have files with their names. Raises `NoPrivilegeError`, `StorageError`,
+    `FileNotFoundError`; files copied before the error stay in the target's folders as orphans.
     """
     check_selectable(source)
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)

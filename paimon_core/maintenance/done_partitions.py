@@ -1,4 +1,4 @@
-"""Marking partitions as complete, for processes that wait for them: `partition.mark-done-action`.
+"""Mark partitions as complete, for processes that wait for them: `partition.mark-done-action`.
 
 success-file    PARTITION/_SUCCESS: {"creationTime": ms, "modificationTime": ms}
 http-report     POST of {"params", "table", "path", "partition"}, answered by {"result": "SUCCESS"}
@@ -37,8 +37,8 @@ _METASTORE = ("done-partition", "mark-event")
 def mark_done(store: TableStore, specs: Sequence[Mapping[str, str]]) -> None:
     """Run the table's actions for each partition. Partitions are given as in names of folders.
 
-    Raises `UnsupportedFeatureError` for an action that this library does not have, or that needs a metastore,
-    `InvalidOptionError`, `StorageError`. Errors that are known in advance are raised before any action.
+    Raises `UnsupportedFeatureError` for an action that this library does not have or that needs a metastore,
+    `InvalidOptionError`, `StorageError`. If an error can be found in advance, it is raised before any action.
     """
     actions = [_action(store, name) for name in store.options[PARTITION_MARK_DONE_ACTION]]
     for spec in specs:
@@ -60,8 +60,10 @@ def _action(store: TableStore, name: str) -> Action:
 
 
 def check_report(table: str, declared: Mapping[str, str], options: TableOptions, allowed: Allowed) -> None:
-    """Raises `InvalidOptionError` if partitions must be reported, but no address is set. Raises `NotAllowedError` if
-    the address comes from the table's schema, `declared`, and the catalog does not allow it: others may have written
+    """Check the address for reports of partitions.
+
+    Raises `InvalidOptionError` if partitions must be reported but no address is set. Raises `NotAllowedError` if the
+    address comes from the table's schema, `declared`, and the catalog does not allow it: another user may have written
     the schema."""
     if _REPORT not in [_spelled(name) for name in options[PARTITION_MARK_DONE_ACTION]]:
         return
@@ -77,7 +79,7 @@ def check_report(table: str, declared: Mapping[str, str], options: TableOptions,
 
 
 def _spelled(name: str) -> str:
-    """An action's name in lower case with hyphens; Java takes it in any case, and with underscores too."""
+    """Return an action's name in lower case with hyphens. Java accepts any case, and underscores, too."""
     return name.lower().replace("_", "-")
 
 

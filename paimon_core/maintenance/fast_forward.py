@@ -1,4 +1,4 @@
-"""Fast forward: make the table what one of its branches is.
+"""Fast forward: give the table the rows and the history of one of its branches.
 
 The branch's snapshots are copied into the table's history. If writers do not queue, other processes may delete, expire
 or roll back either of them meanwhile. So both are read again after copying, and copies without files are removed.
@@ -39,20 +39,23 @@ class _History:
 
     @staticmethod
     def of(store: TableStore) -> _History:
-        """Read the history of a branch. Raises `CommitConflictError` if others keep making and removing snapshots."""
+        """Read the history of a branch.
+
+        Raises `CommitConflictError` if other processes keep creating and removing snapshots.
+        """
         for _ in range(_LOOKS):
             ids, snapshots = snapshot_ids(store), list_snapshots(store)
             if [s.id for s in snapshots] == ids:
                 return _History(tuple(snapshots), tuple(readable_tags(store)), tuple(list_schemas(store)))
         raise CommitConflictError(
-            f"Other processes keep making and removing snapshots of {store.name}. Run the statement again."
+            f"Other processes keep creating and removing snapshots of {store.name}. Run the statement again."
         )
 
 
 def fast_forward(store: TableStore, name: str) -> None:
-    """Make the table what a branch is: from the branch's first snapshot on, the table gets the branch's history.
+    """Replace the table's history by the history of a branch, from the branch's first snapshot on. The branch stays.
 
-    The branch stays. Raises `BranchNotFoundError`, and `SnapshotNotFoundError` if it has no snapshot.
+    Raises `BranchNotFoundError`, and `SnapshotNotFoundError` if the branch does not have a snapshot.
     """
     check_branch_name(name)
     with upkeep_turn(store) as held:
@@ -63,14 +66,14 @@ def fast_forward(store: TableStore, name: str) -> None:
         same = _common(new.snapshots, old.snapshots)
         _replace_schemas(main, new.schemas, new.snapshots[0].schema_id)
         first = new.snapshots[max(0, same - 1)]  # the table always has a snapshot
-        # before the search for later ones: a commit on top of another snapshot then withdraws
+        # Do this before searching for later snapshots: a commit on top of another snapshot then withdraws.
         if find_snapshot(main, first.id) != first:
             _put(main, main.paths.snapshot(first.id), encode_snapshot(first))
         cut_history(main, first, new.tags)
         for snapshot in new.snapshots[same:]:
             _put(main, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
         if not snapshot_ids(main):
-            create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have taken it
+            create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have removed it
         _check_source(branch, main, new, old, same)
         _copy_tags(branch, main, new.tags)
         ids = snapshot_ids(main)
@@ -83,7 +86,7 @@ def fast_forward(store: TableStore, name: str) -> None:
 
 
 def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
-    """The number of first snapshots that both histories share."""
+    """Return the number of first snapshots that both histories share."""
     same = 0
     for one, other in zip(ours, [s for s in theirs if s.id >= ours[0].id], strict=False):
         if one != other:
@@ -93,8 +96,9 @@ def _common(ours: Sequence[Snapshot], theirs: Sequence[Snapshot]) -> int:
 
 
 def _check_source(branch: TableStore, main: TableStore, new: _History, old: _History, same: int) -> None:
-    """Remove copies if no version keeps their files any more. Raises `BranchNotFoundError`; then the table is as it was
-    before."""
+    """Remove copies if their files are no longer in any version.
+
+    Raises `BranchNotFoundError` if the branch is gone; then the table is as before."""
     copies, last = new.snapshots[same:], new.snapshots[-1]
     if branch_schema(branch, branch.branch) is None or find_snapshot(branch, last.id) != last:
         for snapshot in reversed(copies):
@@ -112,7 +116,7 @@ def _check_source(branch: TableStore, main: TableStore, new: _History, old: _His
     known = {s.id for s in old.snapshots if s in new.snapshots}
     remaining = snapshot_ids(branch)
     for snapshot in new.snapshots:
-        if remaining and snapshot.id < remaining[0] and snapshot.id not in known:  # it expired there
+        if remaining and snapshot.id < remaining[0] and snapshot.id not in known:  # it expired in the branch
             main.delete(main.paths.snapshot(snapshot.id))
     ids = snapshot_ids(main)
     gap = next((n for n in ids[1:] if n - 1 not in ids), None)
@@ -129,13 +133,12 @@ def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> Non
 
 
 def _replace_schemas(main: TableStore, schemas: Sequence[TableSchema], first: int) -> None:
-    """Replace the table's schemas by the branch's; a version exists at any moment."""
+    """Replace the table's schemas by the branch's schemas, so that a version exists at any moment."""
     for schema in (s for s in schemas if s.id >= first or branch_schema(main, "") is None):
         _put(main, main.paths.schema(schema.id), encode_schema(schema))
 
 
 def _put(main: TableStore, path: str, data: bytes) -> None:
-    """Write a file, in place of an existing one. The turn is checked each time: a long series of files can outlast
-    it."""
+    """Write a file, even over an existing one. The turn is checked each time: a long series of files can outlast it."""
     main.check_turn()
     main.io.replace_file(path, data)

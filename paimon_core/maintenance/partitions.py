@@ -1,4 +1,4 @@
-"""Partition upkeep: partitions that have expired, and partitions that are done."""
+"""Upkeep of partitions: drop partitions that have expired, and mark partitions that are done."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
-    """The partitions older than `partition.expiration-time`, the oldest first, `partition.expiration-max-num` at most.
+    """Return the partitions older than `partition.expiration-time`, oldest first, at most
+    `partition.expiration-max-num`.
 
-    By `partition.expiration-strategy`, the age of a partition is the age of its values, or of its newest file. `now` is
-    a local time. Raises `InvalidOptionError` without this option, or without partition columns.
+    `partition.expiration-strategy` decides whether the age of a partition is the age of its values or of its newest
+    file. `now` is a local time. Raises `InvalidOptionError` without this option, or without partition columns.
     """
     kept = store.options[PARTITION_EXPIRATION_TIME]
     if kept is None or not store.schema.partition_keys:
@@ -52,8 +53,10 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
 
 
 def expire_partitions(store: TableStore, now: datetime, user: str, publisher: Publisher) -> list[bytes]:
-    """Drop the `expired_partitions` and return them. Raises as `expired_partitions` and `commit`. The commit conflicts
-    if partitions expire by their last change, and one of them was written to since it was found."""
+    """Drop the `expired_partitions` and return them.
+
+    Raises the errors of `expired_partitions` and `commit`. If partitions expire by their last change, the commit
+    conflicts if one of them got new files since."""
     expired = expired_partitions(store, now)
     if expired:
         by_change = store.options[PARTITION_EXPIRATION_STRATEGY] == "update-time"
@@ -65,7 +68,7 @@ def expire_partitions(store: TableStore, now: datetime, user: str, publisher: Pu
 def drop_partitions(
     store: TableStore, partitions: Sequence[bytes], user: str, publisher: Publisher, older_than: datetime | None = None
 ) -> None:
-    """Remove all rows of partitions, in one commit. With `older_than`, a local time, only if no file is younger."""
+    """Remove all rows of partitions in one commit. With `older_than`, a local time, only if no file is younger."""
     fields = store.schema.partition_fields
     each = [_equals(fields, p) for p in partitions]
     overwrite = Overwrite(predicate=Or(tuple(each)), older_than=older_than)
@@ -95,5 +98,5 @@ def _equals(fields: Sequence[DataField], partition: bytes) -> Predicate:
 
 
 def local_now() -> datetime:
-    """The local wall clock, without a zone, for comparison with values of partitions and times of tags."""
+    """Return the local wall clock, without a zone, for comparison with values of partitions and times of tags."""
     return datetime.now(UTC).astimezone().replace(tzinfo=None)

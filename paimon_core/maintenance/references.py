@@ -1,8 +1,8 @@
 """The files that a version of a table needs. Files that no remaining version needs may be deleted.
 
 A version is a snapshot, a tag or a long-lived changelog, of any branch. If versions follow one another, only the
-additions of each are read. Manifests show whether one follows another. Numbers do not: after a rollback they are used
-again, and a tag may be of the history that was cut off.
+additions of each version are read. Manifests show whether one version follows another. Numbers do not show it: after a
+rollback they are used again, and a tag may belong to the history that was cut off.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions of one branch: its snapshots, with those that only tags keep, and its long-lived changelogs."""
+    """The versions of one branch: its snapshots, including snapshots that only tags keep, and its long-lived
+    changelogs.
+    """
 
     store: TableStore
     snapshots: tuple[Snapshot, ...] = ()
     changelogs: tuple[Snapshot, ...] = ()
-    unknown_tags: tuple[str, ...] = ()  # it is unknown which snapshots these tags keep
+    unknown_tags: tuple[str, ...] = ()  # tags with unknown snapshots
 
     @property
     def changelog_lists(self) -> Iterator[str]:
-        """The manifest lists of changelogs."""
+        """Yield the manifest lists of changelogs."""
         for snapshot in distinct(self.snapshots):
             if snapshot.changelog_manifest_list is not None:
                 yield snapshot.changelog_manifest_list
@@ -56,12 +58,12 @@ class Versions:
 
 
 def distinct(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    """Sort snapshots by number, each once: several tags may keep the same one."""
+    """Sort snapshots by number, each once. Several tags may keep the same snapshot."""
     return sorted({s.delta_manifest_list: s for s in snapshots}.values(), key=lambda s: s.id)
 
 
 def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, bool]]:
-    """Snapshots by number, each once, and whether it only adds files to the files that the one before needs."""
+    """Yield snapshots by number, each once, and whether it only adds files to the files of the snapshot before."""
     previous: list[str] | None = None
     for snapshot in _fetched_ahead(store, distinct(snapshots)):
         base = _manifests(store, snapshot.base_manifest_list)
@@ -71,7 +73,9 @@ def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tupl
 
 
 def _fetched_ahead(store: TableStore, snapshots: Sequence[Snapshot]) -> Iterator[Snapshot]:
-    """Yield snapshots, some at a time; the cache then has their lists, and the manifests of their changes."""
+    """Yield snapshots, and load some of them ahead: the cache then has their lists and the manifests of their
+    changes.
+    """
     at_once = store.io.requests_at_once
     for start in range(0, len(snapshots), at_once):
         some = snapshots[start : start + at_once]
@@ -90,7 +94,10 @@ def _fetch(store: TableStore, manifest: str) -> None:
 
 
 def _manifests(store: TableStore, name: str) -> list[str] | None:
-    """The manifests of a list, or None if it cannot be read: a later read of its manifests raises the error."""
+    """Return the manifests of a list, or None if the list cannot be read.
+
+    A later read of its manifests raises the error.
+    """
     try:
         return [m.file_name for m in read_manifest_list(store, name)]
     except UnreadableFileError:
@@ -98,15 +105,17 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
 
 
 def versions_of(store: TableStore) -> Versions:
-    """The current versions of a branch."""
+    """Return the current versions of a branch."""
     tags = kept_by_tags(store)
     snapshots = (*list_snapshots(store), *tags.snapshots.values())
     return Versions(store, snapshots, tuple(list_changelogs(store)), tags.unknown)
 
 
 def version_places(store: TableStore) -> frozenset[str]:
-    """The current versions of a branch with their places. A snapshot that lives on as a tag, or a renamed tag, gets
-    another place. Unlike numbers and names, places are never used again."""
+    """Return the current versions of a branch with their places.
+
+    A snapshot that remains as a tag, or a renamed tag, gets another place. Unlike numbers and names, places are never
+    used again."""
     placed = [("snapshot", s) for s in list_snapshots(store)]
     tags = kept_by_tags(store)
     placed += [(f"tag {name}", kept) for name, kept in tags.snapshots.items()]
@@ -116,16 +125,21 @@ def version_places(store: TableStore) -> frozenset[str]:
 
 
 def branch_stores(store: TableStore) -> list[TableStore]:
-    """The stores of all branches, main first. A branch that is being made may still have the table's schema."""
+    """Return the stores of all branches, main first.
+
+    A branch that is being created may still have the table's schema.
+    """
     names = ["", *branch_names(store)]
     return [replace(store, branch=name, schema=branch_schema(store, name) or store.schema) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
-    """The paths of the files that versions need. If `tolerant`, manifests may be missing: another clean-up may have
-    deleted the manifests of versions that are being removed. `among` are the names of the data files to find, None:
-    all. `data_files` are the names of the data files that were found."""
+    """The paths of the files that versions need.
+
+    If `tolerant`, manifests may be missing: another clean-up may have deleted the manifests of versions that are being
+    removed. `among` are the names of the data files to find, None for all files. `data_files` are the names of the data
+    files that were found."""
 
     tolerant: bool = False
     among: pa.Array | None = None
@@ -133,7 +147,7 @@ class NeededFiles:
     _folders: dict[tuple[bytes, int], str] = field(default_factory=dict)
 
     def of(self, versions: Versions) -> Iterator[str]:
-        """All paths of needed files; a path may come several times. Raises `CorruptFileError`."""
+        """Yield all paths of needed files. A path may occur several times. Raises `CorruptFileError`."""
         store = versions.store
         for snapshot, in_order in in_chains(store, versions.snapshots):
             yield from self.metadata(store, snapshot)
@@ -143,7 +157,7 @@ class NeededFiles:
             yield from self.paths(store, partial(self._all, store, name))
 
     def metadata(self, store: TableStore, snapshot: Snapshot) -> Iterator[str]:
-        """The paths of all files that a snapshot needs, except data files."""
+        """Yield the paths of all files that a snapshot needs, except data files."""
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
             yield from self.listed(store, name)
         if snapshot.index_manifest is not None:
@@ -154,13 +168,13 @@ class NeededFiles:
             yield store.paths.statistics(snapshot.statistics)
 
     def listed(self, store: TableStore, name: str) -> Iterator[str]:
-        """A manifest list, and its manifests."""
+        """Yield the path of a manifest list, and of its manifests."""
         yield store.paths.manifest(name)
         for manifest in self._try(lambda: read_manifest_list(store, name)):
             yield store.paths.manifest(manifest.file_name)
 
     def paths(self, store: TableStore, read: Callable[[], list[FileLocation]]) -> Iterator[str]:
-        """The paths of the data files that `read` gives, with their extra files."""
+        """Yield the paths of the data files that `read` returns, with their extra files."""
         for partition, bucket, name, external, extra in self._try(read):
             folder = self._folders.get((partition, bucket))
             if folder is None:
@@ -187,7 +201,7 @@ class NeededFiles:
         return self._listed(store, name, lambda columns: np.arange(len(columns)))
 
     def _listed(self, store: TableStore, name: str, rows: Callable[[EntryColumns], Rows]) -> list[FileLocation]:
-        """The data files of some entries of the manifests of a list."""
+        """Return the data files in some entries of the manifests of a list."""
         found = (read_columns(store, m.file_name) for m in read_manifest_list(store, name))
         return [file for columns in found for file in self._files(columns, rows(columns))]
 

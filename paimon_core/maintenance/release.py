@@ -1,4 +1,4 @@
-"""Removing versions of a table, and deleting the files that no other version needs.
+"""Remove versions of a table, and delete the files that are in no other version.
 
 A file does not show which versions need it; only manifests do. So removing versions requires reading the files that
 they and all other versions need, while other processes commit, tag, branch, roll back and expire. `release` does it in
@@ -41,11 +41,11 @@ _CACHED = 20_000  # few entries: other callers do not need the manifests of remo
 def release(
     removed: Versions, remove: Callable[[], None], delete: Delete | None = None, *, oldest: bool = False
 ) -> None:
-    """Call `remove`, which removes the versions `removed`. Then delete the files that only they needed, by `delete`
-    (default: `delete_files`).
+    """Call `remove`, which removes the versions `removed`, and then delete the files that only they needed, with
+    `delete`.
 
-    `oldest`: they are the first of the branch's history. Raises `StorageError`, and the errors of `remove`: then no
-    file is deleted. Files that cannot be deleted stay as orphans.
+    The default of `delete` is `delete_files`. `oldest`: the versions are the first of the branch's history. Raises
+    `StorageError`, and the errors of `remove`; then no file is deleted. Files that cannot be deleted stay as orphans.
     """
     known = removed.store.cache
     store = replace(removed.store, cache=known.another(_CACHED))
@@ -68,10 +68,10 @@ def release(
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:
-    """Delete files of the table, and those files outside of it that may be deleted. A file that cannot be deleted stays
-    as an orphan.
+    """Delete files of the table, and files outside of it that the table may delete.
 
-    Files behind a symbolic link in the table's folder, or in an external path, are never deleted.
+    A file that cannot be deleted stays as an orphan. Files behind a symbolic link in the table's folder, or in an
+    external path, are never deleted.
     """
     root, below = store.root, f"{store.root}/"
     ours, outside = list[str](), list[str]()
@@ -91,7 +91,7 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """Files for one task to delete."""
+    """The files that one task deletes."""
 
     paths: tuple[str, ...]
 
@@ -104,7 +104,7 @@ FILE_LIST = Record("file list", FileList.of, (Column("paths", "paths", {"type": 
 
 
 def delete_job(store: TableStore, paths: Iterable[str], each: int) -> Job[FileList, Done]:
-    """The job that deletes files, `each` of them in one task; see `delete_files`."""
+    """Return the job that deletes files, `each` of them in one task; see `delete_files`."""
     known = sorted(paths)
     tasks = tuple(FileList.of(known[i : i + each]) for i in range(0, len(known), each))
     return Job(f"delete {len(known)} files of {store.name}", partial(_delete_listed, store), FILE_LIST, DONE, tasks)
@@ -122,7 +122,9 @@ def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
-    """Delete the bucket folders from which files were deleted, and the partition folders above, if they are empty."""
+    """Delete the bucket folders from which files were deleted, and the partition folders above them, if they are
+    empty.
+    """
     level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
     while level := {f for f in level if f.startswith(f"{store.root}/")}:
         level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir_below(store.root, f)}

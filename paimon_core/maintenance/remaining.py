@@ -1,9 +1,7 @@
-"""The files of removed versions that remaining versions need, found while others commit, tag, branch, roll back and
-expire.
-
-Versions cannot be listed at one moment: branches, snapshots, tags and changelogs are in separate folders. And a version
-can move meanwhile: a snapshot becomes a tag, a tag a branch, a branch the table. A single listing could miss it in both
-folders. So `still_needed` works like this:
+"""Find the files of removed versions that remaining versions need, while other processes commit, tag, branch, roll back
+and expire. Versions cannot be listed at one moment: branches, snapshots, tags and changelogs are in separate folders.
+And a version can move meanwhile: a snapshot becomes a tag, a tag a branch, a branch the table. A single listing could
+miss it in both folders. So `still_needed` works like this:
 
 1. List the names of all versions of all branches, in the order in which they can move.
 2. Read the files that these versions need. If a version is removed while it is read, start again.
@@ -35,7 +33,7 @@ from paimon_core.store.tags import kept_snapshot, tag_names
 
 T = TypeVar("T")
 _LOOKS = 20
-_FIRST = 1  # the number of a first snapshot: a damaged tag may have a smaller one, or no number
+_FIRST = 1  # the number of the first snapshot; a damaged tag may have a smaller number, or none
 
 
 class _LookAgainError(Exception):
@@ -51,17 +49,20 @@ class _Listing:
     changelogs: frozenset[int]
 
     def newer(self, before: _Listing) -> frozenset[int] | None:
-        """The snapshots that commits have added since; None if anything else is new."""
+        """Return the snapshots that commits have added since the listing `before`.
+
+        Return None if other versions are new.
+        """
         added, latest = self.snapshots - before.snapshots, max(before.snapshots, default=0)
         others = self.tags - before.tags or self.changelogs - before.changelogs or any(n < latest for n in added)
         return None if others else added
 
 
 def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Iterator[str]:
-    """The paths that versions need after `removed` were removed; a path may come several times.
+    """Yield the paths that versions need after `removed` were removed. A path may occur several times.
 
-    `oldest`: they were the first of the branch's history. Raises `CommitConflictError` if others keep making and
-    removing versions, `UnreadableFileError` if it is unknown which files a version needs.
+    `oldest`: the removed versions were the first of the branch's history. Raises `CommitConflictError` if other
+    processes keep creating and removing versions, `UnreadableFileError` if it is unknown which files a version needs.
     """
     store, done = removed.store, set[str]()
     failure: PaimonError | None = None
@@ -86,14 +87,15 @@ def still_needed(removed: Versions, needed: NeededFiles, *, oldest: bool) -> Ite
                 raise
             failure = error
     raise CommitConflictError(
-        f"Other processes keep making and removing versions of table {store.name}. Run the statement again."
+        f"Other processes keep creating and removing versions of table {store.name}. Run the statement again."
     ) from failure
 
 
 def _list(store: TableStore) -> dict[str, _Listing]:
-    """The versions of each branch, main last: a branch may become the table, and be deleted.
+    """List the versions of each branch, in the order in which versions can move.
 
-    The snapshots of a branch come first: they become tags and changelogs, and are deleted.
+    The main branch is last, because a branch may be fast-forwarded to main, and then be deleted. Within a branch,
+    snapshots are first, because they become tags and changelogs, and are then deleted.
     """
     branches = (replace(store, branch=name) for name in (*branch_names(store), ""))
     return {
@@ -103,7 +105,7 @@ def _list(store: TableStore) -> dict[str, _Listing]:
 
 
 def _newer(now: Mapping[str, _Listing], before: Mapping[str, _Listing]) -> dict[str, frozenset[int]] | None:
-    """The snapshots that commits have added to each branch; None if anything else is new."""
+    """Return the snapshots that commits have added to each branch. Return None if other versions are new."""
     found = {name: listing.newer(before[name]) for name, listing in now.items() if name in before}
     if len(found) < len(now):
         return None
@@ -117,12 +119,12 @@ def _all(store: TableStore, listing: _Listing) -> Versions:
 
 
 def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: bool) -> Versions:
-    """The versions of the removed ones' branch that may need the removed ones' files. Together they need all files that
-    any version of the branch needs.
+    """Return the versions of a branch that may need files of the branch's `removed` versions.
 
-    If the history was not cut off, these are the snapshots among the removed ones, and the next one on either side; the
-    latest is added for safety. Tags with removed snapshots may be of a history that was cut off: an expiry adds the
-    nearest tags. A tag without a valid number may be a neighbour of any snapshot.
+    Together they need all files that any version of the branch needs. If the history was not cut off, these are the
+    remaining snapshots between the removed snapshots, and the next snapshot on either side; the latest is added for
+    safety. Tags with removed snapshots may be of a history that was cut off: an expiry adds the nearest tags. A tag
+    without a valid number may be a neighbour of any snapshot.
     """
     ids, tagged = sorted(listing.snapshots), _tagged(store, listing)
     numbers = [s.id for s in (*removed.snapshots, *removed.changelogs)]
@@ -137,15 +139,15 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
         near = [s for s in tagged if s.id < _FIRST or before <= s.id <= high]
         later = [s for s in tagged if s.id >= _FIRST and s.id > high]
         cut = _cut_off(store, later, ids)
-        first = ids[0] if ids else None  # as far as the listing shows, older tags belong to the history
+        first = ids[0] if ids else None  # the listing does not show otherwise: older tags belong to the history
         tagged = [*near, *(s for s in later if first is None or s.id < first or s.delta_manifest_list in cut)]
     return Versions(store, (*_snapshots(store, wanted), *tagged), _changelogs(store, listing))
 
 
 def _cut_off(store: TableStore, tagged: Iterable[Snapshot], ids: Sequence[int]) -> frozenset[str]:
-    """Return the tagged snapshots of a history that a rollback cut off, as far as the snapshots `ids` show.
+    """Return the tagged snapshots of a history that a rollback cut off, as far as the snapshots `ids` show it.
 
-    A snapshot is identified by its manifest list of changes.
+    A snapshot is identified by its delta manifest list.
     """
     looked_up = [s for s in distinct(tagged) if ids and s.id >= ids[0]]
     now = side_by_side(store.io, lambda s: find_snapshot(store, s.id), looked_up)
@@ -154,7 +156,7 @@ def _cut_off(store: TableStore, tagged: Iterable[Snapshot], ids: Sequence[int]) 
 
 
 def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[str]:
-    """The paths that versions need, except versions in `done`. Adds the versions to `done`."""
+    """Return the paths that versions need, except versions in `done`. Add the versions to `done`."""
     snapshots = tuple(s for s in versions.snapshots if f"snapshot {s.delta_manifest_list}" not in done)
     changelogs = tuple(c for c in versions.changelogs if f"changelog {c.delta_manifest_list}" not in done)
     paths = list(needed.of(Versions(versions.store, snapshots, changelogs)))
@@ -164,7 +166,7 @@ def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[
 
 
 def _branch(store: TableStore, name: str) -> TableStore:
-    """The store of a branch, which may have no schema yet, or no longer."""
+    """Return the store of a branch, which may have no schema yet or no longer."""
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)
 
 

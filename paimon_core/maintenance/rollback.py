@@ -1,4 +1,4 @@
-"""Rollback: make the table what it was at a snapshot or tag, and remove later snapshots, changelogs and tags.
+"""Rollback: return the table to a snapshot or tag, and remove later snapshots, changelogs and tags.
 
 Their data files stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them when they are
 old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment. Tags are removed
@@ -32,7 +32,7 @@ _LOOKS = 20
 
 
 def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
-    """Go back to a snapshot, or to a tag. Return the snapshot numbers before and after.
+    """Return the table to a snapshot or a tag. Return the latest snapshot numbers before and after.
 
     Raises `SnapshotNotFoundError` or `TagNotFoundError`, which list the versions; then nothing has changed.
     """
@@ -52,7 +52,7 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
     path = store.paths.snapshot(target.id)
     if not create_new(store.io, path, encode_snapshot(target)):
         return
-    # a process that deletes a tag checks for snapshots afterwards: if the tag still exists, so do its files
+    # A process that deletes a tag checks for snapshots afterwards: if the tag still exists now, so do its files.
     if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in readable_tags(store)):
         store.delete(path)
         raise SnapshotNotFoundError(
@@ -62,13 +62,13 @@ def _bring_back(store: TableStore, target: Snapshot) -> None:
 
 
 def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[Tag] = ()) -> None:
-    """Remove every version after snapshot `last` (None: all) except `kept_tags`.
+    """Remove every version after the snapshot `last` (all versions for None), except `kept_tags`.
 
     Raises `SnapshotNotFoundError` if `last` expired meanwhile; then the snapshots are as before.
     """
     number = 0 if last is None else last.id
     ids = snapshot_ids(store)
-    # snapshots expired in between: readers would believe a hint written now
+    # Snapshots in between may have expired, so readers would trust a wrong hint if it were written now.
     has_gap = bool(ids) and ids[-1] > number and number + 1 not in ids
     if ids and not has_gap:
         reset_hints(store, ids[0], number)
@@ -80,13 +80,13 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
         store.delete(store.paths.changelog(changelog))
     if changelogs:
         reset_changelog_hints(store)
-    # after the snapshots: a process that makes a tag checks afterwards that its snapshot exists
+    # Remove tags after snapshots: a process that creates a tag checks afterwards that its snapshot exists.
     later = (t for t in readable_tags(store) if t.snapshot.id > number and t not in kept_tags)
     store.delete_each(store.paths.tag(tag.name) for tag in later)
 
 
 def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
-    """Remove the later snapshots from the latest downwards, until no later one exists: commits may add some
+    """Remove the later snapshots from the latest downwards, until no later snapshot exists: commits may add some
     meanwhile."""
     cut: list[Snapshot] = []
     for _ in range(_LOOKS):
@@ -106,8 +106,10 @@ def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
 
 
 def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> None:
-    """The snapshot to go back to was removed meanwhile. If another rollback went further back, that is fine. Else it
-    expired, and the removed snapshots are restored, because the expiry has seen them and relies on them."""
+    """Handle the case that the target snapshot was removed meanwhile.
+
+    If another rollback went further back, the rollback is complete. Else the target expired: restore the removed
+    snapshots, because the expiry has read them and relies on them."""
     ids = snapshot_ids(store)
     if ids and ids[0] < last.id:
         return
@@ -121,8 +123,9 @@ def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> N
 
 
 def snapshot_at_watermark(store: TableStore, watermark: int) -> Snapshot:
-    """The latest snapshot with a watermark (milliseconds) at or before the given one. Raises
-    `SnapshotNotFoundError`."""
+    """Return the latest snapshot with a watermark (milliseconds) not later than the given watermark.
+
+    Raises `SnapshotNotFoundError`."""
     marked = [s for s in list_snapshots(store) if s.watermark is not None and s.watermark <= watermark]
     if not marked:
         raise SnapshotNotFoundError(

@@ -1,4 +1,5 @@
-"""Expiry of snapshots and of long-lived changelogs: a pure decision which ones are kept, and the removal of the others.
+"""Expiry of snapshots and of long-lived changelogs: a pure function decides which versions are kept, and the others are
+removed.
 
 The oldest snapshots expire first, so that the rest is a history without gaps. They are removed in ascending order
 before any of their files is deleted (`release.py`), in their own turn (`turns.py`). An earlier rollback shows in the
@@ -50,8 +51,10 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The limits of what is kept: `least` to `most` versions, and within these all versions newer than `older_than`
-    (epoch milliseconds). At most `limit` versions are removed at a time."""
+    """The limits for kept versions.
+
+    Between `least` and `most` versions are kept, and within these limits all versions newer than `older_than` (epoch
+    milliseconds). At most `limit` versions are removed at a time."""
 
     least: int
     most: int
@@ -70,20 +73,23 @@ class Retention:
             )
 
     def first_kept(self, ids: Sequence[int], time_of: Callable[[int], int | None], first_read: int | None) -> int:
-        """The first of the ascending `ids` that stays. `first_read` is the first one that a consumer still reads."""
+        """Return the first of the ascending `ids` that is kept.
+
+        `first_read` is the first version that a consumer still needs.
+        """
         latest = ids[-1]
         end = min(latest - self.least + 1, ids[0] + self.limit)
         if first_read is not None:
             end = min(end, first_read)
         for number in range(max(latest - self.most + 1, ids[0]), end):
-            time = time_of(number + 1)  # a version that readers could see at that moment is kept for the whole time
+            time = time_of(number + 1)  # a version that was the latest at that moment is kept for the whole time
             if time is not None and time >= self.older_than:
                 return number
         return max(end, ids[0])
 
 
 def retention_of(options: TableOptions, now: int, given: Mapping[str, int | None] | None = None) -> Retention:
-    """The retention from a table's options; `given` overrides `least`, `most`, `older_than`, `limit`."""
+    """Return the retention by a table's options. `given` overrides `least`, `most`, `older_than`, `limit`."""
     values = {
         "least": options[SNAPSHOT_NUM_RETAINED_MIN],
         "most": options[SNAPSHOT_NUM_RETAINED_MAX],
@@ -94,12 +100,12 @@ def retention_of(options: TableOptions, now: int, given: Mapping[str, int | None
 
 
 def overridden(retention: Retention, given: Mapping[str, int | None]) -> Retention:
-    """The retention with the values of `given` that are not None."""
+    """Return the retention, overridden by the values of `given` that are set."""
     return replace(retention, **{k: v for k, v in given.items() if v is not None})
 
 
 def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
-    """The retention of changelogs, or None if they do not outlive their snapshots."""
+    """Return the retention of changelogs, or None if they do not outlive their snapshots."""
     least, most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
     time = options[CHANGELOG_TIME_RETAINED]
     shown = retention_of(options, now)
@@ -121,11 +127,11 @@ def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
 def expire_snapshots(
     store: TableStore, retention: Retention, now: int, delete: Delete | None = None, patience: float | None = None
 ) -> int:
-    """Remove expired snapshots, and their files, by `delete`. Return their number.
+    """Remove expired snapshots, and their files by the function `delete`. Return the number of removed snapshots.
 
-    Besides the snapshots that `retention` keeps, snapshots stay that consumers have not read; tags and branches keep
-    files. Raises `CommitConflictError` if the table is rolled back again and again meanwhile, or if others have the
-    turn for `patience` seconds.
+    Snapshots that consumers have not read stay, in addition to the snapshots that `retention` keeps; tags and branches
+    keep files. Raises `CommitConflictError` if the table is rolled back again and again meanwhile, or if another
+    process has the turn for `patience` seconds.
     """
     for _ in range(_ATTEMPTS - 1):
         with suppress(_ChangedError):
@@ -134,7 +140,7 @@ def expire_snapshots(
 
 
 class _ChangedError(CommitConflictError):
-    """The table was changed since the choice of the snapshots that expire."""
+    """The table was changed since the snapshots to expire were chosen."""
 
 
 def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None, patience: float | None) -> int:
@@ -168,13 +174,14 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
             reset_hints(held, first, ids[-1])
 
     release(Versions(store, expired), remove, delete, oldest=True)
-    keep_up(store)  # Iceberg's metadata must not offer expired snapshots any more
+    keep_up(store)  # Iceberg's metadata must no longer contain expired snapshots
     return len(expired)
 
 
 def _remove_in_order(store: TableStore, expired: Sequence[Snapshot]) -> None:
-    """Remove snapshots in ascending order, except those with a number that is used again. Each one is compared while
-    the one before is removed."""
+    """Remove snapshots in ascending order, except snapshots with a number that is used again.
+
+    The next snapshot is compared while the one before it is removed."""
     removable = False
 
     def look(snapshot: Snapshot) -> bool:
@@ -192,8 +199,9 @@ def _remove_in_order(store: TableStore, expired: Sequence[Snapshot]) -> None:
 
 
 def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
-    """Restore the latest snapshot if a rollback to it has meanwhile removed the others. Raises
-    `CommitConflictError`."""
+    """Restore the latest snapshot if a rollback to it has removed the other snapshots meanwhile.
+
+    Raises `CommitConflictError`."""
     if snapshot_ids(store):
         return
     hint = hinted_latest(store)
@@ -208,9 +216,10 @@ def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
 def expire_changelogs(
     store: TableStore, retention: Retention, delete: Delete | None = None, patience: float | None = None
 ) -> int:
-    """Remove expired long-lived changelogs, and their files, by `delete`. Return their number.
+    """Remove expired long-lived changelogs, and their files by the function `delete`. Return the number of removed
+    changelogs.
 
-    The numbers to keep count changelogs together with the snapshots that follow them.
+    The limits count changelogs together with the snapshots that follow them.
     """
     ids, snapshots = changelog_ids(store), snapshot_ids(store)
     if not ids:
@@ -235,7 +244,7 @@ def expire_changelogs(
 
 
 def _first_read(store: TableStore) -> int | None:
-    """The first snapshot that a consumer still reads."""
+    """Return the first snapshot that a consumer still reads, or None."""
     consumers = () if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store).values()
     return min(consumers, default=None)
 

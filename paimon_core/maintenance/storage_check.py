@@ -1,6 +1,5 @@
-"""The check of a storage: each call that tables need, with its time, and races of many writers for one name.
-
-The check works in a new folder of a unique name, and deletes the files that it has made, by their names.
+"""Check a storage: make each call that tables need and measure its time, and let many writers race for one name. The
+check creates a folder with a unique name, and deletes exactly the files that it created.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.io.schemes import OTHER, scheme_of
 
 OK, FAILED, UNSAFE = "ok", "failed", "unsafe"
-WRITERS, ROUNDS = 16, 8  # of races
+WRITERS, ROUNDS = 16, 8  # per race, and races
 _REPEATS, _SMALL, _LARGE, _PIECE = 3, 2**10, 2**23, 2**20  # bytes
 _ADVICE = (
     "Use another storage, or a bucket that honours conditional puts (on OSS one without versions). If only one process "
@@ -40,7 +39,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A folder of the check, the files that it has made, and the times of the calls of a step in milliseconds."""
+    """The folder of the check, its files, and the times of the calls of a step in milliseconds."""
 
     io: FileIO
     folder: str
@@ -48,7 +47,7 @@ class _Place:
     times: list[float] = field(default_factory=list)
 
     def path(self, name: str) -> str:
-        """Return the path of a file, and note it, so that `remove` deletes it."""
+        """Return the path of a file, and record it, so that `remove` deletes it."""
         path = f"{self.folder}/{name}"
         if path not in self.files:
             self.files.append(path)
@@ -56,13 +55,16 @@ class _Place:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Note the time of a call."""
+        """Record the time of a call."""
         begin = time.perf_counter()
         yield
         self.times.append((time.perf_counter() - begin) * 1000)
 
     def remove(self, parent: str) -> None:
-        """Delete the files of the check, and its folder. Raises `StorageError` for the first that cannot be deleted."""
+        """Delete the files of the check, and its folder.
+
+        Raises `StorageError` for the first file that cannot be deleted.
+        """
         errors = self.io.delete_many_below(self.folder, self.files)
         for path, error in errors.items():
             raise StorageError(f"Cannot delete {path}, a file of this check: {error}; delete it by hand.") from error
@@ -70,13 +72,13 @@ class _Place:
 
 
 class _WrongAnswerError(Exception):
-    """The storage answered a call, and the answer was wrong."""
+    """The storage answered a call with a wrong result."""
 
 
 def check_storage(io: FileIO, location: str, *, writers: int = WRITERS, rounds: int = ROUNDS) -> list[Finding]:
-    """Return what a storage does at a folder, which need not exist: a finding for each step, in order.
+    """Check a storage at a folder, which need not exist. Return a finding for each step, in order.
 
-    If a step fails, `delete` follows. A killed check leaves files in `location`, below `.paimon-check-UUID`.
+    If a step fails, only `delete` follows. A killed check leaves files in `location`, below `.paimon-check-UUID`.
     """
     place, found = _Place(io, f"{location}/.paimon-check-{uuid.uuid4().hex}"), []
     steps: Sequence[tuple[str, Callable[[_Place], str]]] = (
@@ -130,7 +132,7 @@ def _read(place: _Place) -> str:
         place.io.read_bytes(missing)
     except FileNotFoundError:
         return f"{len(place.files)} files with the bytes that were written; a missing file is reported as missing"
-    raise _WrongAnswerError(f"{missing} was read, and does not exist.")
+    raise _WrongAnswerError(f"{missing} does not exist, but reading it returned data.")
 
 
 def _list(place: _Place) -> str:
@@ -147,7 +149,7 @@ def _replace(place: _Place) -> str:
         with place.timed():
             place.io.replace_file(path, _content(number))
         if place.io.read_bytes(path) != _content(number):
-            raise _WrongAnswerError(f"{path} was replaced, and has other bytes than the new ones.")
+            raise _WrongAnswerError(f"{path} was replaced, but does not have the new bytes.")
     return f"{_REPEATS} times the new bytes, right after they were written"
 
 
@@ -166,8 +168,9 @@ def _stream(place: _Place) -> str:
 
 
 def _race(place: _Place, location: str, writers: int, rounds: int) -> str:
-    """Let writers create one file at once, in each round. Raises `UnsafeStorageError` unless each round has one winner,
-    and the bytes of the winner stay."""
+    """Let writers create one file at once, in each round.
+
+    Raises `UnsafeStorageError` unless each round has one winner, and the bytes of the winner stay."""
     with ThreadPoolExecutor(writers, thread_name_prefix="check") as pool:
         unknown = sum(_round(place, pool, place.path(f"race-{n}"), writers) for n in range(rounds))
     scheme = scheme_of(location.partition("://")[0]) if "://" in location else None
@@ -177,7 +180,7 @@ def _race(place: _Place, location: str, writers: int, rounds: int) -> str:
 
 
 def _round(place: _Place, pool: ThreadPoolExecutor, path: str, writers: int) -> int:
-    """Return the number of writers without an answer. Raises as `_race`."""
+    """Run one round. Return the number of writers without an answer. Raises the same errors as `_race`."""
     barrier = Barrier(writers)
 
     def create(number: int) -> bool | None:
@@ -200,10 +203,10 @@ def _round(place: _Place, pool: ThreadPoolExecutor, path: str, writers: int) -> 
         left = place.io.read_bytes(path)
     except FileNotFoundError:
         if not winners:
-            return unknown  # no request of theirs arrived
+            return unknown  # none of the requests without an answer arrived
         raise
     if winners and left != _content(winners[0]):
-        raise UnsafeStorageError(f"{path} was created once, and does not have the winner's bytes. {_ADVICE}")
+        raise UnsafeStorageError(f"{path} was created once, but does not have the winner's bytes. {_ADVICE}")
     if place.io.create_exclusive(path, _content(writers)) or place.io.read_bytes(path) != left:
         raise UnsafeStorageError(f"{path} was created twice, one after the other. {_ADVICE}")
     return unknown
@@ -214,5 +217,5 @@ def _delete(place: _Place, location: str) -> str:
         place.remove(location)
     left = [path for path in place.files if place.io.exists(path)]
     if left:
-        raise _WrongAnswerError(f"{left[0]} was deleted, and is still there.")
+        raise _WrongAnswerError(f"{left[0]} was deleted, but still exists.")
     return f"{len(place.files)} files, and their folder"

@@ -1,4 +1,4 @@
-"""Making, renaming and removing tags. A tag keeps the files of its snapshot when that expires."""
+"""Create, rename and remove tags. A tag keeps the files of its snapshot when the snapshot expires."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from paimon_core.time_zones import wall_clock_millis
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
-    """The snapshot with a number, even if only a tag keeps it; without a number, the latest. Raises
-    `SnapshotNotFoundError`."""
+    """Return the snapshot with a number, even if only a tag keeps it, or the latest snapshot without a number.
+
+    Raises `SnapshotNotFoundError`."""
     if snapshot_id is None:
         latest = latest_snapshot(store)
         if latest is None:
@@ -48,7 +49,10 @@ def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
 
 
 def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timedelta | None = None) -> None:
-    """Name a snapshot. Raises `TagExistsError`, `InvalidNameError`, `SnapshotNotFoundError` (it expired meanwhile)."""
+    """Create a tag for a snapshot.
+
+    Raises `TagExistsError`, `InvalidNameError`, and `SnapshotNotFoundError` if the snapshot expired meanwhile.
+    """
     path, tag = store.paths.tag(check_name("tag", name)), _tag(name, snapshot, retained)
     if not create_new(store.io, path, encode_tag(tag)):
         old = require_tag(store, name)
@@ -60,15 +64,17 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
         kept = is_kept(store, tag)
     except UnreadableFileError as error:
         raise CommitUnknownError(
-            f"Tag {name!r} of table {store.name} is made, but it is unknown whether its snapshot expired meanwhile: "
-            f"{error} Read the tag, or delete it and make it again."
+            f"Tag {name!r} of table {store.name} was created, but it is unknown whether its snapshot expired "
+            f"meanwhile: {error} Read the tag, or delete it and create it again."
         ) from error
     if not kept:
         store.delete(path)
         raise _expired(store, snapshot)
     if store.branch and not schema_ids(store.io, store.paths.version_root):
         store.delete(path)
-        raise BranchNotFoundError(f"Branch {store.name} was deleted or renamed while it was tagged; no tag was made.")
+        raise BranchNotFoundError(
+            f"Branch {store.name} was deleted or renamed while it was tagged; no tag was created."
+        )
     _write_success(store, name)
     _follow(store)
 
@@ -76,13 +82,14 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
 def replace_tag(
     store: TableStore, name: str, snapshot: Snapshot | None = None, retained: timedelta | None = None
 ) -> None:
-    """Make a tag name another snapshot (None: the same), retained for `retained` from now on. Raises
-    `TagNotFoundError`."""
+    """Let a tag name another snapshot (None for the same), retained for `retained` from now on.
+
+    Raises `TagNotFoundError`."""
     old = require_tag(store, name)
     new = _tag(name, snapshot or old.snapshot, retained)
 
     def overwrite() -> None:
-        with upkeep_turn(store) as held:  # no snapshot expires meanwhile
+        with upkeep_turn(store) as held:  # so that no snapshot expires meanwhile
             if read_tag(held, name) != old:
                 raise _changed(store, name)
             if new.snapshot != old.snapshot and not is_kept(held, new):
@@ -113,9 +120,9 @@ def rename_tag(store: TableStore, name: str, target: str) -> None:
 
 
 def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
-    """Remove tags, with the files that nothing else needs. Names without a tag are ignored.
+    """Remove tags, with the files that are not in any other version. Names without a tag are ignored.
 
-    If a tag does not say which files it keeps, only the tag is removed; `remove_orphan_files` finds the files.
+    If it is unknown which files a tag keeps, only the tag is removed; `remove_orphan_files` finds the files.
     """
     wanted = list(dict.fromkeys(names))
     kept = kept_by(store, wanted)
@@ -141,7 +148,7 @@ def _follow(store: TableStore) -> None:
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: int | None = None) -> list[str]:
-    """The names of tags that have expired, and of tags made before `older_than`.
+    """Return the names of tags that have expired, and of tags created before `older_than`.
 
     `now` is a local time, `older_than` is in epoch milliseconds.
     """
@@ -155,15 +162,15 @@ def expired_tags(store: TableStore, now: datetime, older_than: int | None = None
 
 
 def _made(store: TableStore, tag: Tag) -> int:
-    """Return the time when a tag was made, in epoch milliseconds."""
+    """Return the time when a tag was created, in epoch milliseconds."""
     if tag.created is None or tag.retained is None:
         return store.io.status(store.paths.tag(tag.name)).modified
     return wall_clock_millis(tag.created)
 
 
 def _tag(name: str, snapshot: Snapshot, retained: timedelta | None) -> Tag:
-    """Make a tag. Without a time to live, its file is the snapshot's own file, which readers of old versions
-    understand."""
+    """Return a new tag. Without a time to live, its file equals the snapshot's file, so that readers of old versions
+    accept it."""
     return Tag(name=name, snapshot=snapshot, created=None if retained is None else datetime.now(), retained=retained)
 
 
@@ -176,8 +183,9 @@ def _write_success(store: TableStore, name: str, instead_of: str | None = None) 
 
 
 def is_kept(store: TableStore, tag: Tag) -> bool:
-    """Return whether a snapshot, or another tag, keeps the files of a tag. Expiry removes a snapshot before it searches
-    for tags. So a snapshot that still exists now keeps its files."""
+    """Return whether a snapshot, or another tag, keeps the files of a tag.
+
+    Expiry removes a snapshot before it searches for tags. So a snapshot that still exists now keeps its files."""
     now = find_snapshot(store, tag.snapshot.id)
     if now is not None and now.delta_manifest_list == tag.snapshot.delta_manifest_list:
         return True
@@ -187,7 +195,7 @@ def is_kept(store: TableStore, tag: Tag) -> bool:
 
 def _expired(store: TableStore, snapshot: Snapshot) -> SnapshotNotFoundError:
     return SnapshotNotFoundError(
-        f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was made."
+        f"Snapshot {snapshot.id} of table {store.name} expired while it was tagged; no tag was created."
     )
 
 

@@ -43,10 +43,10 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def upkeep_turn(store: TableStore, patience: float | None = None) -> Iterator[TableStore]:
-    """Get the right to remove or replace the table's versions until the block ends.
+    """Take the right to remove or replace the table's versions until the block ends.
 
-    The store that this gives deletes files only while the turn lasts. Raises `CommitConflictError` if others have the
-    turn for `patience` seconds (default: half a minute). A turn within a turn is the same one.
+    The yielded store deletes files only while the turn lasts. A turn within a turn is the same turn. Raises
+    `CommitConflictError` if another process has the turn for `patience` seconds (default: half a minute).
     """
     if store.turn is not None:
         yield store
@@ -64,7 +64,7 @@ def upkeep_turn(store: TableStore, patience: float | None = None) -> Iterator[Ta
 
 @dataclass(frozen=True, slots=True)
 class _Queued:
-    """The turn of a process that has the writers' slot."""
+    """The turn of a process that has the machine's writer slot."""
 
     is_alone: bool = True
 
@@ -82,7 +82,7 @@ class _Turn:
     store: TableStore
     number: int
     data: bytes
-    is_alone: bool = False  # commits go on meanwhile
+    is_alone: bool = False  # other commits continue meanwhile
     _renewed: tuple[float, float] = field(default_factory=lambda: _clocks())
 
     @property
@@ -90,7 +90,7 @@ class _Turn:
         return self.store.paths.turn(self.number)
 
     def check(self) -> None:
-        """Renew the turn if that is due. Raises `CommitConflictError` if another process may have it by now."""
+        """Renew the turn if necessary. Raises `CommitConflictError` if another process may have the turn by now."""
         now = _clocks()
         passed = max(n - r for n, r in zip(now, self._renewed, strict=True))
         if passed > _GIVEN_UP_AFTER:
@@ -103,7 +103,7 @@ class _Turn:
             self._renewed = now
 
     def end(self) -> None:
-        """End the turn. Never fails: without an end, the turn expires by itself."""
+        """End the turn. This never raises: if the end is not written, the turn expires by itself."""
         try:
             self.store.io.write_bytes(self.path, b"")
         except (StorageError, FileNotFoundError) as error:
@@ -111,7 +111,7 @@ class _Turn:
 
 
 def _clocks() -> tuple[float, float]:
-    """Two clocks: one stands still while the machine sleeps, the other may be set back."""
+    """Return two clocks: one of them stops while the machine sleeps, the other may be set back."""
     return time.monotonic(), time.time()
 
 
@@ -139,8 +139,8 @@ def _begin(store: TableStore, number: int) -> _Turn | None:
     if not _create(turn):
         return None
     numbers = [n for n, _ in _files(store)]
-    is_ours = numbers[-1:] == [number]  # else the number was used long ago, and its file deleted
-    with suppress(StorageError):  # the next turn deletes the rest
+    is_ours = numbers[-1:] == [number]  # otherwise the number was used long ago, and its file was deleted
+    with suppress(StorageError):  # the next turn deletes what remains
         for old in numbers[:-1] if is_ours else [number]:
             store.delete(store.paths.turn(old))
     return turn if is_ours else None
@@ -160,6 +160,6 @@ def _create(turn: _Turn) -> bool:
 
 
 def _files(store: TableStore) -> list[tuple[int, FileStatus]]:
-    """The files of turns by their numbers, ascending."""
+    """Return the files of turns with their numbers, ascending."""
     found = ((parse_turn(f.name), f) for f in store.io.list(store.paths.turn_dir))
     return sorted(((n, f) for n, f in found if n is not None), key=lambda each: each[0])

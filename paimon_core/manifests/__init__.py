@@ -1,4 +1,4 @@
-"""Manifests as columns: the vectorized reader of their entries, and metadata records as files.
+"""Manifests as columns: the vectorized reader of their entries, and files of metadata records.
 
-May import `formats`, `arrow`, `spec`; bytes in, values out: `store` finds the files.
+May import `formats`, `arrow`, `spec`. It converts between bytes and values; `store` reads and writes the files.
 """

@@ -8,9 +8,9 @@ file (the writer's) with the record that is wanted (the reader's), and makes two
             numbers and maps are arrays of pairs. Known columns keep their names, others get the names `x0`, `x1`, …
     read    a function that makes the value of a record from a record that `plain` decodes
 
-Columns are matched by name; names of types mean nothing, as in Java. A column that a schema cannot give is refused at
-once. Some schemas can give a column in most records only (NULL in a column of every record, a union with a branch of
-another type): there the other records are refused. Source: Avro specification, "Schema Resolution".
+Columns are matched by name; as in Java, names of types are ignored. If the file's schema cannot provide a column, the
+file is refused at once. If it provides a column only in some records (NULL in a required column, a union with a branch
+of another type), the other records are refused. Source: Avro specification, "Schema Resolution".
 
 The plain schema has attributes of its own for `formats.avro.field_offsets`. A field is `skipped` if nothing reads it.
 A field, or the items of an array, are `required` if NULL is refused there. A record `other` stands around a value of a
@@ -29,7 +29,7 @@ from paimon_core.spec.records import Column, Record
 
 Path = tuple[str, ...]
 Convert = Callable[[Any], Any]
-Resolved = tuple[Any, Convert | None]  # a plain type, and a conversion of its values if they need one
+Resolved = tuple[Any, Convert | None]  # a plain type, and the conversion of its values, if necessary
 _OTHER = "other"
 _ITEM = ""  # the name of an array's items in a path
 _NUMBERS = frozenset(("int", "long"))
@@ -44,7 +44,7 @@ _NOT_MOMENTS = frozenset(("date", "time-millis", "time-micros", "decimal", "dura
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The rules to read the records of a file: see above.
+    """The rules to read the records of a file, as the module describes.
 
     `conversions` are functions from a decoded value to the value of a column, by the column's path, for columns that
     need one. `divisors` are the numbers by which a time column must be divided to get milliseconds."""
@@ -56,9 +56,9 @@ class Resolution:
 
 
 def resolve(record: Record[Any], avro: AvroType, extra: Sequence[Column] = ()) -> Resolution:
-    """Resolve an Avro type against a record; `extra` are columns of the file that are not part of the values.
+    """Resolve an Avro type against a record. `extra` are columns of the file that are not part of the values.
 
-    Raises `UnfamiliarSchemaError` naming the column that the type cannot give."""
+    Raises `UnfamiliarSchemaError` naming the column that the type cannot provide."""
     resolver = _Resolver()
     plain, read = resolver.root(record, avro, extra)
     return Resolution(plain, read, resolver.conversions, resolver.divisors)
@@ -66,7 +66,7 @@ def resolve(record: Record[Any], avro: AvroType, extra: Sequence[Column] = ()) -
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The place of a value: its path, and whether NULL is refused there."""
+    """The place of a value: its path, and whether NULL is refused in it."""
 
     path: Path
     required: bool
@@ -77,7 +77,7 @@ class _Place:
 
 
 class _Resolver:
-    """Resolves one schema, and collects the conversions and divisors of single columns."""
+    """Resolves one schema, and collects the conversions and divisors of its columns."""
 
     def __init__(self) -> None:
         self.conversions: dict[Path, Convert] = {}
@@ -126,7 +126,10 @@ class _Resolver:
         return plain, convert
 
     def _value(self, wanted: Any, avro: AvroType, place: _Place) -> Resolved:
-        """Resolve a type against a `Record` or an Avro type of ours; a union resolves by the branches that resolve."""
+        """Resolve a type against a `Record` or an Avro type of ours.
+
+        A union is resolved by the branches that can be resolved.
+        """
         plains, converts = dict[AvroType, Any](), list[Convert]()
         for branch in avro.branches:
             resolved = self._branch(wanted, branch, place)
@@ -142,7 +145,7 @@ class _Resolver:
         return self._union(avro, plains), _checked(convert, avro, place, plains)
 
     def _branch(self, wanted: Any, avro: AvroType, place: _Place) -> Resolved | None:
-        """As `_value`, of a type that is not a union; None if it does not resolve."""
+        """Resolve a type that is not a union, like `_value`. Return None if that is not possible."""
         if isinstance(wanted, Record):
             return self._fields(wanted, avro, place.path) if avro.kind == "record" else None
         if isinstance(wanted, dict) and wanted["type"] == "array":
@@ -151,7 +154,7 @@ class _Resolver:
             return self._moment(avro, place)
         if wanted in _NUMBERS:
             return (avro.kind, None) if avro.kind in _NUMBERS else None
-        # texts and bytes are the same bytes: the type that is wanted decodes both
+        # Texts and bytes have the same encoding, so the wanted type can decode both.
         return (wanted, None) if avro.kind in _TEXTS else None
 
     def _array(self, wanted: Any, items: AvroType, place: _Place) -> Resolved:
@@ -170,7 +173,10 @@ class _Resolver:
         return avro.kind, lambda number: number // divisor
 
     def _union(self, avro: AvroType, plains: Mapping[AvroType, Any]) -> Any:
-        """Return the plain type of a union by the plain types of its branches; the others get records around them."""
+        """Return the plain type of a union, from the plain types of its branches.
+
+        Branches without a plain type become records.
+        """
         branches = []
         for branch in avro.branches:
             if branch in plains or branch.kind == "null":
@@ -182,7 +188,7 @@ class _Resolver:
 
 
 def _without_null(avro: Any) -> Any:
-    """Return one of our types without its NULL, which is the first branch."""
+    """Return one of our types without NULL, which is its first branch."""
     return avro[1] if isinstance(avro, list) else avro
 
 
@@ -198,7 +204,7 @@ def _in_words(wanted: Any) -> str:
 
 
 def _checked(convert: Convert | None, avro: AvroType, place: _Place, resolved: Collection[AvroType]) -> Convert | None:
-    """A conversion that refuses NULL, and values of branches that do not resolve, if the type admits such values."""
+    """Return a conversion that also refuses NULL and values of unresolved branches, if the type allows such values."""
     has_null = any(t.kind == "null" for t in avro.branches)
     has_other = any(t.kind != "null" and t not in resolved for t in avro.branches)
     if not has_other and (not has_null or (convert is None and not place.required)):
@@ -221,8 +227,10 @@ def _each(convert: Convert | None, collect: Convert) -> Convert | None:
 
 
 def _builder(record: Record[Any], sources: Sequence[tuple[str, str, Convert | None]], unread: Sequence[str]) -> Convert:
-    """A function that makes the value of a record. `sources` are names, attributes and conversions of its columns, and
-    `unread` the columns that the file has of `Record.unread`."""
+    """Return a function that builds the value of a record.
+
+    `sources` are names, attributes and conversions of its columns. `unread` are the columns in the file that
+    `Record.unread` lists."""
 
     def build(node: Any) -> Any:
         record.check_unread(name for name in unread if node[name] is not None)

@@ -1,4 +1,4 @@
-"""The entries of a manifest by columns: all are decoded at once, but objects are only created on request."""
+"""The entries of a manifest as columns: all entries are decoded at once, but objects are created only on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, FileKind, ManifestEntry, epoch_millis
 from paimon_core.spec.records import Record
 
-# partition, bucket, name, external path, extra files
+# The identity of a file: partition, bucket, name, external path, extra files.
 FileLocation = tuple[bytes, int, str, str | None, tuple[str, ...]]
 
 Rows = NDArray[np.int64]
@@ -29,25 +29,25 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class EntrySource(Protocol):
-    """Columns of entries by their path in the file, as `("_FILE", "_LEVEL")`."""
+    """The columns of entries, by their path in the file, such as `("_FILE", "_LEVEL")`."""
 
     def numbers(self, path: Path) -> NDArray[np.int64]:
-        """Numbers; 0 for NULL."""
+        """Return numbers, 0 for NULL."""
 
     def known(self, path: Path) -> NDArray[np.bool_]:
         """Return a mask of the values that are not NULL."""
 
     def binary(self, path: Path) -> pa.Array:
-        """Bytes and texts, as bytes."""
+        """Return bytes and texts, both as bytes."""
 
     def texts(self, path: Path, rows: Rows) -> list[Any]:
-        """Texts of rows, None for NULL. Raises `CorruptFileError`."""
+        """Return the texts of rows, None for NULL. Raises `CorruptFileError`."""
 
     def lists(self, path: Path, rows: Rows | None = None) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
-        """The index of each entry's list among the different ones, -1 for NULL, and these."""
+        """Return for each entry the index of its list among the distinct lists, -1 for NULL, and the distinct lists."""
 
     def make(self, rows: Rows) -> list[ManifestEntry]:
-        """The entries of rows, in their order."""
+        """Return the entries of rows, in their order."""
 
 
 class EntryColumns:
@@ -61,7 +61,7 @@ class EntryColumns:
         return self._count
 
     def entries(self, rows: Rows) -> list[ManifestEntry]:
-        """The entries of rows, made once."""
+        """Return the entries of rows. Each entry is created once."""
         wanted = rows.tolist()
         missing = [row for row in wanted if row not in self._made]
         if missing:
@@ -70,7 +70,7 @@ class EntryColumns:
 
     @cached_property
     def added(self) -> NDArray[np.bool_]:
-        """Whether an entry is an ADD."""
+        """Whether each entry is an ADD."""
         added: NDArray[np.bool_] = self._source.numbers(("_KIND",)) == FileKind.ADD
         return added
 
@@ -96,7 +96,7 @@ class EntryColumns:
 
     @cached_property
     def names(self) -> pa.Array:
-        """File names, as bytes."""
+        """The names of the files, as bytes."""
         return self._source.binary(("_FILE", "_FILE_NAME"))
 
     @cached_property
@@ -106,7 +106,7 @@ class EntryColumns:
 
     @property
     def partitions(self) -> list[bytes]:
-        """The partitions of the entries, each once."""
+        """The distinct partitions of the entries."""
         return self._partitions[1]
 
     @cached_property
@@ -115,22 +115,22 @@ class EntryColumns:
         return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
 
     def bounds(self, statistics: str) -> tuple[pa.Array, pa.Array]:
-        """The least and the largest values in `_KEY_STATS` or `_VALUE_STATS`, as BinaryRows."""
+        """Return the smallest and the largest values in `_KEY_STATS` or `_VALUE_STATS`, as BinaryRows."""
         return (
             self._source.binary(("_FILE", statistics, "_MIN_VALUES")),
             self._source.binary(("_FILE", statistics, "_MAX_VALUES")),
         )
 
     def key_bounds(self) -> tuple[pa.Array, pa.Array]:
-        """The least and the largest key, as BinaryRows."""
+        """The smallest and the largest key of each entry, as BinaryRows."""
         return self._source.binary(("_FILE", "_MIN_KEY")), self._source.binary(("_FILE", "_MAX_KEY"))
 
     def lists(self, name: str) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
-        """As `EntrySource.lists`, a field of the file such as `_WRITE_COLS`."""
+        """Return the lists in a field of the file such as `_WRITE_COLS`, in the form of `EntrySource.lists`."""
         return self._source.lists(("_FILE", name))
 
     def null_counts(self) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
-        """As `lists`, the NULL counts in `_VALUE_STATS`."""
+        """Return the NULL counts in `_VALUE_STATS`, in the form of `lists`."""
         return self._source.lists(("_FILE", "_VALUE_STATS", "_NULL_COUNTS"))
 
     def file_numbers(self, name: str) -> pa.Array:
@@ -144,7 +144,7 @@ class EntryColumns:
 
     @cached_property
     def external_paths(self) -> pa.Array:
-        """The whole paths of files that lie outside of the table, as bytes, NULL for the others."""
+        """The full paths of files outside of the table, as bytes, and NULL for the other files."""
         return self._source.binary(("_FILE", "_EXTERNAL_PATH"))
 
     @property
@@ -174,7 +174,7 @@ class EntryColumns:
 
     @cached_property
     def identities(self) -> NDArray[np.uint64]:
-        """Numbers that are equal for the same file, and hardly ever for others."""
+        """Return numbers that are equal for the same file, and almost never for different files."""
         seeds = np.array([hash(p) for p in self.partitions], dtype=np.int64).view(np.uint64)
         result = seeds[self.partition_codes] if len(self) else np.zeros(0, dtype=np.uint64)
         lengths = byte_lengths(self.names)
@@ -182,7 +182,7 @@ class EntryColumns:
             result = _mixed(result, number.view(np.uint64))
         words = byte_words(self.names, -(-int(lengths.max(initial=0)) // 8))  # names may differ in their last byte only
         for i, word in enumerate(words.T):
-            result = np.where(lengths > 8 * i, _mixed(result, word), result)  # whatever the longest of a manifest is
+            result = np.where(lengths > 8 * i, _mixed(result, word), result)  # independent of the longest name
         for index, (codes, values) in enumerate(self._variants):
             hashes = [hash((index, value)) for value in values]
             result ^= np.array([*hashes, 0], dtype=np.int64).view(np.uint64)[codes]
@@ -190,7 +190,7 @@ class EntryColumns:
 
 
 def decode_entries(path: str, data: bytes) -> EntryColumns:
-    """The entries of a manifest. Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`."""
+    """Return the entries of a manifest. Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`."""
     try:
         found = find_entries(path, data)
         return EntryColumns(found, len(found))
@@ -202,7 +202,7 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
 
 
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
-    """For each manifest, the rows of the files that remain when each DELETE cancels its ADD, ascending."""
+    """Return for each manifest the ascending rows of the files that remain after each DELETE cancels its ADD."""
     identities = np.concatenate([np.zeros(0, dtype=np.uint64), *(m.identities for m in manifests)])
     order, last = _last_of_each(identities)
     if _collide(manifests, order, ~last):
@@ -227,7 +227,7 @@ def _last_of_each(identities: NDArray[Any]) -> tuple[Rows, NDArray[np.bool_]]:
 
 
 def _collide(manifests: Sequence[EntryColumns], order: Rows, repeated: NDArray[np.bool_]) -> bool:
-    """Whether rows have the identity of the row behind them in order, and are other files nevertheless."""
+    """Return whether two rows have the same identity, but are different files. `order` groups equal identities."""
     again = np.flatnonzero(repeated)
     if not again.size:
         return False
@@ -247,14 +247,14 @@ def _collide(manifests: Sequence[EntryColumns], order: Rows, repeated: NDArray[n
 
 
 def _numbered(manifests: Sequence[EntryColumns]) -> Rows:
-    """Equal numbers for the same file and no other; far slower than `identities`."""
+    """Return numbers that are equal exactly for the same file. This is much slower than `identities`."""
     known: dict[Any, int] = {}
     entries = (e for m in manifests for e in m.entries(np.arange(len(m))))
     return np.array([known.setdefault(e.identifier, len(known)) for e in entries], dtype=np.int64)
 
 
 class DecodedEntries:
-    """Entries that were decoded one by one."""
+    """The `EntrySource` of entries that were decoded one by one."""
 
     def __init__(self, entries: tuple[ManifestEntry, ...]) -> None:
         self._entries = entries

@@ -65,12 +65,12 @@ _AVRO_CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "
 _CODECS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"avro": _AVRO_CODECS, "parquet": PARQUET_CODECS, "orc": ORC_CODECS}
 )
-_ROWS = 256  # in a batch of columns
+_ROWS = 256  # rows in a batch of columns
 _TINY = ("_KIND", "_FILE_SOURCE")  # TINYINT, a type that Avro does not have
 
 
 def record_format(options: TableOptions) -> tuple[str, str]:
-    """The format of new files, and its codec. Raises `InvalidOptionError`."""
+    """Return the format of new files, and its codec. Raises `InvalidOptionError`."""
     format_name = options[MANIFEST_FORMAT]
     if format_name not in _CODECS:
         raise InvalidOptionError(
@@ -82,12 +82,12 @@ def record_format(options: TableOptions) -> tuple[str, str]:
 
 
 def _codec(format_name: str, name: str) -> str:
-    """A codec as the format calls it."""
+    """Return the name of a codec in the format."""
     return known_codec(MANIFEST_COMPRESSION.key, name, _CODECS[format_name], format_name)
 
 
 def encode_columns(record: Record[Any], version: int, values: Iterable[Any], format_name: str, codec: str) -> bytes:
-    """A Parquet or ORC file (`format_name`) of the values. Raises `InvalidOptionError` for a codec it does not have."""
+    """Encode values as a Parquet or ORC file (`format_name`). Raises `InvalidOptionError` for an unsupported codec."""
     coded = _codec(format_name, codec)
     rows = [{_VERSION.name: version, **record.to_avro(v)} for v in values]
     schema = arrow_schema([_VERSION, *_fields(record)])
@@ -101,19 +101,19 @@ def encode_columns(record: Record[Any], version: int, values: Iterable[Any], for
 
 
 def encode_avro(record: Record[Any], version: int, values: Iterable[Any], codec: str) -> bytes:
-    """An Avro file of the values. Raises as `encode_columns` does."""
+    """Encode values as an Avro file. Raises the same errors as `encode_columns`."""
     schema, coded = record.avro(), _codec("avro", codec)
     schema["fields"] = [{"name": _VERSION.name, "type": "int"}, *schema["fields"]]
     return write_records(schema, ({_VERSION.name: version, **record.to_avro(v)} for v in values), coded)
 
 
 def decode_file(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
-    """The values that a file holds, whatever its format. Raises as `decode_columns` does."""
+    """Yield the values in a file of any of the formats. Raises the same errors as `decode_columns`."""
     return (decode_columns if data.startswith(COLUMNAR) else _decode_avro)(record, version, path, data)
 
 
 def decode_columns(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
-    """The values that a Parquet or ORC file holds. Raises `UnreadableFileError`."""
+    """Yield the values in a Parquet or ORC file. Raises `UnreadableFileError`."""
     with _errors(record, path, data):
         found = _bounded_columns(data)
         for number in set(_versions(found)):
@@ -132,7 +132,7 @@ def decode_columns(record: Record[Any], version: int, path: str, data: bytes) ->
 
 
 def _versions(rows: pa.Table) -> list[int]:
-    """The versions of the records of a file. Raises `UnfamiliarSchemaError` if a record has none."""
+    """Return the versions of the records in a file. Raises `UnfamiliarSchemaError` if a record has no version."""
     if _VERSION.name not in rows.column_names:
         raise UnfamiliarSchemaError(f"column {_VERSION.name} is missing")
     found = rows.column(_VERSION.name)
@@ -143,7 +143,7 @@ def _versions(rows: pa.Table) -> list[int]:
 
 
 def _check_unread(record: Record[Any], rows: pa.Table) -> None:
-    """As `Record.check_unread`, of the records in the columns of a record."""
+    """Check the columns of a record's nested records, like `Record.check_unread`."""
     for column in (c for c in record.columns if c.record and not c.repeated and c.name in rows.column_names):
         found = rows.column(column.name).combine_chunks()
         if column.record and pa.types.is_struct(found.type):
@@ -152,7 +152,10 @@ def _check_unread(record: Record[Any], rows: pa.Table) -> None:
 
 
 def _column(found: pa.Array, field: pa.Field) -> pa.Array:
-    """A column as records have it. Raises `UnfamiliarSchemaError` if its values are of another type, or NULL."""
+    """Convert a column to the type in records.
+
+    Raises `UnfamiliarSchemaError` if its values have another type, or are NULL.
+    """
     try:
         column = conform(_whole_millis(found), field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
@@ -162,8 +165,9 @@ def _column(found: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _whole_millis(column: pa.Array) -> pa.Array:
-    """A column with its moments rounded down to milliseconds, the unit of manifests: Paimon 0.5 wrote nanoseconds into
-    ORC."""
+    """Round the moments in a column down to milliseconds, the unit of manifests: Paimon 0.5 wrote nanoseconds into
+    ORC.
+    """
     if pa.types.is_timestamp(column.type) and column.type.unit in ("us", "ns"):
         return pc.floor_temporal(column, unit="millisecond")
     if not pa.types.is_struct(column.type) or not column.type.num_fields:
@@ -174,7 +178,7 @@ def _whole_millis(column: pa.Array) -> pa.Array:
 
 
 def file_resolution(record: Record[Any], container: ContainerReader) -> Resolution:
-    """Resolve the schema of an Avro file. Raises `UnfamiliarSchemaError` if it cannot give the records."""
+    """Resolve the schema of an Avro file. Raises `UnfamiliarSchemaError` if it cannot provide the records."""
     return _file_reading(record, container)[0]
 
 
@@ -203,7 +207,7 @@ def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> I
 
 def _check_version(record: Record[Any], known: int, path: str, found: int) -> None:
     if found > known:
-        cause = f"it has {record.plural} of version {found}, this library knows versions up to {known}"
+        cause = f"it has {record.plural} of version {found}, this library supports versions up to {known}"
         raise UnsupportedVersionError(path, cause)
     if found < known:  # Java refuses these versions, too
         cause = f"it has {record.plural} of version {found}, and only version {known} is known"
@@ -217,11 +221,11 @@ def _bounded_columns(data: bytes) -> pa.Table:
         tail = check_tail(source)
         for stripe in tail.stripes:
             check_stripe(source, tail, stripe)
-        if unpacks_to_more(source, most_content(len(data))):  # a stripe is read as a whole
+        if unpacks_to_more(source, most_content(len(data))):  # readers unpack whole stripes
             raise InflatedError
     file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
     rows = file.nrows if is_orc else file.metadata.num_rows
-    if rows > len(data):  # each names a file
+    if rows > len(data):  # each row contains the name of a file
         raise ValueError(f"it claims {rows} rows in {len(data)} bytes")
     if not is_orc and (found := checked_footer(source, file.schema, file.metadata.num_row_groups)):
         for group in range(file.metadata.num_row_groups):
@@ -239,7 +243,7 @@ def _bounded_columns(data: bytes) -> pa.Table:
 def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
     """Raise errors about a file of these bytes as `UnreadableFileError`.
 
-    Errors of Parquet and ORC files name the file's writer, and errors about damage have the file's size."""
+    Errors of Parquet and ORC files name the file's writer, and errors about damage contain the file's size."""
     try:
         try:
             yield

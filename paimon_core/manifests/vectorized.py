@@ -57,16 +57,16 @@ _KINDS = tuple(map(int, FileKind))
 _COUNT_BYTES = 4
 _COUNT = np.uint64(0xFFFFFFFF)
 _LEADING = ("_VERSION", "_KIND", "_PARTITION")
-_LARGEST_BYTE = np.uint8(0x7F)  # of a number of one byte
+_LARGEST_BYTE = np.uint8(0x7F)  # the largest first byte of a one-byte number
 _NO_KIND, _ZERO = np.uint8(0xFD), np.uint8(0)
-_LEAST_ENTRY = 16  # bytes for each candidate, on average: of more candidates most would be false
+_LEAST_ENTRY = 16  # average bytes per candidate: with more candidates, most would be false
 
 
 def find_entries(path: str, data: bytes) -> CodedEntries:
     """Return the entries of a manifest.
 
-    Raises `UnusualError` if the caller must decode entry by entry, also to find the damage; `InflatedError` if the
-    blocks decompress to far too many bytes."""
+    Raises `UnusualError` if the caller must decode the entries one by one, for example to find damage. Raises
+    `InflatedError` if the blocks decompress to far too many bytes."""
     if not data.startswith(MAGIC):
         raise UnusualError
     try:
@@ -90,7 +90,10 @@ def find_entries(path: str, data: bytes) -> CodedEntries:
 
 
 class CodedEntries:
-    """Entries in an Avro manifest, an `EntrySource`: the offsets of their fields, which are decoded on request."""
+    """The entries in an Avro manifest, an `EntrySource`.
+
+    It has the offsets of their fields, and decodes fields on request.
+    """
 
     def __init__(self, path: str, resolution: Resolution, offsets: RecordOffsets) -> None:
         self._path, self._resolution, self._offsets = path, resolution, offsets
@@ -167,7 +170,7 @@ class CodedEntries:
         return values
 
     def _numbers(self, offsets: Offsets, path: Path) -> NDArray[np.int64]:
-        """The numbers at offsets, in units of ours; 0 for NULL."""
+        """Return the numbers at offsets, in our units; 0 for NULL."""
         numbers = np.where(offsets == NULL, 0, self._coded.numbers(offsets)[0])
         divisor = self._resolution.divisors.get(path)
         return numbers if divisor is None else numbers // divisor
@@ -190,8 +193,10 @@ class CodedEntries:
 
 
 def _candidates(avro: Any, coded: Coded, low: int, high: int) -> Offsets:
-    """Offsets of bytes that look like the beginning of an entry: the version of the first entry, one of two kinds, as
-    many fields in the partition, as far as these columns come first. Raises `UnusualError` if they are many."""
+    """Return the offsets of bytes that look like the start of an entry.
+
+    They have the version of the first entry, one of two kinds, and as many fields in the partition, as far as these
+    columns come first. Raises `UnusualError` if there are too many."""
     high = min(high, coded.size)
     same: NDArray[np.bool_] | None = None
     for ahead, (name, expected) in enumerate(_leading(avro)):
@@ -210,8 +215,9 @@ def _candidates(avro: Any, coded: Coded, low: int, high: int) -> Offsets:
 
 
 def _leading(avro: Any) -> Iterator[tuple[str, int | None]]:
-    """Names of the columns of one byte that entries begin with, and of the partition if it follows them. The mark of a
-    union has no name, and the byte that it must be."""
+    """Yield the names of the one-byte columns with which entries begin, and of the partition if it follows them.
+
+    The mark of a union has no name. It comes with the value that its byte must have."""
     branch, record = _only_branch(avro)
     if branch is not None:
         yield "", 2 * branch
@@ -225,7 +231,10 @@ def _leading(avro: Any) -> Iterator[tuple[str, int | None]]:
 
 
 def _only_branch(avro: Any) -> tuple[int | None, Any]:
-    """The branch of a union with NULL that is not NULL, and its type; another type is given as it is."""
+    """Return the index and the type of the only branch that is not NULL.
+
+    For another type, return None and the type itself.
+    """
     if isinstance(avro, list) and len(avro) == 2 and "null" in avro:
         branch = 1 - avro.index("null")
         return branch, avro[branch]
@@ -233,7 +242,10 @@ def _only_branch(avro: Any) -> tuple[int | None, Any]:
 
 
 def _of_same_arity(coded: Coded, found: Offsets, ahead: int) -> Offsets:
-    """Return the candidates with as many partition fields as the first one; partitions begin at `ahead`."""
+    """Return the candidates with as many partition fields as the first one.
+
+    Partitions begin `ahead` bytes after the start.
+    """
     lengths, starts = coded.numbers(found + ahead)
     first = coded.numbers(np.array([ahead]))[1]
     counts, expected = (coded.words[np.minimum(p, coded.size)] & _COUNT for p in (starts, first))
@@ -248,7 +260,10 @@ def _each_once(meant: Callable[[int], Any], numbers: NDArray[np.int64]) -> list[
 
 
 def _frozen(kind: type[V], count: int, columns: Mapping[str, list[Any]]) -> list[V]:
-    """Frozen values made of columns. Slots are filled column by column: calling the class costs several times that."""
+    """Build frozen values from columns.
+
+    Slots are filled column by column: calling the class would take several times as long.
+    """
     made = [object.__new__(kind) for _ in range(count)]
     for field in fields(kind):  # type: ignore[arg-type]
         values = columns[field.name] if field.name in columns else [field.default] * count
@@ -259,14 +274,14 @@ def _frozen(kind: type[V], count: int, columns: Mapping[str, list[Any]]) -> list
 
 
 def _type_at(avro: Any, path: Path) -> Any:
-    """The type of a path in a plain schema, without its NULLs."""
+    """Return the type at a path of a plain schema, without NULL."""
     for name in path:
         avro = next(f["type"] for f in _only_branch(avro)[1]["fields"] if f["name"] == name)
     return _only_branch(avro)[1]
 
 
 def _spread(content: pa.Array, rows: Rows, count: int) -> pa.Array:
-    """The values at rows of a column of `count`, NULL elsewhere."""
+    """Return a column of `count` rows with the values at `rows`, NULL in other rows."""
     indices = np.zeros(count, dtype=np.int64)
     known = np.zeros(count, dtype=np.bool_)
     indices[rows], known[rows] = np.arange(len(rows)), True

@@ -1,6 +1,6 @@
 """The class of options, the parsers of their values, and the options of one table.
 
-Values are read as Paimon reads them. Source: Paimon's configuration page, and `Options` and `ConfigOption` of its
+Values are read by Paimon's rules. Source: Paimon's configuration page, and `Options` and `ConfigOption` of its
 Java connector.
 """
 
@@ -175,7 +175,10 @@ def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
 
 
 def takes_blanks(parse: Callable[[str], object]) -> bool:
-    """Return whether Java ignores blanks around a value: around sizes, durations and lists, but not around others."""
+    """Return whether Java ignores blanks around a value.
+
+    It does for sizes, durations and lists, but not for other values.
+    """
     if isinstance(parse, AtLeast):
         return takes_blanks(parse.parse)
     return not isinstance(parse, OneOf) and parse not in (boolean, integer, long_integer)
@@ -198,8 +201,8 @@ class Change(Enum):
 class Option(Generic[_T]):
     """One option: its key, the parser of its value, its default, and its purpose.
 
-    `aliases` are former keys. CREATE and ALTER TABLE refuse a value below `least`; reading the option does not.
-    An option that is not `supported` has an effect in other engines only.
+    `aliases` are former keys. CREATE and ALTER TABLE refuse a value below `least`; reading the option does not. An
+    option that is not `supported` has an effect only in other engines.
     """
 
     key: str
@@ -212,7 +215,7 @@ class Option(Generic[_T]):
     supported: bool = True
 
     def key_in(self, values: Mapping[str, str]) -> str | None:
-        """Return the key in `values` that sets this option, `None` if there is none."""
+        """Return the key in `values` that sets this option, or `None`."""
         if self.key in values:
             return self.key
         return next((k for k in self.aliases if k in values), None) if self.aliases else None

@@ -1,4 +1,4 @@
-"""Options that choose the version a query reads, and the rules for their combinations: pure."""
+"""Options that choose the version that a query reads, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ VERSIONS = ("scan.snapshot-id", "scan.tag-name", "scan.watermark", "scan.version
 MOMENTS = ("scan.timestamp-millis", "scan.timestamp")
 CREATION = (SCAN_FILE_CREATION_TIME_MILLIS.key, SCAN_CREATION_TIME_MILLIS.key)
 INCREMENTS = ("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag")
-# all options that choose what to read of a table
+# All options that choose which part of a table to read.
 SCAN_OPTIONS = (*VERSIONS, *MOMENTS, *CREATION, SCAN_MODE.key, *INCREMENTS)
-# the options that a mode can be combined with, at least one of them; other modes allow none
+# The options with which a mode can be combined. A mode needs at least one of them; a mode that is not listed allows
+# none.
 _OF_MODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "from-timestamp": MOMENTS,
@@ -29,7 +30,7 @@ _OF_MODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def check_scan_mode(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` if `scan.mode` and the other options cannot be combined."""
+    """Raise `InvalidOptionError` if `scan.mode` and the other options cannot be combined."""
     mode, values = options[SCAN_MODE], options.values
     if mode == "default":
         return
@@ -44,7 +45,7 @@ def check_scan_mode(options: TableOptions) -> None:
 
 
 def check_one_version(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` if more than one option chooses the version to read."""
+    """Raise `InvalidOptionError` if more than one option chooses the version to read."""
     given = [name for name in (*VERSIONS, *MOMENTS) if name in options.values]
     if len(given) > 1:
         raise InvalidOptionError(f"Only one of the options {', '.join(given)} can choose a version; remove the others.")

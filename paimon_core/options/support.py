@@ -146,19 +146,19 @@ _SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS)}
 
 
 def in_own_spelling(given: Mapping[str, str]) -> dict[str, str]:
-    """Return options of a session or a statement under the keys of the registry: Spark ignores the case of keys.
+    """Return options of a session or a statement with the registry's spelling of keys: Spark ignores the case of keys.
 
-    If a key stands there in several spellings, the registry's own spelling wins.
+    If a key is given in several spellings, the registry's own spelling wins.
     """
     found = {_SPELLED.get(key.lower(), key): value for key, value in given.items()}
     return found | {key: value for key, value in given.items() if key in found}
 
 
 def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None:
-    """Raises `InvalidOptionError` naming an option with a value of the wrong type, or with a key in another case.
+    """Raise `InvalidOptionError` naming an option with a value of the wrong type, or with a key in another case.
 
-    Engines look a table's options up by their exact keys; the keys `kept` are of the table's previous schema. Reading
-    an option ignores blanks around every value. Java refuses some of them, and could not use the table.
+    Engines find a table's options by their exact keys; the keys `kept` are from the table's previous schema. Reading
+    an option ignores blanks around every value. Java refuses some of these blanks, and could not use the table.
     """
     for key, text in sorted(options.values.items()):
         option = OPTIONS.get(key) or _BY_ALIAS.get(key)
@@ -177,7 +177,7 @@ def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None
 
 
 def change_of(key: str) -> Change:
-    """Return the time until the option of a key may change."""
+    """Return the time until which the option with this key may change."""
     return OPTIONS[key].change if key in OPTIONS else Change.FREE
 
 
@@ -195,7 +195,7 @@ class Feature:
     instead: str = ""
 
     def asked_for(self, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the given keys that match, with their values, if the value does not work."""
+        """Yield the keys in `options` that match, with their values, if the value is not supported."""
         head, star, tail = self.key.partition("*")
         keys = [k for k in options if k.startswith(head) and k.endswith(tail)] if star else [self.key]
         given = ((key, options[key].strip().lower()) for key in keys if key in options)
@@ -203,8 +203,8 @@ class Feature:
 
 
 _SHREDDED = "shared-shredding"
-WRITTEN_FORMATS = ("parquet", "orc", "avro", "csv", "json")  # of data files of tables with snapshots
-# the features that reading a table needs, writing a table, and creating a table
+WRITTEN_FORMATS = ("parquet", "orc", "avro", "csv", "json")  # formats of data files of tables with snapshots
+# Three groups of features: needed to read a table, to write a table, and to create a table.
 READ = (
     Feature(
         "type",
@@ -250,7 +250,7 @@ def may_be_shredded(options: TableOptions) -> bool:
 def unsupported_values(
     features: Iterable[Feature], options: Mapping[str, str], *, keyed: bool
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the options that do not work, their values, and the advice for each."""
+    """Yield the options with unsupported values, their values, and the advice for each."""
     for feature in features:
         for key, value in feature.asked_for(options) if keyed or not feature.keyed_only else ():
             works = " or ".join(map(repr, feature.works)) + " works" if any(feature.works) else "tables without it work"

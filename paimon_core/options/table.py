@@ -1,8 +1,7 @@
-"""The registry of the options of tables that this version supports, ordered by key.
-
-Each theme has a module with one entry an option. Source: Paimon's configuration page and `CoreOptions`.
-`options.support` lists options that only other engines use. Options of file formats (`parquet.*`, `csv.*` …) and of
-file indexes are beside the code of these.
+"""The registry of the table options that this version supports, ordered by key. Each theme has a module with one entry
+per option. Source: Paimon's configuration page and `CoreOptions`. `options.support` lists options that only other
+engines use. Options of file formats (`parquet.*`, `csv.*` …) and of file indexes are declared beside the code for
+these.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from paimon_core.options import compaction, files, indexes, layout, merging, rea
 from paimon_core.options.iceberg import ICEBERG_OPTIONS
 from paimon_core.options.option import NO_NAMES, Change, Option, boolean, names
 
-_UNREAD: tuple[Option[Any], ...] = (  # what CREATE TABLE reads by its key, or checks only
+_UNREAD: tuple[Option[Any], ...] = (  # options that CREATE TABLE reads by their keys, or only checks
     Option("partition", names, NO_NAMES, "Partition columns, at CREATE TABLE.", change=Change.NEVER),
     Option("path", str, "", "Folder of the table.", change=Change.NEVER),
     Option("primary-key.nullable", boolean, False, "Primary keys may be NULL.", change=Change.EMPTY),

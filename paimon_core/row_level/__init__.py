@@ -1,1 +1,1 @@
-"""DELETE, UPDATE and MERGE INTO: changes of rows as new files, deletion vectors, patches."""
+"""DELETE, UPDATE and MERGE INTO: changes of rows, written as new files, deletion vectors or patches."""

@@ -1,8 +1,8 @@
 """Row-level changes of tables with data evolution: only the changed columns of updated rows are written.
 
-The new values of a row range go to one file, together with the old values of its other rows. The values of a BLOB
-column go to a file that has only the new ones; older files keep the others. Rows keep their ids. Deleted rows are
-recorded by position, new rows go to new files.
+The new values of a row range go to one file, together with the old values of its other rows. The new values of a BLOB
+column go to a file of their own; older files keep the other values. Rows keep their ids. Deleted rows are recorded by
+position, new rows go to new files.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from paimon_core.write.rows.incoming import SEVERAL_MATCHES, conform_fields
 
 @dataclass(frozen=True, slots=True)
 class ColumnUpdates:
-    """The columns that the tasks of one statement write, and the latest version before the statement read rows. Since
-    then, no other commit may have written these columns of the same rows."""
+    """The columns that the tasks of one statement write, and the latest version before the statement read rows.
+
+    Since that version, no other commit may have written these columns of the same rows."""
 
     columns: tuple[str, ...]
     snapshot: Snapshot | None
@@ -53,14 +54,14 @@ class ColumnUpdates:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """The row ranges of a version and of the latest version, by the path of the file that marks their deleted rows."""
+    """The row ranges of the version that was read and of the latest version, by the path of the anchor file."""
 
     store: TableStore
     snapshot: Snapshot | None
 
     def find(self, path: str) -> tuple[BucketKey, RowRange]:
-        """Find a range. Raises `CommitConflictError` if no version has it."""
-        # a compaction may have replaced it before rows were read
+        """Find a range. Raises `CommitConflictError` if neither version has it."""
+        # A compaction may have replaced the range before rows were read.
         found = self._before.get(path) or self._latest.get(path)
         if found is None:
             raise CommitConflictError(
@@ -89,10 +90,10 @@ class _Ranges:
 
 
 class EvolvedChangesWriter:
-    """The changes of one task: `_VALUE_KIND`, file, position and id of the changed row, and the new row.
+    """Writes the changes of one task: `_VALUE_KIND`, file, position and id of the changed row, and the new row.
 
-    Changes come sorted by file and position, and all changes of a range go to one task. The file is the one that marks
-    deleted rows of the range; the position counts rows of the range.
+    Changes must be sorted by file and position, and all changes of a range must go to one task. The file is the one at
+    which deleted rows of the range are marked; the position counts rows of the range.
     """
 
     def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):
@@ -132,7 +133,7 @@ class EvolvedChangesWriter:
                 self._store.io.delete(data_file_path(self._store.bucket_dir(message.partition, message.bucket), file))
 
     def _flush(self) -> None:
-        """Write the columns of the range after all its changes have come."""
+        """Write the columns of the range once all its changes have arrived."""
         if not self._buffer:
             return
         if self._path in self._finished:
@@ -146,7 +147,7 @@ class EvolvedChangesWriter:
         )
 
     def _changes(self) -> pa.RecordBatch:
-        """The changes of a range in the order of its rows. Raises `InvalidDataError` if a row changes twice."""
+        """Return the changes of a range in the order of its rows. Raises `InvalidDataError` if a row changes twice."""
         fields = self._store.schema.select(self._updates.columns)
         rows, self._buffer = concat_batches(self._buffer), []
         positions = fixed_values(rows.column(ROW_INDEX), np.int64)
@@ -160,8 +161,9 @@ class EvolvedChangesWriter:
 def _write_columns(
     store: TableStore, bucket_dir: str, rows: RowRange, changes: pa.RecordBatch
 ) -> tuple[DataFileMeta, ...]:
-    """Write the files of a range with the columns of `changes`, which replace the values at the positions
-    `ROW_INDEX`."""
+    """Write the files of a range with the columns of `changes`.
+
+    They replace the values at the positions `ROW_INDEX`."""
     positions = fixed_values(changes.column(ROW_INDEX), np.int64)
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
     target = target_file_size(store)
@@ -180,7 +182,7 @@ def _write_columns(
 
 
 def _numbered(files: Sequence[DataFileMeta], first: int) -> Iterator[tuple[DataFileMeta, int]]:
-    """Files of a column that follow one another, with the id of the first row of each."""
+    """Yield the adjacent files of a column, with the id of the first row of each file."""
     starts = accumulate((f.row_count for f in files), initial=first)
     return zip(files, starts, strict=False)
 
@@ -194,14 +196,14 @@ def _write_merged(writer: DataFileWriter, old: EvolvedFiles, rows: RowRange, cha
 
 
 def _write_blobs(writer: BlobColumnWriter, rows: RowRange, positions: Positions, values: pa.Array) -> None:
-    """Write the new values of a BLOB column at their positions in a range, and nothing for the other rows."""
+    """Write the new values of a BLOB column at their positions in a range, and mark the other rows as not written."""
     changed = np.zeros(rows.count, dtype=np.bool_)
     changed[positions] = True
     writer.write(values.take(int64_array(np.cumsum(changed) - 1, changed)), changed)
 
 
 def _by_path(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Divide rows into runs with the same file."""
+    """Divide rows into consecutive runs with the same file."""
     if not batch.num_rows:
         return
     encoded = batch.column(FILE_PATH).dictionary_encode()

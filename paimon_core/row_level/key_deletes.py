@@ -1,7 +1,8 @@
-"""DELETE from tables with a merge engine that accepts no deletes: files with one of the keys are rewritten without it.
+"""DELETE from tables with a merge engine that does not accept deletes: files with a deleted key are rewritten without
+it.
 
 The tasks of the statement write the keys to level-0 files, as if they were deletes; these files are never committed. A
-task of the job is a bucket: its live files, and the files with keys to delete.
+task of the job handles one bucket: its live files, and the files with keys to delete.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def takes_deletes(options: TableOptions) -> bool:
 
 
 def rewrites_keys(store: TableStore) -> bool:
-    """Return whether DELETE rewrites files of a table with a primary key; files of postponed rows are never
-    rewritten."""
+    """Return whether DELETE rewrites files of a table with a primary key.
+
+    Files of postponed rows are never rewritten."""
     return store.has_primary_key and store.options[BUCKET] != POSTPONED and not takes_deletes(store.options)
 
 
@@ -68,7 +70,7 @@ def keys_store(store: TableStore) -> TableStore:
 
 @dataclass(frozen=True, slots=True)
 class KeyDeletes:
-    """A bucket, and the files with the keys to delete from it."""
+    """A bucket, and the files with the keys to delete in it."""
 
     bucket: BucketState
     keys: tuple[DataFileMeta, ...]
@@ -84,10 +86,10 @@ KEY_DELETES = Record(
 def key_delete_job(
     store: TableStore, snapshot: Snapshot | None, keys: Iterable[CommitMessage]
 ) -> Job[KeyDeletes, WriteResult]:
-    """The job that replaces the files of a version that have one of the keys. The files with the keys are in
-    `new_files` of messages.
+    """Return the job that replaces the files of a version that have one of the keys.
 
-    Raises `CommitConflictError` if the version has another number of buckets than the keys were written for.
+    The files with the keys are in `new_files` of `keys`. Raises `CommitConflictError` if the version has another number
+    of buckets than the keys' writers used.
     """
     deleted: dict[BucketKey, tuple[DataFileMeta, ...]] = {}
     totals: dict[bytes, int] = {}
@@ -103,8 +105,9 @@ def key_delete_job(
 
 
 def _check_bucket_numbers(store: TableStore, live: Iterable[BucketState], totals: Mapping[bytes, int]) -> None:
-    """Check the number of buckets: keys are searched in their own bucket only, so keys that were divided differently
-    would be missed."""
+    """Check the number of buckets.
+
+    Keys are searched only in their own bucket, so keys that were divided by another number would be missed."""
     for bucket in live:
         written = totals[bucket.partition]
         if 0 < written != bucket.total_buckets > 0:
@@ -155,7 +158,7 @@ def _rewrite(
     deleted: Sequence[DataFileMeta],
     writer: DataFileWriter,
 ) -> None:
-    """Write the remaining rows of a section to separate files, because sections in between keep their files."""
+    """Write the remaining rows of a section to files of their own, because the sections in between keep their files."""
     merged = merge_section(live, section, merge_spec(live.store, drop_delete=True))
     for batch in rows_without_keys(merged, [keys.read([f]) for f in deleted], _names(keys)):
         writer.write(batch)

@@ -1,4 +1,4 @@
-"""UPDATE of append tables: files are written again with other values in the assigned columns of some rows.
+"""UPDATE of append tables: files are rewritten with new values in the assigned columns of some rows.
 
 Tasks write the new values to Arrow files, in which each batch is a patch of one data file. Other tasks apply the
 patches. In a Parquet file they read and write only the assigned columns: the bytes of the other columns are copied.
@@ -55,8 +55,10 @@ _CODEC = "lz4"
 
 
 def patched_columns(store: TableStore, assigned: Iterable[str]) -> tuple[str, ...] | None:
-    """The columns that an UPDATE patches in new versions of files. None if it must change rows in another way: if rows
-    are marked as deleted, found by key, have their own version, or move to another partition or bucket."""
+    """Return the columns that an UPDATE patches in new versions of files.
+
+    Return None if it must change rows in another way: if rows are marked as deleted, are found by key, have their own
+    version, or move to another partition or bucket."""
     columns = tuple(c for c in store.schema.field_by_name if c in set(assigned))
     locating = {*store.schema.partition_keys, *(store.schema.bucket_keys if store.options[BUCKET] > 0 else ())}
     stays = not store.has_primary_key and not tracking_fields(store) and not store.options[DELETION_VECTORS]
@@ -65,7 +67,10 @@ def patched_columns(store: TableStore, assigned: Iterable[str]) -> tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """New values for rows of the data file `file`: batch number `batch` of the Arrow file `path`."""
+    """New values for rows of the data file `file`.
+
+    They are the batch with the number `batch` of the Arrow file `path`.
+    """
 
     file: str
     path: str
@@ -81,7 +86,7 @@ PATCH = Record(
 
 @dataclass(frozen=True, slots=True)
 class PatchTask:
-    """Files of a bucket that become one, and their patches, which name the files without a folder."""
+    """Files of a bucket that are rewritten into one file, and their patches, which name the files without a folder."""
 
     bucket: BucketState
     patches: tuple[Patch, ...]
@@ -95,7 +100,10 @@ PATCH_TASK = Record(
 
 
 class PatchWriter:
-    """The new values of one task: the file and position of the row, and the assigned columns."""
+    """Writes the new values of one task.
+
+    The batches have the file and position of the row, and the assigned columns.
+    """
 
     def __init__(self, store: TableStore, columns: Sequence[str]) -> None:
         self._store, self._fields = store, store.schema.select(tuple(columns))
@@ -114,7 +122,7 @@ class PatchWriter:
             self._flush()
 
     def finish(self) -> list[CommitMessage]:
-        """End the file. There is nothing to commit yet."""
+        """End the file. There is no message to commit yet."""
         self._flush()
         if self._writer is not None and self._output is not None:
             self._writer.close()
@@ -126,7 +134,7 @@ class PatchWriter:
             self._output.abort()
 
     def _flush(self) -> None:
-        """Write the buffered values, a batch for each data file."""
+        """Write the buffered values, one batch per data file."""
         if not self._bytes:
             return
         rows = concat_batches(self._buffer)
@@ -141,7 +149,9 @@ class PatchWriter:
             self._batches, start = self._batches + 1, start + count
 
     def _write_batch(self, path: str, rows: pa.RecordBatch) -> str:
-        """Write a batch. Return the path of the Arrow file, which is beside the first data file that it patches."""
+        """Write a batch. Return the path of the Arrow file, which is in the folder of the first data file that it
+        patches.
+        """
         if self._output is None or self._writer is None:
             prefix = self._store.options[DATA_FILE_PREFIX]
             self._output = OutputFile(self._store.io, f"{path.rpartition('/')[0]}/{prefix}{uuid.uuid4()}.arrow")
@@ -154,8 +164,10 @@ class PatchWriter:
 def patch_job(
     store: TableStore, snapshot: Snapshot | None, patches: Iterable[Patch], columns: tuple[str, ...]
 ) -> Job[PatchTask, WriteResult]:
-    """The job that writes files with their patches. Small files of a bucket are combined, except in tables with fixed
-    buckets. Raises `CommitConflictError` if a file is no longer live."""
+    """Return the job that rewrites files with their patches.
+
+    Small files of a bucket are combined, except in tables with fixed buckets. Raises `CommitConflictError` if a file is
+    no longer live."""
     by_file: dict[str, list[Patch]] = defaultdict(list)
     for patch in patches:
         by_file[patch.file].append(patch)
@@ -172,7 +184,7 @@ def patch_job(
 
 
 def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> list[list[tuple[str, ManifestEntry]]]:
-    """Divide files, with their paths, into groups for one task each."""
+    """Divide files, with their paths, into groups; each group is one task."""
     share, groups = rewritten_bytes(store), list[list[tuple[str, ManifestEntry]]]()
     small: dict[BucketKey, list[tuple[str, ManifestEntry]]] = defaultdict(list)
     for path, entry in patched:
@@ -184,7 +196,7 @@ def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> 
 
 
 def remove_patches(store: TableStore, patches: Iterable[Patch]) -> None:
-    """Delete the files of patches, as far as that is possible."""
+    """Delete the files of patches, as far as possible."""
     for path in {p.path for p in patches}:
         with suppress(OSError):
             store.io.delete(path)
@@ -211,20 +223,20 @@ class _Changes:
     values: pa.RecordBatch
 
     def apply(self, start: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of the file from `start` on, with the new values."""
+        """Yield the rows of the file from position `start` on, with the new values."""
         return with_values(batches, self.rows, self.values, start)
 
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """A bucket's folder, with files that get other values in some columns."""
+    """The folder of a bucket, with files that get new values in some columns."""
 
     store: TableStore
     directory: str
     columns: tuple[str, ...]
 
     def changes(self, patches: Iterable[Patch]) -> _Changes:
-        """The new values of a file's rows. Raises `InvalidDataError` if a row has two."""
+        """Return the new values of a file's rows. Raises `InvalidDataError` if a row has two new values."""
         batches = []
         for path, group in groupby(patches, key=attrgetter("path")):
             with read_errors("Arrow", path), self._open(path) as source:
@@ -242,7 +254,9 @@ class _Bucket:
         return self.store.io.open_input(path)
 
     def spliced(self, file: DataFileMeta, changes: _Changes) -> DataFileMeta | None:
-        """The file with copied bytes of the unchanged columns, or None if the file does not allow this."""
+        """Return the new file, in which the bytes of the unchanged columns are copied, or None if the file does not
+        allow this.
+        """
         schema, options = self.store.schema, self.store.options
         indexed = file.embedded_file_index is not None or file.extra_files
         is_parquet = format_name(file.file_name) == options[FILE_FORMAT] == "parquet"

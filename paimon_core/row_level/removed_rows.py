@@ -1,4 +1,4 @@
-"""Rows that a statement removes from data files, by task, and their deletion vectors.
+"""The rows that a statement removes from data files, as recorded by its tasks, and their deletion vectors.
 
 A task records the positions of rows per path of a data file. The driver merges the records of its tasks and finds the
 files in the latest version. It marks the rows in deletion vectors if the table has them; else `rewrites` rewrites the
@@ -32,7 +32,7 @@ from paimon_core.write.rows.incoming import SEVERAL_MATCHES
 
 @dataclass(frozen=True, slots=True)
 class FilePositions:
-    """Positions of rows of one data file, as a serialized 64-bit roaring bitmap."""
+    """The positions of rows of one data file, as a serialized 64-bit roaring bitmap."""
 
     file: str
     rows: bytes
@@ -56,15 +56,16 @@ FILE_POSITIONS = Record(
 
 @dataclass(slots=True)
 class RemovedRows:
-    """The positions of removed rows, a bitmap per path of a data file. `once`: a row may be removed only once."""
+    """The positions of removed rows: a bitmap per path of a data file. `once`: a row may be removed only once."""
 
     by_path: dict[str, BitMap64] = field(default_factory=dict)
     once: bool = True
 
     @staticmethod
     def merged(parts: Iterable[FilePositions], once: bool) -> RemovedRows:
-        """The rows that all tasks removed. With `once`, raises `SeveralMatchesError` if two tasks removed the same
-        row."""
+        """Return the rows that all tasks removed.
+
+        With `once`, raise `SeveralMatchesError` if two tasks removed the same row."""
         result = RemovedRows(once=once)
         for part in parts:
             rows = part.bitmap()
@@ -72,8 +73,9 @@ class RemovedRows:
         return result
 
     def add(self, paths: pa.Array, positions: pa.Array) -> None:
-        """Record rows by path and position. With `once`, raises `SeveralMatchesError` for a row that is already
-        recorded."""
+        """Record rows by path and position.
+
+        With `once`, raise `SeveralMatchesError` for a row that is already recorded."""
         encoded = paths.dictionary_encode()
         files, codes = encoded.dictionary.to_pylist(), fixed_values(encoded.indices, np.int32)
         numbers = fixed_values(positions, np.int64)
@@ -82,7 +84,7 @@ class RemovedRows:
             self._add(path, BitMap64(own.tolist()), len(own))
 
     def file_positions(self) -> tuple[FilePositions, ...]:
-        """The rows as values for transport."""
+        """Return the rows as values for transport."""
         return tuple(FilePositions.of(path, rows) for path, rows in self.by_path.items())
 
     def _add(self, path: str, rows: BitMap64, count: int) -> None:
@@ -95,20 +97,20 @@ class RemovedRows:
 
 
 def positions(rows: BitMap64) -> Positions:
-    """The ascending positions of a bitmap."""
+    """Return the ascending positions of a bitmap."""
     return np.fromiter(rows, dtype=np.int64, count=len(rows))
 
 
 def changed_files(
     store: TableStore, snapshot: Snapshot | None, removed: RemovedRows
 ) -> list[tuple[ManifestEntry, BitMap64]]:
-    """The files with removed rows, each with these rows. Raises `CommitConflictError` if one is no longer live."""
+    """Return the files with removed rows, and the rows. Raises `CommitConflictError` if a file is no longer live."""
     entries = changed_entries(store, snapshot, removed.by_path.keys())
     return [(entry, removed.by_path[path]) for path, entry in entries.items()]
 
 
 def changed_entries(store: TableStore, snapshot: Snapshot | None, paths: Collection[str]) -> dict[str, ManifestEntry]:
-    """The files at these paths. Raises `CommitConflictError` if one is no longer live."""
+    """Return the files at these paths. Raises `CommitConflictError` if a file is no longer live."""
     found = {}
     for entry in live_files(store, snapshot).values() if paths else ():
         path = data_file_path(store.bucket_dir(entry.partition, entry.bucket), entry.file)
@@ -131,7 +133,7 @@ def marked_rows(
 ) -> list[CommitMessage]:
     """Return messages that mark the rows as deleted, for a table with deletion vectors.
 
-    Raises `CommitConflictError` if another commit has marked one of them since it was read, and raises as
+    Raises `CommitConflictError` if another commit has marked one of the rows since it was read, and the errors of
     `delete_rows`.
     """
     deletions: dict[BucketKey, dict[str, Positions]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""A job that rewrites data files without the rows that a statement removed: a task makes one new file."""
+"""A job that rewrites data files without the rows that a statement removed. Each task writes one new file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_
 
 T = TypeVar("T")
 Remaining = Callable[[DataFileMeta, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-_TASKS_PER_FILE = 4  # several tasks side by side are faster than one that writes a whole file
+_TASKS_PER_FILE = 4  # several parallel tasks are faster than one task that writes a whole file
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteTask:
-    """Files of a bucket, the rows to remove from each (by file name), and files of new rows to write with them."""
+    """Files of a bucket, the rows to remove from each (by file name), and files of new rows to combine with them."""
 
     bucket: BucketState
     removed: tuple[FilePositions, ...]
@@ -51,8 +51,10 @@ REWRITE_TASK = Record(
 
 @dataclass(frozen=True, slots=True)
 class Rewrites:
-    """The tasks that rewrite files, and the messages of new rows: `joined` for rows that tasks write with the others,
-    so that their own files are deleted afterwards, and `kept` for the rest."""
+    """The tasks that rewrite files, and the messages of new rows.
+
+    Tasks write the rows of `joined` messages together with their own rows, and the files of these messages are deleted
+    afterwards. The `kept` messages are committed as they are."""
 
     tasks: tuple[RewriteTask, ...]
     joined: tuple[CommitMessage, ...]
@@ -62,8 +64,10 @@ class Rewrites:
 def rewrites_of(
     store: TableStore, changed: Iterable[tuple[ManifestEntry, BitMap64]], written: Sequence[CommitMessage]
 ) -> Rewrites:
-    """Plan the rewriting of files with removed rows. With buckets, each file is rewritten. Without buckets, files up to
-    a quarter of a full file are combined, together with new rows if there is room."""
+    """Plan the rewriting of files with removed rows.
+
+    With buckets, each file is rewritten alone. Without buckets, files up to a quarter of a full file are combined, with
+    new rows if there is room."""
     buckets: dict[BucketKey, list[tuple[ManifestEntry, BitMap64]]] = defaultdict(list)
     for entry, rows in changed:
         buckets[entry.partition, entry.bucket].append((entry, rows))
@@ -86,18 +90,18 @@ def rewrites_of(
 
 
 def rewrite_job(store: TableStore, tasks: Sequence[RewriteTask]) -> Job[RewriteTask, WriteResult]:
-    """The job that replaces files by files without the removed rows."""
+    """Return the job that replaces files by files without the removed rows."""
     name, run = f"rewrite files of {store.name}", partial(_rewrite, as_stored_times(store))
     return Job(name, run, REWRITE_TASK, WRITE_RESULT, tuple(tasks))
 
 
 def rewritten_bytes(store: TableStore) -> int:
-    """The number of bytes of files that a task rewrites."""
+    """Return the number of bytes of files that one task rewrites."""
     return target_file_size(store) // _TASKS_PER_FILE
 
 
 def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[list[T]]:
-    """Divide files into parts of up to `share` bytes, with at least one file."""
+    """Divide files into parts of up to `share` bytes. Each part has at least one file."""
     parts: list[list[T]] = [[]]
     filled = 0
     for one in group:
@@ -110,7 +114,7 @@ def parts_of(group: Iterable[T], size: Callable[[T], int], share: int) -> list[l
 
 
 def bucket_of(entries: Sequence[ManifestEntry]) -> BucketState:
-    """The bucket with some of its files."""
+    """Return the bucket with only the files of some of its entries."""
     first = entries[0]
     return BucketState(first.partition, first.bucket, first.total_buckets, tuple(e.file for e in entries))
 
@@ -118,8 +122,9 @@ def bucket_of(entries: Sequence[ManifestEntry]) -> BucketState:
 def rewritten_files(
     store: TableStore, bucket: BucketState, joined: Sequence[DataFileMeta], remaining: Remaining
 ) -> CommitMessage:
-    """Return the message that replaces the files of a bucket by new ones: of the `remaining` rows of each, and of the
-    rows of the `joined` files."""
+    """Return the message that replaces the files of a bucket by new files.
+
+    The new files have the `remaining` rows of each old file, and the rows of the `joined` files."""
     directory = store.bucket_dir(*bucket.key)
     start = min(f.min_sequence_number for f in bucket.files)
     writer = DataFileWriter(store, directory, FileRole(sequence_start=start, columns=rewritten_columns(store)))

@@ -31,11 +31,12 @@ from paimon_core.store.table_store import TableStore
 class ChangeRules:
     """The rules for tasks that write the changes of a statement, and for its commit.
 
-    `once`: two changes of one row are an error. At most one of the other fields is set; without them, tasks write new
+    `once`: two changes of one row are an error. At most one of the other fields is set. If none is set, tasks write new
     rows, and record which rows these replace.
-    - `updates`: tasks write single columns of rows (data evolution).
-    - `by_key`: files are rewritten without the keys of the changes, because the merge engine accepts no deletes.
-    - `patched`: files are rewritten with other values in these columns.
+
+    With `updates`, tasks write single columns of rows (data evolution). With `by_key`, files are rewritten without the
+    keys of the changes, because the merge engine does not accept deletes. With `patched`, files are rewritten with new
+    values in these columns.
     """
 
     operation: Operation
@@ -46,31 +47,37 @@ class ChangeRules:
 
     @property
     def moves_rows(self) -> bool:
-        """Return whether tasks write new rows to the partitions and buckets of these rows."""
+        """Whether tasks write new rows to the partitions and buckets of these rows."""
         return self.updates is None and self.patched is None
 
 
 def delete_rules(store: TableStore, snapshot: Snapshot | None) -> ChangeRules:
-    """The rules of DELETE; `snapshot` is the latest before the statement reads rows, also in the other functions."""
+    """Return the rules of DELETE.
+
+    In all functions, `snapshot` is the latest snapshot before the statement reads rows.
+    """
     return ChangeRules(Operation.DELETE, updates=_column_updates(store, snapshot, ()), by_key=rewrites_keys(store))
 
 
 def update_rules(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str]) -> ChangeRules:
-    """The rules of an UPDATE that assigns columns. Raises `UnsupportedFeatureError` for columns that cannot be
-    assigned."""
+    """Return the rules of an UPDATE that assigns columns.
+
+    Raises `UnsupportedFeatureError` for columns that cannot be assigned."""
     _check_keys(store, assigned)
     updates = _column_updates(store, snapshot, assigned)
     return ChangeRules(Operation.UPDATE, updates=updates, patched=patched_columns(store, assigned))
 
 
 def merge_rules(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str], *, once: bool) -> ChangeRules:
-    """The rules of a MERGE INTO with updates that assign columns. Raises `UnsupportedFeatureError` as `update_rules`,
-    except for keys: a MERGE may assign a key its own value."""
+    """Return the rules of a MERGE INTO with updates that assign columns.
+
+    Raises `UnsupportedFeatureError` like `update_rules`, except for keys: a MERGE may assign the same value to a key.
+    """
     return ChangeRules(Operation.MERGE, once=once, updates=_column_updates(store, snapshot, assigned))
 
 
 def row_position_columns(store: TableStore) -> tuple[str, ...]:
-    """The columns that identify the row that a change replaces."""
+    """Return the columns that identify the row that a change replaces."""
     if store.has_primary_key:
         return ()
     return (FILE_PATH, ROW_INDEX, ROW_ID) if tracking_fields(store) else (FILE_PATH, ROW_INDEX)
@@ -82,8 +89,9 @@ def deletes_whole_partitions(store: TableStore) -> bool:
 
 
 def check_changeable(store: TableStore, *, replacing: str | None) -> None:
-    """Raises `UnsupportedFeatureError` if rows of a table cannot be changed. `replacing` names the statement if it
-    replaces rows of a key by others."""
+    """Raise `UnsupportedFeatureError` if rows of a table cannot be changed.
+
+    `replacing` names the statement if it replaces rows of a key by other rows."""
     engine = store.options[MERGE_ENGINE]
     if replacing is not None and store.has_primary_key and not replaces_rows(store.schema, store.options):
         raise UnsupportedFeatureError(
@@ -104,8 +112,9 @@ def check_changeable(store: TableStore, *, replacing: str | None) -> None:
 
 
 def check_deletable(store: TableStore, hides_rows: Callable[[], bool]) -> None:
-    """Raises `UnsupportedFeatureError` if rows cannot be deleted one by one. `hides_rows` returns whether the latest
-    version has rows that queries do not see before a compaction."""
+    """Raise `UnsupportedFeatureError` if rows cannot be deleted one by one.
+
+    `hides_rows` returns whether the latest version has rows that queries do not see before a compaction."""
     if store.options[MERGE_ENGINE] == "first-row" and hides_rows():
         raise UnsupportedFeatureError(
             f"Rows of {store.name} cannot be deleted before they are compacted: some are not visible yet. CALL "
@@ -128,8 +137,9 @@ def _check_keys(store: TableStore, assigned: Collection[str]) -> None:
 
 
 def _column_updates(store: TableStore, snapshot: Snapshot | None, assigned: Collection[str]) -> ColumnUpdates | None:
-    """The updates of a table with data evolution, or None for other tables. Raises `UnsupportedFeatureError` for
-    partition columns."""
+    """Return the updates of a table with data evolution, or None for other tables.
+
+    Raises `UnsupportedFeatureError` for partition columns."""
     if not store.options[DATA_EVOLUTION]:
         return None
     written = tuple(f.name for f in store.schema.fields if f.name in assigned)

@@ -40,8 +40,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The messages to commit: files with `new` rows, and `changed` files with their replacements. `unused` files were
-    keys, or other files contain their rows."""
+    """The messages to commit: files with `new` rows, and `changed` files with their replacements.
+
+    `unused` files contain only keys, or their rows are in other files by now."""
 
     new: list[CommitMessage]
     changed: list[CommitMessage]
@@ -59,8 +60,8 @@ class RowLevelStatement:
     def commit(self, results: Sequence[ChangesResult], before_commit: Callable[[], None] | None = None) -> None:
         """Commit the results of tasks. `before_commit` makes columns visible that the statement adds.
 
-        Raises `CommitConflictError`, `SeveralMatchesError`, and as `Table.commit`; then the files of the tasks are
-        deleted, unless the outcome is unknown.
+        Raises `CommitConflictError`, `SeveralMatchesError`, and the errors of `Table.commit`; then the files of the
+        tasks are deleted, unless the outcome is unknown.
         """
         info = self.table.commit_info(self.rules.operation)
         try:
@@ -79,13 +80,13 @@ class RowLevelStatement:
             return
         self.table.abort(prepared.unused)
         remove_patches(self.table.store, (p for r in results for p in r.patches))
-        # the loss of rows is not a reason to compact the bucket of a file
+        # A bucket that only lost rows is not compacted.
         compact_after_write(
             self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False
         )
 
     def abort(self, results: Sequence[ChangesResult]) -> None:
-        """Delete the files that tasks wrote, as far as that is possible."""
+        """Delete the files that tasks wrote, as far as possible."""
         self.table.abort([m for r in results for m in r.messages])
         remove_patches(self.table.store, (p for r in results for p in r.patches))
 

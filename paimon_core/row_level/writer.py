@@ -1,4 +1,4 @@
-"""A task of DELETE, UPDATE or MERGE INTO: changes in, written files out."""
+"""A task of DELETE, UPDATE or MERGE INTO: it receives changes and writes files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ from paimon_core.write.writer import check_buckets, written
 
 @dataclass(frozen=True, slots=True)
 class ChangesResult:
-    """The result of a task: files of new rows (with `ChangeRules.by_key`, of keys), patches, and the rows that it
-    removed from files, by path."""
+    """The result of a task.
+
+    It has the files of new rows (of keys with `ChangeRules.by_key`), patches, and the rows that the task removed from
+    files, by path."""
 
     messages: tuple[CommitMessage, ...] = ()
     removed: tuple[FilePositions, ...] = ()
@@ -90,10 +92,10 @@ def open_changes_writer(
     updates: ColumnUpdates | None = None,
     patched: tuple[str, ...] | None = None,
 ) -> KeyValueWriter | PostponedWriter | AppendChangesWriter | EvolvedChangesWriter | PatchWriter:
-    """Return a writer for one task of DELETE, UPDATE or MERGE; see `ChangeRules` for `once`, `updates` and `patched`.
+    """Return a writer for one task of DELETE, UPDATE or MERGE. `ChangeRules` explains `once`, `updates` and `patched`.
 
-    Its batches have `_VALUE_KIND` (int8), in append tables also the replaced row (`FILE_PATH`, `ROW_INDEX`, with row
-    tracking `ROW_ID`), then the table's columns. Raises as `open_writer` does.
+    Batches have `_VALUE_KIND` (int8), in append tables also the replaced row (`FILE_PATH`, `ROW_INDEX`, with row
+    tracking `ROW_ID`), then the table's columns. Raises the same errors as `open_writer`.
     """
     check_buckets(store)
     store = as_stored_times(store)
@@ -109,8 +111,10 @@ def open_changes_writer(
 
 
 class AppendChangesWriter:
-    """The changes of one task: `_VALUE_KIND`, file and position of the replaced row (with row tracking also its id),
-    and the new row, which keeps the id."""
+    """Writes the changes of one task to an append table.
+
+    Batches have `_VALUE_KIND`, file and position of the replaced row (with row tracking also its id), and the new row,
+    which keeps the id."""
 
     def __init__(self, store: TableStore, sequence_start: int, once: bool):
         self._rows = AppendWriter(store, sequence_start)

@@ -36,8 +36,8 @@ class AvroType:
     names: tuple[str, ...] = ()
     size: int = 0
     digits: tuple[int, int] | None = None
-    least: int = 0  # bytes that each value takes at least
-    types: int = 1  # how many it is made of
+    least: int = 0  # the fewest bytes of a value
+    types: int = 1  # the number of types in this type
 
     def __str__(self) -> str:
         """Return the type in a few words, without nested parts."""
@@ -49,7 +49,7 @@ class AvroType:
 
     @property
     def branches(self) -> tuple[AvroType, ...]:
-        """Return the branches of a union; another type is its own only branch."""
+        """Return the branches of a union. Any other type is its own only branch."""
         return self.parts if self.kind == "union" else (self,)
 
 
@@ -59,7 +59,8 @@ _PRIMITIVES = {kind: AvroType(kind, least=least) for kind, least in _LEAST_BYTES
 def parse_type(avro: Any) -> AvroType:
     """Parse an Avro schema, which is JSON.
 
-    Raises `ValueError` for an invalid schema, `UnfamiliarSchemaError` if a few bytes could have unbounded values."""
+    Raises `ValueError` for an invalid schema, and `UnfamiliarSchemaError` for a schema in which a few bytes could have
+    values without limit."""
     try:
         return _Parser().parse(avro, "")
     except RecursionError as e:
@@ -98,7 +99,7 @@ def plain_record(fields: Sequence[tuple[str, Any]], names: count[int]) -> dict[s
 
 
 class _Parser:
-    """Parses one schema: named types are known from their definition on, None while they are being defined."""
+    """Parses one schema. A named type is stored once it is defined; during its definition, None is stored."""
 
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}
@@ -171,7 +172,7 @@ def _composed(kind: str, parts: tuple[AvroType, ...], least: int) -> AvroType:
 
 
 def _full_name(avro: Any, namespace: str) -> str | None:
-    """Return the name of a definition with its namespace; None without a name, as in some data files."""
+    """Return the name of a definition with its namespace, or None if it has no name, as in some data files."""
     name, own = avro.get("name"), avro.get("namespace")
     if not isinstance(name, str):
         return None

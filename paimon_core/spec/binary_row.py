@@ -1,4 +1,5 @@
-"""BinaryRow: the bytes of one row, as manifests keep partitions, keys and statistics, and as buckets are hashed.
+"""BinaryRow: the bytes of one row. Manifests store partitions, keys and statistics in this form, and bucket hashes use
+it.
 
 Layout (all little endian), source: specification, "Manifest", appendix BinaryRow:
 
@@ -50,7 +51,7 @@ _DECIMAL_SIZE = 16
 
 
 def header_size(arity: int) -> int:
-    """Bytes of the row kind and the null bits."""
+    """Return the number of bytes of the row kind and the null bits."""
     return (arity + 63 + 8) // 64 * 8
 
 
@@ -66,13 +67,15 @@ def is_stored_inline(data_type: DataType) -> bool:
 
 
 def encode_row(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
-    """One row with its leading field count. Values are Python's: int, float, str, bytes, Decimal, date, datetime;
-    DATE also as epoch days, TIME as milliseconds of the day, timestamps as naive UTC datetimes or (millis, nanos)."""
+    """Return the bytes of one row with its leading field count.
+
+    Values are Python's: int, float, str, bytes, Decimal, date, datetime. A DATE may also be its epoch days, a TIME is
+    the milliseconds of the day, a timestamp a naive UTC datetime or (millis, nanos)."""
     return struct.pack(">i", len(types)) + encode_body(types, values)
 
 
 def encode_body(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
-    """One row without the field count: the bytes that are hashed."""
+    """Return the bytes of one row without the field count. These bytes are hashed."""
     header = bytearray(header_size(len(types)))
     slots, tail = bytearray(), bytearray()
     start = len(header) + 8 * len(types)
@@ -86,8 +89,9 @@ def encode_body(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
 
 
 def row_of_slots(types: Sequence[DataType], values: Sequence[Any]) -> bytes:
-    """Return the row as pypaimon 1.3.2 stores it, with wide DECIMALs in their slots. Raises `struct.error` for a number
-    that no slot takes."""
+    """Return the row in the form of pypaimon 1.3.2, with wide DECIMALs in their slots.
+
+    Raises `struct.error` for a number that does not fit into a slot."""
     pairs = zip(types, values, strict=True)
     numbers = [unscaled_of(t, v) if isinstance(t, DecimalType) and v is not None else v for t, v in pairs]
     return encode_row([BIGINT if isinstance(t, DecimalType) else t for t in types], numbers)
@@ -109,7 +113,7 @@ def decode_row(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
 
 
 def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
-    """As `decode_row`, for bytes without the field count."""
+    """Decode a row like `decode_row`, from bytes without the field count."""
     header = header_size(len(types))
     if len(body) < header + 8 * len(types):
         raise ValueError(f"a BinaryRow of {len(types)} fields does not fit {len(body)} bytes")
@@ -120,10 +124,10 @@ def decode_body(types: Sequence[DataType], body: bytes) -> tuple[Any, ...]:
 
 
 def decode_hints(types: Sequence[DataType], data: bytes) -> tuple[Any, ...]:
-    """Do as `decode_row` for values that a reader does not need; None for each value that does not decode.
+    """Decode values that a reader does not need, like `decode_row`, with None for each value that does not decode.
 
-    Other writers have forms of their own: pypaimon 1.3.2 puts 8 bytes of a wide DECIMAL into the slot. Such a slot may
-    look like an offset, so an offset into the header or the slots does not decode either.
+    Other writers use other forms: pypaimon 1.3.2 puts 8 bytes of a wide DECIMAL into the slot. Such a slot may look
+    like an offset, so an offset into the header or the slots does not decode either.
     """
     header, arity = header_size(len(types)), int.from_bytes(data[:4], "big")
     body, start = data[4:], header + 8 * len(types)
@@ -160,7 +164,7 @@ def unscaled_of(data_type: DecimalType, value: Any) -> int:
 
 
 def shortest_bytes(number: int) -> bytes:
-    """Return a number in the fewest bytes, big-endian, two's complement."""
+    """Return a number in the fewest bytes, big-endian, in two's complement."""
     return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
 
 
@@ -191,7 +195,10 @@ def _timestamp_parts(value: Any) -> tuple[int, int]:
 
 
 def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[DataType] = ()) -> Any:
-    """Return the value with a slot at an offset; with the `types` of the whole row also in pypaimon 1.3's form."""
+    """Return the value with its slot at an offset.
+
+    With the `types` of the whole row, pypaimon 1.3's form is decoded, too.
+    """
     kind = data_type.kind
     if kind in _SLOT:
         return struct.unpack_from(_SLOT[kind], body, at)[0]
@@ -224,7 +231,9 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
 
 
 def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
-    """Whether a row has variable parts for strings and bytes alone, and a slot that is not the offset of one."""
+    """Return whether a row has variable parts only for strings and bytes, and a slot that is not the offset of such a
+    part.
+    """
     header = header_size(len(types))
     start = size = header + 8 * len(types)
     for i, data_type in enumerate(types):
@@ -239,7 +248,7 @@ def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
 
 
 def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:
-    """Return a value; None if it does not decode. Its variable part, if any, must not begin before `start`."""
+    """Return a value, or None if it does not decode. Its variable part, if any, must not begin before `start`."""
     low, offset = struct.unpack_from("<ii", body, at)
     spills = not is_stored_inline(data_type) and not (data_type.kind in _BYTES and body[at + _MAX_INLINE] & 0x80)
     is_moment = data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)

@@ -1,6 +1,7 @@
 """The types that a column can change to. Source: Paimon's casting rules, and the conversions of its readers.
 
-A change is implicit if every value has a counterpart, explicit if values are cut, rounded or may not parse.
+A change is implicit if every value has an equal value in the new type. It is explicit if values are cut or rounded, or
+may not parse.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ _EXPLICIT: dict[Kind, tuple[Kind, ...]] = {
 
 
 def can_cast(source: DataType, target: DataType, *, explicit: bool = True) -> bool:
-    """Whether values of one type are read as another, nullability aside."""
+    """Return whether values of one type can be read as another type, apart from nullability."""
     if source.with_nullable(True) == target.with_nullable(True):
         return True
     if source.kind in _TIMES and isinstance(target, LengthType) and target.length != MAX_LENGTH:
-        return False  # days and moments become a STRING only
+        return False  # days and moments can only become a STRING
     known = _IMPLICIT.get(target.kind, ())
     return source.kind in known or (explicit and source.kind in _EXPLICIT.get(target.kind, ()))

@@ -17,7 +17,9 @@ BRANCH_OPTION = "branch"  # the option of a query that names a branch instead of
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A table, one of its branches (None: main), or a system table of it (None: the table itself)."""
+    """The identifier of a table, of one of its branches (None for main), or of its system table (None for the table
+    itself).
+    """
 
     database: str
     table: str
@@ -26,7 +28,7 @@ class Identifier:
 
     @staticmethod
     def of(database: str, name: str) -> Identifier:
-        """From a database and `table[$branch_NAME][$SYSTEM_TABLE]`. Raises `InvalidNameError`."""
+        """Return the identifier of `table[$branch_NAME][$SYSTEM_TABLE]` in a database. Raises `InvalidNameError`."""
         check_name("database", database)
         table, *rest = name.split("$")
         check_name("table", table)
@@ -41,7 +43,7 @@ class Identifier:
 
     @staticmethod
     def parse(text: str) -> Identifier:
-        """From `database.table…`. Raises `InvalidNameError`."""
+        """Parse `database.table…`. Raises `InvalidNameError`."""
         database, dot, name = text.partition(".")
         if not dot:
             raise InvalidNameError(f"{text!r} is not a full table name: write it as database.table.")
@@ -49,11 +51,11 @@ class Identifier:
 
     @property
     def base(self) -> Identifier:
-        """The table itself."""
+        """Return the identifier of the table itself."""
         return replace(self, branch=None, system_table=None)
 
     def on_branch(self, name: str | None) -> Identifier:
-        """Return the identifier in a branch, unless it names a branch itself."""
+        """Return the identifier in a branch, unless it already names a branch."""
         if self.branch is not None or name in (None, MAIN_BRANCH):
             return self
         return replace(self, branch=check_name("branch", str(name)))
@@ -75,11 +77,11 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class PathIdentifier(Identifier):
-    """A table that is named by its path: `database` is the folder that it is in."""
+    """A table named by its path. `database` is the parent folder."""
 
     @staticmethod
     def of_path(path: str) -> PathIdentifier:
-        """From the path of a table's folder."""
+        """Return the identifier for the path of a table's folder."""
         folder, _, table = path.rpartition("/")
         return PathIdentifier(folder, table)
 

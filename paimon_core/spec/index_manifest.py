@@ -31,8 +31,8 @@ DELETION_VECTORS_INDEX = "DELETION_VECTORS"
 class DeletionVectorMeta:
     """The location of a data file's deletion vector in its index file.
 
-    `offset` and `length` are bytes (`indexes.deletion_vector` defines `length`), `cardinality` is the
-    number of deleted rows, None for old writers.
+    `offset` and `length` are bytes (`indexes.deletion_vector` defines `length`). `cardinality` is the number of deleted
+    rows, None from old writers.
     """
 
     data_file: str
@@ -43,9 +43,9 @@ class DeletionVectorMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalIndexMeta:
-    """The rows that a global index covers, by their ids, the last row included, and its columns.
+    """The rows that a global index covers, by their ids including the last row, and the indexed columns.
 
-    `index_meta` depends on the type; `source_meta` is given if the index belongs to a bucket with keys.
+    `index_meta` depends on the index type. `source_meta` is set if the index belongs to a bucket with keys.
     """
 
     row_range_start: int
@@ -63,7 +63,7 @@ class GlobalIndexMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFileMeta:
-    """One index file: size in bytes; `row_count` counts hashes or deletion vectors."""
+    """One index file. The size is in bytes, and `row_count` counts hashes or deletion vectors."""
 
     index_type: str
     file_name: str
@@ -76,7 +76,7 @@ class IndexFileMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexManifestEntry:
-    """An index file and the bucket it belongs to. `partition` is a BinaryRow of the partition keys."""
+    """An index file and its bucket. `partition` is a BinaryRow of the partition keys."""
 
     kind: FileKind
     partition: bytes
@@ -85,7 +85,7 @@ class IndexManifestEntry:
 
     @property
     def bucket_and_type(self) -> tuple[bytes, int, str]:
-        """Partition and bucket, and the type of the index."""
+        """Return the partition, the bucket, and the type of the index."""
         return self.partition, self.bucket, self.file.index_type
 
 
@@ -136,7 +136,7 @@ INDEX_FILE_META = Record(
 
 
 class _Entry(Record[IndexManifestEntry]):
-    """An entry has the columns of its index file beside its own columns."""
+    """The record of an index manifest: it has the columns of its index file beside its own columns."""
 
     __slots__ = ()
 

@@ -1,9 +1,9 @@
 """JSON objects from files and between processes, with checks of their members' types.
 
-Metadata files of tables are read as Paimon's Java reads them. It binds most files by Jackson (`as_…`): a number may be
-a text, a text may be a number, null is like a missing member, unknown members are ignored. Java walks through schemas
-itself (`node_…`): there null is 0, and a number in a text may have a fraction. Two things are stricter here than in
-Java: a text that is not a number is refused (Java reads 0), and so is an object in place of a text.
+Metadata files of tables are read by the rules of Paimon's Java. Java reads most files with Jackson (`as_…`): a number
+may be a text, a text may be a number, null is like a missing member, unknown members are ignored. Java's own code reads
+schemas (`node_…`): null is 0, and a number in a text may have a fraction. Two rules are stricter here than in Java: a
+text that is not a number is refused (Java reads 0), and an object instead of a text is refused.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # Java writes doubles between these witho
 
 
 class _NotANumberError(ValueError):
-    """NaN or an infinity, which some writers of JSON write."""
+    """NaN or an infinity, which some JSON writers write."""
 
 
 class JsonFloat(float):
-    """A number with a fraction or an exponent; `text` is the number as the file spells it."""
+    """A number with a fraction or an exponent. `text` is its spelling in the file."""
 
     text: str
 
@@ -41,11 +41,11 @@ class JsonFloat(float):
 
 
 def decode_json_object(path: str, data: bytes) -> dict[str, Any]:
-    """Return the JSON object in a metadata file, also if a byte order mark precedes it.
+    """Return the JSON object in a metadata file, with or without a byte order mark.
 
     Raises `CorruptFileError`, and `UnfamiliarFormError` for other JSON."""
     if data.startswith(_UTF_16):
-        with suppress(ValueError, RecursionError):  # then the bytes are damaged
+        with suppress(ValueError, RecursionError):  # if this fails, the bytes are damaged
             json.loads(data.decode("utf-16"))
             raise UnfamiliarFormError(path, "it is a text in UTF-16, and must be in UTF-8")
     try:
@@ -78,7 +78,7 @@ def encode_json_object(node: Mapping[str, Any]) -> bytes:
 
 
 def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
-    """Return the value of a key, which must have one of the given types.
+    """Return the value of a key. It must have one of the types in `kind`.
 
     Raises `TypeError` for another type, and for a missing key without a default."""
     if not isinstance(node, dict) or (key not in node and not default):
@@ -90,7 +90,7 @@ def member(node: Any, key: str, kind: Any, *default: Any) -> Any:
 
 
 def text_map(node: Any, key: str) -> dict[str, str]:
-    """Return a member that maps names to texts; empty if it is missing. Raises `TypeError`."""
+    """Return a member that maps names to texts, or an empty mapping if it is missing. Raises `TypeError`."""
     found = member(node, key, dict | None, None) or {}
     if not all(isinstance(v, str) for v in found.values()):
         raise TypeError(f"{key!r} has values that are not texts")
@@ -98,7 +98,7 @@ def text_map(node: Any, key: str) -> dict[str, str]:
 
 
 def text_list(node: Any, key: str) -> list[str]:
-    """Return a member that is a list of texts; empty if it is missing. Raises `TypeError`."""
+    """Return a member that is a list of texts, or an empty list if it is missing. Raises `TypeError`."""
     found = member(node, key, list | None, None) or []
     if not all(isinstance(v, str) for v in found):
         raise TypeError(f"{key!r} has entries that are not texts")
@@ -106,7 +106,7 @@ def text_list(node: Any, key: str) -> list[str]:
 
 
 def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
-    """Return the integer that Jackson reads; None for null and a blank text. Raises `TypeError` naming `key`."""
+    """Return the integer that Jackson reads, or None for null and a blank text. Raises `TypeError` naming `key`."""
     if isinstance(value, str):
         text = value.strip()
         if text in ("", "null"):
@@ -116,7 +116,10 @@ def as_integer(key: str, value: Any, bits: int = 64) -> int | None:
 
 
 def as_text(key: str, value: Any) -> str | None:
-    """Return the text that Jackson reads: of a number its spelling in the file. Raises `TypeError` naming `key`."""
+    """Return the text that Jackson reads. For a number, it is the number's spelling in the file.
+
+    Raises `TypeError` naming `key`.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -127,7 +130,10 @@ def as_text(key: str, value: Any) -> str | None:
 
 
 def as_texts(key: str, value: Any) -> dict[str, str] | None:
-    """Return the texts that Jackson reads from an object's values, without null. Raises `TypeError` naming `key`."""
+    """Return the texts that Jackson reads from an object's values, without null values.
+
+    Raises `TypeError` naming `key`.
+    """
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -177,7 +183,7 @@ def _whole(key: str, value: Any, bits: int) -> int:
     """Return a number without its fraction. Raises `TypeError` if it needs more than `bits` bits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _mistyped(key, value, "a number")
-    if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):  # also for infinity
+    if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):  # true for infinity, too
         raise _mistyped(key, value, f"a number of {bits} bits")
     return int(value)
 
@@ -187,7 +193,7 @@ def _mistyped(key: str, value: Any, kind: str) -> TypeError:
 
 
 def _double_text(value: float) -> str:
-    """A number as Java's `Double.toString` writes it."""
+    """Return a number in the form of Java's `Double.toString`."""
     if not value or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(float(value))
     sign, digits, exponent = Decimal(repr(float(value))).as_tuple()

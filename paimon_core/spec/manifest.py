@@ -30,7 +30,7 @@ from paimon_core.time_zones import wall_clock_millis
 ENTRY_VERSION = 2
 LIST_VERSION = 2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TO_BE_NUMBERED = 0  # sequence number of rows with row tracking that the commit gives the number of its snapshot
+TO_BE_NUMBERED = 0  # placeholder: the commit replaces this sequence number by the number of its snapshot
 BucketKey = tuple[bytes, int]  # a partition, and the number of a bucket in it
 FileIdentifier = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
 UNAWARE_BUCKET = 0  # the bucket in metadata of append tables without buckets (`bucket = -1`)
@@ -42,7 +42,7 @@ class FileKind(IntEnum):
 
 
 def file_kind(number: int) -> FileKind:
-    """Return the kind of an entry. Raises `UnfamiliarSchemaError` for the number of another kind."""
+    """Return the kind of an entry. Raises `UnfamiliarSchemaError` for an unknown number."""
     try:
         return FileKind(number)
     except ValueError:
@@ -57,10 +57,10 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileMeta:
-    """One data file; sizes are in bytes.
+    """One data file. Sizes are in bytes.
 
     `min_key` and `max_key` are BinaryRows of the trimmed primary key (empty for append tables). `creation_time` is the
-    wall clock of the writer in the writer's zone."""
+    wall clock of the writer, in the writer's zone."""
 
     file_name: str
     file_size: int
@@ -85,13 +85,13 @@ class DataFileMeta:
 
     @property
     def has_key(self) -> bool:
-        """Return whether rows have a key: rows of append tables do not."""
+        """Return whether rows have a key. Rows of append tables do not."""
         return self.min_key != EMPTY_ROW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestEntry:
-    """ADD or DELETE of one data file. `partition` is a BinaryRow of the partition keys."""
+    """The ADD or DELETE of one data file. `partition` is a BinaryRow of the partition keys."""
 
     kind: FileKind
     partition: bytes
@@ -101,7 +101,7 @@ class ManifestEntry:
 
     @property
     def identifier(self) -> FileIdentifier:
-        """Return the identity of a file in ADD and DELETE: a file with a rewritten file index is another file."""
+        """The identity of a file in ADD and DELETE. A file with a rewritten file index has another identity."""
         file = self.file
         named = self.partition, self.bucket, file.level, file.file_name
         return (*named, file.extra_files, file.embedded_file_index, file.external_path)
@@ -109,7 +109,7 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestFileMeta:
-    """One manifest, as listed in a manifest list. Old writers leave bucket, level and row id ranges out (None)."""
+    """One manifest, as listed in a manifest list. Old writers leave out bucket, level and row id ranges (None)."""
 
     file_name: str
     file_size: int
@@ -126,18 +126,21 @@ class ManifestFileMeta:
 
 
 def moment(millis: int) -> datetime:
-    """The moment of epoch milliseconds."""
+    """Return the moment of epoch milliseconds."""
     return _EPOCH + timedelta(milliseconds=millis)
 
 
 def created_millis(file: DataFileMeta) -> int | None:
-    """Return the epoch milliseconds of a file's creation, reading the writer's wall clock in this process's zone."""
+    """Return the epoch milliseconds of a file's creation.
+
+    The writer's wall clock is interpreted in this process's zone.
+    """
     created = file.creation_time
     return None if created is None else wall_clock_millis(created.replace(tzinfo=None))
 
 
 def epoch_millis(moment: datetime) -> int:
-    """The reverse of `moment`."""
+    """Return the epoch milliseconds of a moment: the reverse of `moment`."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
@@ -150,7 +153,7 @@ def _build_file(**given: Any) -> DataFileMeta:
         if name in given:
             given[name] = _tuple(given[name])
     created = given.get("creation_time")
-    if isinstance(created, int):  # in JSON, and in the Avro of writers without logical types
+    if isinstance(created, int):  # milliseconds in JSON, and in Avro without logical types
         given["creation_time"] = moment(created)
     elif isinstance(created, datetime):
         given["creation_time"] = created.replace(tzinfo=UTC)
@@ -226,7 +229,7 @@ MANIFEST_FILE_META = Record(
 
 
 def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:
-    """Return the entries that remain after each DELETE cancels its ADD; a DELETE without its ADD stays."""
+    """Return the entries that remain after each DELETE cancels its ADD. A DELETE without an ADD remains."""
     live: dict[FileIdentifier, ManifestEntry] = {}
     for entry in entries:
         if entry.kind is FileKind.DELETE and entry.identifier in live:

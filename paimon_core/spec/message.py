@@ -25,21 +25,21 @@ class BucketState:
 
     @property
     def key(self) -> BucketKey:
-        """Partition and bucket."""
+        """The partition and the bucket."""
         return self.partition, self.bucket
 
     @property
     def size(self) -> int:
-        """Bytes of its data files."""
+        """The size of the data files in bytes."""
         return sum(f.file_size for f in self.files)
 
     @property
     def row_count(self) -> int:
-        """Rows of its data files, before they are merged."""
+        """The number of rows in the data files, before they are merged."""
         return sum(f.row_count for f in self.files)
 
     def deleted(self) -> CommitMessage:
-        """The message of a write that deletes all its files."""
+        """Return the message of a write that deletes all files of the bucket."""
         return CommitMessage(
             partition=self.partition,
             bucket=self.bucket,
@@ -49,7 +49,9 @@ class BucketState:
         )
 
     def compacted_away(self) -> CommitMessage:
-        """Return the message of a compaction that deletes all of its files: other files have their rows."""
+        """Return the message of a compaction that deletes all files of the bucket, because other files have their
+        rows.
+        """
         return CommitMessage(
             partition=self.partition,
             bucket=self.bucket,
@@ -61,12 +63,12 @@ class BucketState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """Changes of one bucket: files that a write added or replaced, files that a compaction replaced, and the index
-    files and changelogs of both.
+    """The changes of one bucket: files that a write added or replaced, files that a compaction replaced, and their
+    index files and changelogs.
 
-    `index_base` is the snapshot (0: none) with the hash indexes by which a writer assigned buckets: no other commit of
-    indexes may follow it. `rows_base` is the snapshot in which a writer read the rows that it changed: no other writer
-    may have changed the same columns since.
+    `index_base` is the snapshot (0 for an empty table) with the hash indexes that the writer used to assign buckets: no
+    other commit of hash indexes may follow it. `rows_base` is the snapshot in which a writer read the rows that it
+    changed: since then, no other writer may have changed the same columns.
     """
 
     partition: bytes
@@ -87,29 +89,31 @@ class CommitMessage:
 
     @property
     def key(self) -> BucketKey:
-        """Partition and bucket."""
+        """The partition and the bucket."""
         return self.partition, self.bucket
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The result of one task: a message for each bucket."""
+    """The result of one task, with a message for each bucket."""
 
     messages: tuple[CommitMessage, ...] = ()
 
 
 def written_messages(results: Iterable[WriteResult]) -> list[CommitMessage]:
-    """The messages of all tasks."""
+    """Return the messages of all tasks."""
     return [m for r in results for m in r.messages]
 
 
 def index_base_of(messages: Iterable[CommitMessage]) -> int | None:
-    """Return the oldest snapshot by which writers of the messages assigned buckets, None if they assigned none."""
+    """Return the oldest snapshot that writers of the messages used to assign buckets, or None if they assigned no
+    buckets.
+    """
     return min((m.index_base for m in messages if m.index_base is not None), default=None)
 
 
 def rows_base_of(messages: Iterable[CommitMessage]) -> int | None:
-    """Return the oldest snapshot in which writers of the messages read rows to change, None if they read none."""
+    """Return the oldest snapshot in which writers of the messages read rows to change, or None if they read no rows."""
     return min((m.rows_base for m in messages if m.rows_base is not None), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Every path of a table, built and parsed in this module only, and the gate for names that become paths.
+"""All paths of a table. Only this module builds and parses them, and checks names before they become paths.
 
     TABLE/schema/schema-N
     TABLE/snapshot/{snapshot-N,EARLIEST,LATEST}
@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 
-UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # in names of files
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # part of file names
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
 _LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
 _FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
-# as Java and all other writers spell numbers: other names are files of unknown meaning, as `schema-007`
+# Java and all other writers spell numbers in this way. Other names, such as `schema-007`, are files of unknown meaning.
 _NUMBER = "0|[1-9][0-9]{0,18}"
 _LARGEST_NUMBER = 2**63 - 1
 _SNAPSHOT = re.compile(rf"snapshot-({_NUMBER})")
@@ -63,20 +63,20 @@ def is_file_name(name: str) -> bool:
 
 
 def escape_path_name(text: str) -> str:
-    """Percent-escape characters that a partition folder cannot have."""
+    """Percent-escape characters that the name of a partition folder cannot have."""
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
 
 
 def unescape_path_name(text: str) -> str:
-    """The reverse of `escape_path_name`."""
+    """Reverse `escape_path_name`."""
     return re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text)
 
 
 @dataclass(frozen=True, slots=True)
 class TablePaths:
-    """The paths of the table at `root` (no trailing slash), or of one of its branches.
+    """The paths of the table at `root` (without a trailing slash), or of one of its branches.
 
-    `data_dir` is the folder of the data, below `root`."""
+    `data_dir` is the folder of the data, relative to `root`."""
 
     root: str
     data_dir: str = ""
@@ -85,7 +85,7 @@ class TablePaths:
     @property
     def version_root(self) -> str:
         """Return the folder of a branch's own schemas, snapshots, tags, consumers and changelogs."""
-        # the name of a branch may come from options, which are not checked
+        # The name of a branch may come from an option, and options are not checked.
         return f"{self.branch_dir}/{BRANCH_PREFIX}{_inside(self.branch_dir, self.branch)}" if self.branch else self.root
 
     @property
@@ -162,7 +162,7 @@ class TablePaths:
         return f"{self.consumer_dir}/{CONSUMER_PREFIX}{_inside(self.consumer_dir, consumer_id)}"
 
     def stream(self, user: str) -> str:
-        """The folder of a commit user, which may be any text."""
+        """Return the folder of a commit user, which may be any text."""
         return f"{self.stream_dir}/{_inside(self.stream_dir, STREAM_PREFIX + escape_path_name(user))}"
 
     def stream_commit(self, user: str, identifier: int) -> str:
@@ -193,7 +193,7 @@ class TablePaths:
         return f"{folder}/{_inside(folder, name)}"
 
     def bucket_dir(self, spec: dict[str, str], bucket: int) -> str:
-        """Folder of a bucket; `spec` is the partition's, not escaped."""
+        """Return the folder of a bucket. `spec` has the values of the partition, not escaped."""
         parts = [f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items()]
         return "/".join([self.data_root, *parts, bucket_folder(bucket)])
 
@@ -204,12 +204,15 @@ def bucket_folder(bucket: int) -> str:
 
 
 def data_file_path(bucket_dir: str, file: DataFileMeta) -> str:
-    """Return the path of a data file: in its bucket, or its external path. Raises `UnfamiliarFormError`."""
+    """Return the path of a data file: its external path, or else its path in the bucket.
+
+    Raises `UnfamiliarFormError`.
+    """
     return resolved_path(bucket_dir, file.file_name, file.external_path)
 
 
 def plain_path(uri: str) -> str:
-    """Return a URI as storages expect it: for local files without a scheme."""
+    """Return a URI in the form that storages expect: local files have no scheme."""
     match = _LOCAL_URI.fullmatch(uri)
     return match["path"] if match else uri
 
@@ -220,51 +223,51 @@ def index_file_path(bucket_dir: str, name: str) -> str:
 
 
 def data_file_paths(bucket_dir: str, file: DataFileMeta) -> list[str]:
-    """The paths of a data file and of the files that go with it. Raises `CorruptFileError`."""
+    """Return the paths of a data file and of its extra files. Raises `CorruptFileError`."""
     return paths_of(bucket_dir, file.file_name, file.external_path, file.extra_files)
 
 
 def paths_of(bucket_dir: str, file_name: str, external_path: str | None, extra_files: Iterable[str]) -> list[str]:
-    """As `data_file_paths`, from the parts of a data file's metadata."""
+    """Return the paths of `data_file_paths`, from parts of a data file's metadata."""
     path = resolved_path(bucket_dir, file_name, external_path)
     folder = path.rpartition("/")[0]
     return [path, *(f"{folder}/{_inside(folder, name)}" for name in extra_files)]
 
 
 def resolved_path(bucket_dir: str, file_name: str, external_path: str | None) -> str:
-    """As `data_file_path`, from the parts of metadata."""
+    """Return the path of `data_file_path`, from parts of the metadata."""
     return plain_path(external_path) if external_path else f"{bucket_dir}/{_inside(bucket_dir, file_name)}"
 
 
 def _inside(folder: str, name: str) -> str:
-    """Return a file's name from metadata if it is valid: it must not lead out of its folder."""
+    """Return the path of a file from metadata in its folder. The name must not lead out of the folder."""
     if not is_file_name(name):
         raise UnfamiliarFormError(f"{folder}/{name!r}", "metadata lists this file, but its name is not a file name")
     return name
 
 
 def parse_snapshot_id(name: str) -> int | None:
-    """N of `snapshot-N`, None for any other name."""
+    """Return N for the name `snapshot-N`, None for any other name."""
     return _number_in(_SNAPSHOT, name)
 
 
 def parse_schema_id(name: str) -> int | None:
-    """N of `schema-N`, None for any other name."""
+    """Return N for the name `schema-N`, None for any other name."""
     return _number_in(_SCHEMA, name)
 
 
 def parse_changelog_id(name: str) -> int | None:
-    """N of `changelog-N`, None for any other name."""
+    """Return N for the name `changelog-N`, None for any other name."""
     return _number_in(_CHANGELOG, name)
 
 
 def parse_turn(name: str) -> int | None:
-    """N of `turn-N`, None for any other name."""
+    """Return N for the name `turn-N`, None for any other name."""
     return _number_in(_TURN, name)
 
 
 def parse_stream_commit(name: str) -> int | None:
-    """N of `commit-N`, None for any other name."""
+    """Return N for the name `commit-N`, None for any other name."""
     return _number_in(_STREAM_COMMIT, name)
 
 

@@ -1,4 +1,4 @@
-"""Frozen values as Avro records and as JSON, and back: a table of columns per record drives all ways.
+"""Convert frozen values to Avro records and JSON, and back. A list of columns per record drives all conversions.
 
 Manifests and manifest lists are files of Avro records (`manifests.record_files`), each of which starts with `_VERSION`.
 Readers find columns by name, and return `None` for a nullable column that an older writer did not have. A record
@@ -19,12 +19,12 @@ from typing import Any, Generic, TypeVar
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 
 T = TypeVar("T")
-_JSON_TYPES = {"string": str, "boolean": bool}  # int for others
+_JSON_TYPES = {"string": str, "boolean": bool}  # the JSON type of every other type is int
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its Avro name and type, the attribute of the value, and the nested record if it has one.
+    """One column: its Avro name and type, the attribute of the value, and the nested record, if any.
 
     A nested record can be `optional` (None if it is missing), or `repeated`: a tuple of records, None if missing.
     """
@@ -38,7 +38,7 @@ class Column:
 
     @property
     def required(self) -> bool:
-        """Return whether every record must have it."""
+        """Return whether every record must have the column."""
         return not isinstance(self.avro, list) and not self.optional and not self.repeated
 
     def to_avro(self, value: Any) -> Any:
@@ -66,10 +66,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record(Generic[T]):
-    """A record type: `build` makes the value from attributes given by name.
+    """A record type. `build` creates the value from attributes passed by name.
 
-    `unread` are columns of later versions that change the meaning of others: a record with a value there is refused.
-    `name` is the record's name in Avro, and `plural` a noun for several records in errors.
+    `unread` are columns of later versions that change the meaning of other columns: a record with a value in such a
+    column is refused.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Record(Generic[T]):
         return {c.name: c.to_avro(getattr(value, c.attribute)) for c in self.columns}
 
     def check_unread(self, found: Iterable[str]) -> None:
-        """Raises `UnsupportedFeatureError` for columns with values that change the meaning of other columns."""
+        """Raise `UnsupportedFeatureError` for columns with values that change the meaning of other columns."""
         for name in found:
             raise UnsupportedFeatureError(
                 f"Metadata has a value in {name}, which a later version of Paimon wrote and this version cannot read."
@@ -96,7 +96,7 @@ class Record(Generic[T]):
         return self.build(**{c.attribute: c.from_avro(node[c.name]) for c in self.columns if c.name in node})
 
     def to_json(self, value: T) -> dict[str, Any]:
-        """Return the value for JSON, without missing fields: bytes in base64, moments in epoch milliseconds."""
+        """Return the value for JSON, without missing fields. Bytes are in base64, moments in epoch milliseconds."""
         given = ((c, getattr(value, c.attribute)) for c in self.columns)
         return {c.name: c.to_json(v) for c, v in given if v is not None}
 
@@ -110,11 +110,11 @@ class Record(Generic[T]):
         return self.build(**{c.attribute: c.from_json(node[c.name]) for c in self.columns if c.name in node})
 
     def encode(self, value: T) -> str:
-        """The value as one JSON text, which travels between the driver and its tasks."""
+        """Return the value as one JSON text for transport between the driver and its tasks."""
         return json.dumps(self.to_json(value))
 
     def decode(self, text: str | bytes) -> T:
-        """The reverse of `encode`. Raises `CorruptFileError`."""
+        """Return the value of a JSON text from `encode`. Raises `CorruptFileError`."""
         try:
             return self.from_json(json.loads(text))
         except (ValueError, TypeError, OverflowError, RecursionError) as e:
@@ -122,7 +122,7 @@ class Record(Generic[T]):
 
 
 def nullable(avro: Any) -> list[Any]:
-    """The Avro type that also admits null."""
+    """Return the Avro type that also allows null."""
     return ["null", avro]
 
 

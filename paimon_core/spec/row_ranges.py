@@ -1,4 +1,4 @@
-"""Row ranges: with data evolution several files hold columns of the same rows.
+"""Row ranges: with data evolution, several files have columns of the same rows.
 
 A file of n rows with `_FIRST_ROW_ID` f has rows f to f + n - 1. Files of the same rows are a range: each has the
 columns in its `_WRITE_COLS`, and if several files have a column, the newest file counts. Deleted rows are marked at the
@@ -19,7 +19,10 @@ _BLOB = ".blob"
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Rows `first` to `first + count - 1`: `files` have all rows, newest first; `parts` some, one column each."""
+    """The rows `first` to `first + count - 1`.
+
+    `files` have all these rows, newest first; `parts` have some of them, with one column each.
+    """
 
     first: int
     count: int
@@ -28,7 +31,7 @@ class RowRange:
 
     @property
     def anchor(self) -> DataFileMeta:
-        """The file at which deleted rows are marked."""
+        """The file to which marks of deleted rows refer."""
         return self.files[-1]
 
     @property
@@ -42,7 +45,7 @@ class RowRange:
 
 
 def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
-    """The ranges of a bucket's files, in the order of their rows. Raises `CorruptFileError`."""
+    """Return the ranges of a bucket's files, in the order of their rows. Raises `CorruptFileError`."""
     ranges: list[RowRange] = []
     group: list[DataFileMeta] = []
     end = -1

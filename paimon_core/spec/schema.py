@@ -4,9 +4,9 @@
      "highestFieldId", "partitionKeys": [name], "primaryKeys": [name], "options": {text: text}, "comment",
      "timeMillis": epoch ms}
 
-Paimon 0.4 to 0.7 write no version, or 1: there the default of `bucket` is 1. Paimon 0.8 writes version 2: up to there
-the default of `file.format` is ORC, and a table with buckets needs no `bucket-key`. A newer version than 3 is refused.
-Source: specification, "Schema".
+Paimon 0.4 to 0.7 write no version or version 1, in which the default of `bucket` is 1. Paimon 0.8 writes version 2. Up
+to version 2, the default of `file.format` is ORC, and a table with buckets needs no `bucket-key`. A newer version than
+3 is refused. Source: specification, "Schema".
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from paimon_core.spec.json_object import decode_json_object, encode_json_object,
 from paimon_core.spec.types import DataField, DataType, RowType, nested_fields, parse_field
 
 CURRENT_VERSION = 3
-_ONE_BUCKET_VERSION, _ORC_VERSION, _KEYLESS_BUCKETS_VERSION = 1, 2, 2  # the last ones with these defaults
-# ids of the columns Paimon adds; users' field ids stay below KEY_FIELD_ID_START
+_ONE_BUCKET_VERSION, _ORC_VERSION, _KEYLESS_BUCKETS_VERSION = 1, 2, 2  # the last versions with these defaults
+# Ids of the columns that Paimon adds; field ids of users stay below KEY_FIELD_ID_START.
 KEY_FIELD_ID_START = 2**30 - 1
 SYSTEM_FIELD_ID_START = 2**31 - 1
 
@@ -32,7 +32,8 @@ SYSTEM_FIELD_ID_START = 2**31 - 1
 class TableSchema:
     """One version of a table's schema: columns with their ids, keys, options.
 
-    `time_millis` is epoch milliseconds, 0 if a server writes the version and this client does not know its time."""
+    `time_millis` is in epoch milliseconds, or 0 if a server writes the version and this client does not know the time.
+    """
 
     id: int = 0
     fields: tuple[DataField, ...]
@@ -45,7 +46,7 @@ class TableSchema:
     version: int = CURRENT_VERSION
 
     def __repr__(self) -> str:
-        """Return a text without the secrets that other engines may have put into options."""
+        """Return a text without secrets: other engines may have stored some in options."""
         shown = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         values = (f"{name}={redacted(value) if name == 'options' else value!r}" for name, value in shown)
         return f"{type(self).__name__}({', '.join(values)})"
@@ -60,16 +61,19 @@ class TableSchema:
 
     @cached_property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
-        """Return the primary key without partition columns, the sort order of files; the whole key if none remains."""
+        """The primary key without partition columns, which is the sort order of files.
+
+        If no column remains, it is the whole key.
+        """
         rest = tuple(k for k in self.primary_keys if k not in self.partition_keys)
         return rest or self.primary_keys
 
     @cached_property
     def cross_partition_update(self) -> bool:
-        """Return whether a key can be in any partition, so that its row moves if its partition columns change.
+        """Whether a key can be in any partition, so that its row moves if its partition columns change.
 
-        Only dynamic buckets keep track of a key's partition. In other tables a key has a row in each partition that it
-        was written to.
+        Only dynamic buckets track the partition of a key. In other tables, a key has a row in each partition to which
+        it was written.
         """
         moves = bool(self.primary_keys) and not set(self.partition_keys) <= set(self.primary_keys)
         return moves and self.options.get("bucket", "-1").strip() == "-1"
@@ -80,7 +84,7 @@ class TableSchema:
 
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:
-        """Columns that decide the bucket: `bucket-key`, else the trimmed primary key, else none."""
+        """The columns that decide the bucket: `bucket-key`, else the trimmed primary key, else none."""
         named = self.options.get("bucket-key")
         if named and named.strip():
             return tuple(k.strip() for k in named.split(","))
@@ -98,15 +102,18 @@ class TableSchema:
 
     @property
     def counts_equal_rows(self) -> bool:
-        """Whether files may have the whole row as key, and the count of equal rows as their only value.
+        """Whether files may have the whole row as the key, and the count of equal rows as the only value.
 
-        Paimon 0.4 and 0.5 wrote tables without primary key so. The statistics of values are the statistics of this
-        count."""
+        Paimon 0.4 and 0.5 wrote tables without a primary key in this way. The statistics of values are then the
+        statistics of this count."""
         return not self.primary_keys and self.options.get("write-mode", "").strip().lower() == "change-log"
 
     @property
     def counts_new_rows(self) -> bool:
-        """Whether the version that the table is of writes such files: later ones do not go by the option."""
+        """Whether the version of Paimon that created the table writes files with counts.
+
+        Later versions ignore the option.
+        """
         return self.counts_equal_rows and self.version <= _ONE_BUCKET_VERSION
 
     @property
@@ -123,7 +130,7 @@ class TableSchema:
         return self == (written if self.time_millis else replace(written, time_millis=0))
 
     def select(self, names: tuple[str, ...]) -> tuple[DataField, ...]:
-        """Fields by name, in that order. Raises `InvalidSchemaError` for an unknown one."""
+        """Return the fields with these names, in that order. Raises `InvalidSchemaError` for an unknown name."""
         missing = [n for n in names if n not in self.field_by_name]
         if missing:
             known = ", ".join(self.field_by_name)
@@ -135,7 +142,7 @@ class TableSchema:
 
 
 def encode_schema(schema: TableSchema) -> bytes:
-    """The file's bytes: indented JSON."""
+    """Return the file's bytes: indented JSON."""
     node: dict[str, Any] = {
         "version": schema.version,
         "id": schema.id,
@@ -152,7 +159,7 @@ def encode_schema(schema: TableSchema) -> bytes:
 
 
 def decode_schema(path: str, data: bytes) -> TableSchema:
-    """The schema a file holds.
+    """Return the schema in a file.
 
     Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, `UnsupportedFeatureError`, all naming
     `path`.
@@ -161,7 +168,7 @@ def decode_schema(path: str, data: bytes) -> TableSchema:
     try:
         version = _version(node)
         if version > CURRENT_VERSION:
-            cause = f"it has schema version {version}, this library knows versions up to {CURRENT_VERSION}"
+            cause = f"it has schema version {version}, this library supports versions up to {CURRENT_VERSION}"
             raise UnsupportedVersionError(path, cause)
         schema = _build(node)
         if len(schema.field_by_name) != len(schema.fields):
@@ -195,12 +202,12 @@ def _build(node: dict[str, Any]) -> TableSchema:
 
 
 def _version(node: dict[str, Any]) -> int:
-    """Return the version; Java reads null as 0, which has the defaults of version 1."""
+    """Return the version. As in Java, null is 0, which has the defaults of version 1."""
     return 1 if node.get("version") is None else node_integer(node, "version")
 
 
 def _options(node: dict[str, Any]) -> dict[str, str]:
-    """Return options as Java reads them: null is the text null, an object or an array is an empty text."""
+    """Return options by Java's rules: null is the text "null", an object or an array is an empty text."""
     values = member(node, "options", dict | None) or {}
     known = {k: "null" if v is None else "" if isinstance(v, dict | list) else v for k, v in values.items()}
     return {k: node_text(known, k) for k in known}
@@ -213,10 +220,10 @@ def _names(node: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _begin_small(text: str) -> str:
-    """Return a sentence in the form of a second part of another sentence."""
+    """Return a sentence that can follow a comma: with a small first letter."""
     return text[:1].lower() + text[1:].rstrip(".")
 
 
 def highest_field_id(fields: tuple[DataField, ...]) -> int:
-    """The largest id in use, nested fields included; -1 for none."""
+    """Return the largest id of all fields, including nested fields, or -1 without fields."""
     return max((f.id for f in nested_fields(RowType(fields=fields))), default=-1)

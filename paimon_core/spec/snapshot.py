@@ -32,7 +32,7 @@ from paimon_core.spec.json_object import (
 )
 
 CURRENT_VERSION = 3
-_NEW_MEMBERS = (  # later than Paimon 0.7, and not a part of the table's content; row ids start at 0 anyhow
+_NEW_MEMBERS = (  # later than Paimon 0.7, and not content of the table; row ids start at 0 anyhow
     *("uuid", "base_manifest_list_size", "delta_manifest_list_size", "changelog_manifest_list_size"),
     *("writer_version", "properties", "operation", "next_row_id"),
 )
@@ -48,7 +48,7 @@ class CommitKind(StrEnum):
 
 
 class Operation(StrEnum):
-    """The reason of a snapshot's commit. Other engines cannot read a table with a snapshot of an unknown operation."""
+    """The reason for a snapshot's commit. Other engines cannot read a table with a snapshot of an unknown operation."""
 
     WRITE = "WRITE"
     OVERWRITE = "OVERWRITE"
@@ -63,9 +63,9 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One version of a table. Record counts are of rows in files, before merging; times are epoch milliseconds.
+    """One version of a table. Record counts are rows in files before merging; times are in epoch milliseconds.
 
-    `commit_user` is empty, and `commit_kind` None, if the writer did not note them.
+    `commit_user` is empty, and `commit_kind` None, if the writer did not store them.
     """
 
     id: int
@@ -95,7 +95,7 @@ class Snapshot:
 
     @property
     def has_new_members(self) -> bool:
-        """Return whether a reader of Paimon 0.4 to 0.7 refuses the snapshot, because it does not know some members."""
+        """Return whether Paimon 0.4 to 0.7 refuses to read the snapshot, because some members are unknown to it."""
         return any(getattr(self, name) is not None for name in _NEW_MEMBERS)
 
     def without_new_members(self) -> Snapshot:
@@ -105,11 +105,14 @@ class Snapshot:
 
     @property
     def identity(self) -> str:
-        """A text that no other snapshot has: the uuid, and for old writers the name of the manifest list."""
+        """A text that identifies the snapshot: its uuid, or for old writers the name of its manifest list."""
         return self.uuid or self.delta_manifest_list
 
     def is_same(self, other: Snapshot) -> bool:
-        """Return whether two files hold one writer's snapshot: the name of its manifest list is unique, as its uuid."""
+        """Return whether two files have one writer's snapshot.
+
+        The name of its manifest list is unique, like its uuid.
+        """
         return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list
 
 
@@ -119,7 +122,7 @@ def _commit_kind(key: str, value: Any) -> CommitKind | None:
 
 
 def _operation(key: str, value: Any) -> str | None:
-    """Return the name of an operation; an unknown name is kept, because no code depends on it."""
+    """Return the name of an operation. Unknown names are allowed, because no code depends on them."""
     return value if isinstance(value, str) and value.isidentifier() else as_choice(key, value, list(Operation))
 
 
@@ -150,7 +153,7 @@ _FIELDS: tuple[tuple[str, str, Callable[[str, Any], Any]], ...] = (
     ("next_row_id", "nextRowId", as_integer),
     ("operation", "operation", _operation),
 )
-_DEFAULTS: Mapping[str, Any] = {  # of members that older versions and other writers leave out
+_DEFAULTS: Mapping[str, Any] = {  # defaults for members that older versions and other writers leave out
     "version": 1,
     "schema_id": 0,
     "commit_user": "",
@@ -163,13 +166,13 @@ _REQUIRED = frozenset(("id", "base_manifest_list", "delta_manifest_list"))
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """The file's bytes: indented JSON, missing fields left out."""
+    """Return the file's bytes: indented JSON without missing fields."""
     fields = {key: getattr(snapshot, name) for name, key, _ in _FIELDS}
     return encode_json_object({k: v for k, v in fields.items() if v is not None})
 
 
 def decode_snapshot(path: str, data: bytes) -> Snapshot:
-    """The snapshot a file holds.
+    """Return the snapshot in a file.
 
     Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, all naming `path`.
     """
@@ -185,7 +188,7 @@ def snapshot_of(path: str, node: Mapping[str, Any]) -> Snapshot:
         except TypeError as e:
             raise UnfamiliarFormError(path, f"as a snapshot, {e}", writer=writer_of(node)) from e
         if name == "version" and value is not None and value > CURRENT_VERSION:
-            cause = f"it has snapshot version {value}, this library knows versions up to {CURRENT_VERSION}"
+            cause = f"it has snapshot version {value}, this library supports versions up to {CURRENT_VERSION}"
             raise UnsupportedVersionError(path, cause, writer=writer_of(node))
         if value is None and name in _REQUIRED:
             raise UnfamiliarFormError(path, f"as a snapshot, it has no {key!r}", writer=writer_of(node))
@@ -194,6 +197,6 @@ def snapshot_of(path: str, node: Mapping[str, Any]) -> Snapshot:
 
 
 def writer_of(node: Mapping[str, Any]) -> str:
-    """Return the software that wrote a snapshot, "" if its JSON does not contain it."""
+    """Return the software that wrote a snapshot, or "" if its JSON does not contain it."""
     parts = (("writerVersion", node.get("writerVersion")), ("commit user", node.get("commitUser")))
     return ", ".join(f"{name} {shortened(value)}" for name, value in parts if value is not None)

@@ -13,15 +13,17 @@ from paimon_core.spec.records import Column, Record
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """The deletion vector of a data file, and the path of the index file that holds it."""
+    """The deletion vector of a data file, and the path of its index file."""
 
     path: str
     vector: DeletionVectorMeta
 
 
 class SplitKind(StrEnum):
-    """The kind of rows in a split's files: rows of a version, changes, two versions to compare, rows of a partition
-    with newer rows of the postponed bucket, or rows of several partitions to merge into one."""
+    """The kind of rows in a split's files.
+
+    The kinds are: rows of a version, changes, two versions to compare, rows of a partition with newer rows of the
+    postponed bucket, or rows of several partitions to merge."""
 
     ROWS = "rows"
     CHANGES = "changes"
@@ -32,15 +34,18 @@ class SplitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
-    """Files of one bucket; with `needs_merge`, their rows must be merged by key (or, with data evolution, their columns
-    joined), else the files are read unchanged.
+    """Files of one bucket that one task reads together.
 
-    `deletions` are the deletion vectors of the files. For `DIFFERENCE`, `before` are the files of an earlier version,
-    with their deletion vectors, to compare with `files`; for `POSTPONED`, the files of rows without a bucket, oldest
-    first. `branch` is the files' branch, "": the table itself. With row ids, only rows in `row_ids` (a 64-bit Roaring
-    bitmap) are read, b"": all. `total_buckets` is the number of buckets when the files were written, 0 if unknown. For
-    single changes, `snapshot_id` and `commit_millis` are their snapshot and its commit time in epoch milliseconds, 0 if
-    unknown.
+    With `needs_merge`, their rows must be merged by key, or with data evolution their columns must be joined. Else the
+    files are read as they are. `deletions` are the deletion vectors of the files.
+
+    For `DIFFERENCE`, `before` are the files of an earlier version, with their deletion vectors, to compare with
+    `files`. For `POSTPONED`, `before` are the files of rows without a bucket, oldest first.
+
+    `branch` is the branch of the files, "" for main. With row ids, only rows in `row_ids` (a 64-bit Roaring bitmap) are
+    read, or all rows if it is empty. `total_buckets` is the number of buckets when the files were written, 0 if
+    unknown. For changes, `snapshot_id` and `commit_millis` are their snapshot and its commit time in epoch
+    milliseconds, 0 if unknown.
     """
 
     partition: bytes
@@ -60,12 +65,12 @@ class DataSplit:
 
     @property
     def row_count(self) -> int:
-        """Rows in the files, before merging."""
+        """The number of rows in the files, before merging."""
         return sum(f.row_count for f in (*self.files, *self.before))
 
     @property
     def result_count(self) -> int | None:
-        """Return the number of rows of the result, None if metadata does not contain it."""
+        """The number of rows of the result, or None if metadata does not contain it."""
         deleted = [d.vector.cardinality for d in self.deletions]
         known = [n for n in deleted if n is not None]
         return None if self.needs_merge or len(known) < len(deleted) else self.row_count - sum(known)
@@ -77,7 +82,7 @@ class DataSplit:
 
     @property
     def size(self) -> int:
-        """Bytes of the files."""
+        """The size of the files in bytes."""
         return sum(f.file_size for f in (*self.files, *self.before))
 
 

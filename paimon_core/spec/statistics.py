@@ -31,7 +31,7 @@ _COLUMN: Mapping[str, Callable[[str, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableStatistics:
-    """Rows and bytes of a version after merging, and the known statistics per column, by the keys of the file."""
+    """The rows and bytes of a version after merging, and the known statistics of columns, by the keys of the JSON."""
 
     snapshot_id: int
     schema_id: int
@@ -41,7 +41,7 @@ class TableStatistics:
 
 
 def encode_statistics(statistics: TableStatistics) -> bytes:
-    """The file's bytes: indented JSON."""
+    """Return the file's bytes: indented JSON."""
     node = {
         "snapshotId": statistics.snapshot_id,
         "schemaId": statistics.schema_id,
@@ -53,7 +53,7 @@ def encode_statistics(statistics: TableStatistics) -> bytes:
 
 
 def decode_statistics(path: str, data: bytes) -> TableStatistics:
-    """The statistics a file holds. Raises `CorruptFileError`, `UnfamiliarFormError`, naming `path`."""
+    """Return the statistics in a file. Raises `CorruptFileError`, `UnfamiliarFormError`, naming `path`."""
     try:
         node = decode_json_object(path, data)
         columns = member(node, "colStats", dict | None, None) or {}

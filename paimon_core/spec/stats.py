@@ -26,7 +26,7 @@ class SimpleStats:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStats:
-    """Statistics of one column of a file: bounds are inclusive, None if unknown."""
+    """The statistics of one column of a file. Bounds are inclusive, None if unknown."""
 
     minimum: Any = None
     maximum: Any = None
@@ -35,7 +35,7 @@ class ColumnStats:
 
 @total_ordering
 class _Null:
-    """Orders NULL before any other value."""
+    """A value that sorts NULL before any other value."""
 
     def __lt__(self, other: object) -> bool:
         return other is not self
@@ -45,7 +45,7 @@ _NULL = _Null()
 
 
 def bound_order(value: Any) -> Any:
-    """Return a sort key of a value, in the order of bounds and keys: NULL first, -0.0 before 0.0, NaN last."""
+    """Return a sort key for a value, in the order of bounds and keys: NULL first, -0.0 before 0.0, NaN last."""
     if not isinstance(value, float):
         return _NULL if value is None else value
     return (True, 0.0, 0.0) if math.isnan(value) else (False, value, math.copysign(1.0, value))
@@ -56,7 +56,7 @@ UNKNOWN = ColumnStats()
 
 
 def encode_stats(types: Sequence[DataType], columns: Sequence[ColumnStats]) -> SimpleStats:
-    """Statistics of columns in the order of `types`."""
+    """Return the statistics of columns in the order of `types`, encoded."""
     return SimpleStats(
         min_values=encode_row(types, [c.minimum for c in columns]),
         max_values=encode_row(types, [c.maximum for c in columns]),
@@ -65,7 +65,7 @@ def encode_stats(types: Sequence[DataType], columns: Sequence[ColumnStats]) -> S
 
 
 def decode_stats(types: Sequence[DataType], stats: SimpleStats) -> tuple[ColumnStats, ...]:
-    """Statistics per column. A bound that does not decode is unknown: rows can be read without it."""
+    """Return the statistics of each column. A bound that does not decode is unknown: rows can be read without it."""
     counts = stats.null_counts or ()
     low, high = decode_hints(types, stats.min_values), decode_hints(types, stats.max_values)
     return tuple(ColumnStats(low[i], high[i], counts[i] if i < len(counts) else None) for i in range(len(types)))

@@ -19,7 +19,7 @@ from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.json_object import as_integer, decode_json_object, encode_json_object
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot, snapshot_of, writer_of
 
-# the members that name files, and the version: a later version may name files differently
+# The members that name files, and the version, because a later version may name files differently.
 _OF_FILES = ("version", "baseManifestList", "deltaManifestList", "changelogManifestList", "indexManifest", "statistics")
 _LOCAL_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?Z?", re.ASCII)
 _DURATION = re.compile(
@@ -31,7 +31,9 @@ _DURATION = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """A named snapshot. `created` is the wall clock of its creator; `retained` is its lifetime, None: for ever."""
+    """A named snapshot. `created` is the wall clock of its creator; `retained` is its lifetime, None if it does not
+    expire.
+    """
 
     name: str
     snapshot: Snapshot
@@ -40,7 +42,7 @@ class Tag:
 
 
 def encode_tag(tag: Tag) -> bytes:
-    """The file's bytes: indented JSON."""
+    """Return the file's bytes: indented JSON."""
     node: dict[str, Any] = json.loads(encode_snapshot(tag.snapshot))
     if tag.created is not None:
         t = tag.created
@@ -51,7 +53,7 @@ def encode_tag(tag: Tag) -> bytes:
 
 
 def decode_tag(path: str, data: bytes, name: str) -> Tag:
-    """The tag a file holds.
+    """Return the tag in a file.
 
     Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError`, all naming `path`.
     """
@@ -66,7 +68,7 @@ def decode_tag(path: str, data: bytes, name: str) -> Tag:
 
 
 def decode_kept_snapshot(path: str, data: bytes) -> Snapshot:
-    """Return the snapshot with the files that a tag keeps, using only the tag's members about files.
+    """Return the snapshot with the files that a tag keeps, from only the tag's members about files.
 
     Other members may have any form. Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if the
     files are not certain.
@@ -97,7 +99,7 @@ def _time(key: str, value: Any) -> datetime | None:
 
 
 def _time_of_parts(parts: list[Any]) -> datetime:
-    """A wall clock written as [year, month, day, hour, minute(, second(, nanosecond))]."""
+    """Return the wall clock of [year, month, day, hour, minute(, second(, nanosecond))]."""
     if not 5 <= len(parts) <= 7 or not all(type(part) is int for part in parts):
         raise ValueError("five to seven integers are expected")
     year, month, day, hour, minute, *rest = parts
@@ -106,7 +108,7 @@ def _time_of_parts(parts: list[Any]) -> datetime:
 
 
 def _time_of_text(text: str) -> datetime:
-    """Return a wall clock in ISO 8601; Jackson drops a Z at its end."""
+    """Return a wall clock from ISO 8601. Like Jackson, ignore a Z at its end."""
     match = _LOCAL_TIME.fullmatch(text)
     if match is None:
         raise ValueError("YYYY-MM-DDTHH:MM:SS is expected")

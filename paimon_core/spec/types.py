@@ -18,13 +18,13 @@ from paimon_core.spec.json_object import node_integer, node_text
 
 MAX_LENGTH = 2**31 - 1
 MAX_NESTING = 64
-# in data files, elements of a column have their own ids: from here upwards, for map keys downwards, with a fixed number
-# of ids for each column
+# Elements of a column have their own ids in data files: from here upwards, for map keys downwards, with a fixed number
+# of ids for each column.
 ELEMENT_ID_START, ELEMENT_IDS_PER_FIELD = 2**29 - 1, 1024
 
 
 class Kind(Enum):
-    """The root of a type, named as schema files spell it."""
+    """The root of a type, with the name that it has in schema files."""
 
     BOOLEAN = "BOOLEAN"
     TINYINT = "TINYINT"
@@ -55,13 +55,13 @@ NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VA
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A type and whether it admits NULL. Subclasses carry the parameters."""
+    """A type and whether it allows NULL. Subclasses have the parameters."""
 
     kind: Kind
     nullable: bool = True
 
     def sql(self) -> str:
-        """The spelling without nullability, as in `DESCRIBE` and error messages."""
+        """Return the spelling without nullability, as in `DESCRIBE` and error messages."""
         return self.kind.value
 
     def json(self) -> Any:
@@ -103,7 +103,10 @@ class DecimalType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class LengthType(DataType):
-    """CHAR, VARCHAR, BINARY or VARBINARY of at most `length` characters or bytes; STRING and BYTES are the longest."""
+    """CHAR, VARCHAR, BINARY or VARBINARY of at most `length` characters or bytes.
+
+    STRING and BYTES have the largest length.
+    """
 
     length: int = MAX_LENGTH
 
@@ -137,9 +140,10 @@ class TimeType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class StoredTimeType(TimeType):
-    """A time of more than 6 digits that is passed on as Parquet's INT96: of any year, but unfit for computations.
+    """A time of more than 6 digits that is passed on in Parquet's INT96. It can have any year, but cannot be used in
+    computations.
 
-    Schemas do not have it; see `paimon_core.store.data.time_units`."""
+    Schemas do not have this type; see `paimon_core.store.data.time_units`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ class CollectionType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class VectorType(CollectionType):
-    """VECTOR: an array of `length` elements. Tables that have one are opened; the column itself is not read yet."""
+    """VECTOR: an array of `length` elements. A table with a VECTOR can be opened, but the column cannot be read yet."""
 
     length: int = 1
 
@@ -201,7 +205,7 @@ class RowType(DataType):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataField:
-    """A column, or a field of a ROW: `id` never changes, and readers of files find columns by it."""
+    """A column, or a field of a ROW. Its `id` never changes, and readers of files find columns by the id."""
 
     id: int
     name: str
@@ -240,10 +244,10 @@ _TIMES = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP_LTZ,
 }
 _NESTED = ("ARRAY", "MAP", "MULTISET", "ROW", "VECTOR")
-# pypaimon 2 also writes a MAP's key and value into its name; only the members `key` and `value` count
+# pypaimon 2 also writes a MAP's key and value into its name; only the members `key` and `value` are used.
 _NESTED_SPELLING = re.compile(rf"(?P<name>{'|'.join(_NESTED)}) ?(?:<.*>)? ?(?P<null>NOT NULL|NULL)?")
 _KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
-# for a text in capitals with single blanks
+# This pattern expects capitals and single blanks.
 _SPELLING = re.compile(
     r"(?P<name>[A-Z_]++(?: PRECISION)?) ?(?:\( ?(?P<p>[0-9]{1,10}) ?(?:, ?(?P<s>[0-9]{1,10}) ?)?\))?"
     r" ?(?P<zone>WITH LOCAL TIME ZONE|WITHOUT TIME ZONE)? ?(?P<null>NOT NULL|NULL)?"
@@ -271,7 +275,9 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
         if name == "VECTOR":
             length = node_integer(node, "length")
             if length < 1:
-                raise InvalidSchemaError(f"{shortened(node)} is not a data type: a vector has one element or more.")
+                raise InvalidSchemaError(
+                    f"{shortened(node)} is not a data type: a vector must have one element or more."
+                )
             return VectorType(Kind.ARRAY, nullable, parse_type(node["element"], depth + 1), length)
         if name == "MAP":
             key, value = parse_type(node["key"], depth + 1), parse_type(node["value"], depth + 1)
@@ -342,7 +348,7 @@ def nested_fields(data_type: DataType) -> Iterator[DataField]:
 
 
 def nested_types(data_type: DataType) -> Iterator[DataType]:
-    """A type and every type below it, depth first."""
+    """Yield a type and every type below it, depth first."""
     yield data_type
     match data_type:
         case RowType(fields=fields):

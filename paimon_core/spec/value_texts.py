@@ -51,7 +51,7 @@ from paimon_core.time_zones import epoch_moment, parsed_moment, wall_clock, wall
 
 _MILLIS_PER_DAY = 86_400_000
 _EPOCH_DAY = date(1970, 1, 1)
-_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # spaces that do not break a line, and NEL, are no blanks
+_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # non-breaking spaces and NEL do not count as blanks
 _MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
@@ -74,17 +74,20 @@ _SPELLINGS: Mapping[Kind, re.Pattern[str]] = {
 def partition_spec(
     fields: Sequence[DataField], partition: bytes, default_name: str, *, legacy: bool = True
 ) -> dict[str, str]:
-    """Partition columns and their values as folders spell them (not escaped); NULL and blanks are `default_name`.
+    """Return partition columns and their values, spelled as in folders but not escaped. NULL and blanks are
+    `default_name`.
 
-    `legacy` is `partition.legacy-name`: as `internal_text`, else as `cast_text`. Raises `InvalidDataError` for bytes
-    where it is set."""
+    With `legacy` (`partition.legacy-name`), values have the text of `internal_text`, else of `cast_text`. Raises
+    `InvalidDataError` for bytes with `legacy`."""
     return _spec(fields, partition, default_name, partial(folder_text, legacy=legacy))
 
 
 def shown_partition(
     fields: Sequence[DataField], partition: bytes, default_name: str, zone: tzinfo | None
 ) -> dict[str, str]:
-    """Partition columns and their values for people: by `cast_text`, in a zone (None: this process's)."""
+    """Return partition columns and their values for people, by `cast_text`, in a zone (None for this process's
+    zone).
+    """
     return _spec(fields, partition, default_name, lambda field, value: cast_text(field.type, value, zone))
 
 
@@ -97,14 +100,14 @@ def _spec(
 
 
 def folder_text(field: DataField, value: Any, *, legacy: bool) -> str:
-    """A value as folders spell it; see `partition_spec`."""
+    """Return a value in the spelling of folders; see `partition_spec`."""
     if legacy and isinstance(value, bytes):
         raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
     return internal_text(field.type, value) if legacy else cast_text(field.type, value)
 
 
 def internal_text(data_type: DataType, value: Any) -> str:
-    """A value as Java prints its internal value."""
+    """Return the text of Java's internal value, by its `toString()`."""
     kind = data_type.kind
     if kind is Kind.BOOLEAN:
         return "true" if value else "false"
@@ -118,7 +121,7 @@ def internal_text(data_type: DataType, value: Any) -> str:
 
 
 def cast_text(data_type: DataType, value: Any, zone: tzinfo | None = UTC) -> str:
-    """Return a value as CAST to STRING does, in a zone (None: this process's zone)."""
+    """Return the text of CAST to STRING, in a zone (None for this process's zone)."""
     if data_type.kind is Kind.DATE:
         return iso_timestamp(value * _MILLIS_PER_DAY, 0).partition("T")[0].removeprefix("+")
     if isinstance(value, bytes):
@@ -158,20 +161,22 @@ def iso_timestamp(millis: int, nanos: int) -> str:
 
 
 def float_text(number: np.floating[Any]) -> str:
-    """Return the shortest unique digits, at least two; with an exponent below 1e-3 and from 1e7."""
+    """Return the shortest unique digits of a number, at least two, with an exponent below 1e-3 and from 1e7."""
     if not np.isfinite(number):
         return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if number == 0 or 1e-3 <= abs(number) < 1e7:
         return str(np.format_float_positional(number, unique=True, trim="0"))
     two_digits = np.format_float_scientific(number, precision=1, unique=False)
-    same = type(number)(two_digits) == number  # the nearest of two digits: 4.9E-324, though 5E-324 is shorter
+    same = type(number)(two_digits) == number  # the nearest number of two digits: 4.9E-324, although 5E-324 is shorter
     text = two_digits if same else np.format_float_scientific(number, unique=True, trim="0")
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}E{int(exponent)}"
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Year, month, day of epoch days, for any year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms")."""
+    """Return the year, month and day of epoch days, for any year (Howard Hinnant, "chrono-Compatible Low-Level Date
+    Algorithms").
+    """
     days += 719_468
     era, doe = divmod(days, 146_097)
     yoe = (doe - doe // 1460 + doe // 36_524 - doe // 146_096) // 365
@@ -184,8 +189,8 @@ def _civil(days: int) -> tuple[int, int, int]:
 def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
     """Parse a text to a value: numbers, `true`, `2024-01-31`, `2024-01-31 12:00:00`, `12:34:56.789`.
 
-    BINARY takes the bytes of the text. A TIME may be its milliseconds as well. A moment is in `zone` unless the text
-    names one (None: this process's). Raises `ValueError`."""
+    The value of BINARY is the bytes of the text. A TIME may also be given in milliseconds. A moment is in the zone that
+    the text names, else in `zone` (None for this process's zone). Raises `ValueError`."""
     match data_type.kind:
         case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
             return _integer(text, _BITS[data_type.kind])
@@ -211,7 +216,10 @@ def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
 
 
 def _integer(text: str, bits: int) -> int:
-    """A number of so many bits; Python's own `int` takes digits of other scripts, and `_` between digits."""
+    """Parse a number of up to `bits` bits.
+
+    Python's own `int` also accepts digits of other scripts, and `_` between digits.
+    """
     number = int(text) if _INTEGER.fullmatch(text.strip()) else None
     if number is None or not -(1 << bits - 1) <= number < 1 << bits - 1:
         raise ValueError(text)
@@ -250,7 +258,7 @@ def bound_text(kind: Kind, sql_text: str) -> str:
 
 
 def sql_bound(kind: Kind, text: object) -> str | None:
-    """Reverse `bound_text`, with six digits for moments; None for a text that is not a value of that kind."""
+    """Reverse `bound_text`, with six digits for moments. Return None for a text that is not a value of that kind."""
     if not isinstance(text, str):
         return None
     if kind is Kind.DATE:

@@ -28,8 +28,10 @@ _PORT = re.compile(r":(?:8020|9000|9820|9870|443|80)$")
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The limits of a catalog. `external_paths` None: the catalog has no such option. `with_users` is the warehouse if
-    it has users, else "". `descriptors` are the options for access to the storages of blob descriptors."""
+    """The limits of a catalog.
+
+    `external_paths` None means that the catalog does not set the option. `with_users` is the warehouse if it has users,
+    else "". `descriptors` are the options for access to the storages of blob descriptors."""
 
     external_paths: tuple[str, ...] | None = None
     mark_done_urls: tuple[str, ...] = ()
@@ -55,19 +57,20 @@ class Allowed:
 
     @property
     def limits_files(self) -> bool:
-        """Whether rows and options of tables may name only some locations to read."""
+        """Return whether rows and options of tables may only name files in some locations."""
         return self.external_paths is not None or bool(self.with_users)
 
     def takes_named_file(self, path: str, root: str) -> bool:
-        """Return whether rows or options of a table at `root` may name a location to read; see `named_file`."""
+        """Return whether rows or options of a table at `root` may name `path` to read; see `named_file`."""
         return self.named_file(path, root) is not None
 
     def named_file(self, path: str, root: str) -> str | None:
-        """Return the location that a table at `root` may read if its rows or options name `path`, or None.
+        """Return the location to read if rows or options of a table at `root` name `path`, or None if it is not
+        allowed.
 
         Without the option and without users, every location is allowed. Else it must be below the table or one of the
-        locations, even after links are followed, and in no other folder of a warehouse with users. Then the returned
-        location has no links: check and open the same one, as links may change.
+        allowed locations, even after links are followed, and must not be in another folder of a warehouse with users.
+        The returned location then has no links: links may change between the check and the reading.
         """
         if not self.limits_files:
             return path
@@ -83,7 +86,9 @@ class Allowed:
         return real if is_allowed else None
 
     def takes_url(self, url: str) -> bool:
-        """Return whether an address is an allowed one, or below one: same scheme, host and port."""
+        """Return whether an address is allowed: it is an allowed address, or below one with the same scheme, host and
+        port.
+        """
         return _takes(self.mark_done_urls, url)
 
     def takes_iceberg_server(self, url: str) -> bool:
@@ -96,8 +101,8 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """A location as any storage may understand it: schemes of one kind of storage, hosts in lower case and without
-    their usual port, no escapes, no empty parts."""
+    """Return a location in one spelling for all storages: one scheme per kind of storage, hosts in lower case and
+    without their usual port, no escapes, no empty parts."""
     scheme, found, rest = path.partition("://")
     host, _, folders = rest.partition("/") if found else ("", "", path)
     parts = [part for part in unquote(folders).replace("\\", "/").split("/") if part not in ("", ".")]
@@ -106,7 +111,7 @@ def _plain(path: str) -> str:
 
 
 def _location(path: str) -> str:
-    """Normalize a location; `scheme://bucket/` means a whole bucket."""
+    """Normalize a location. `scheme://bucket/` means a whole bucket."""
     return normalize(path) if path.strip("/") else "/"
 
 

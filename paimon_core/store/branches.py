@@ -10,18 +10,18 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 
-# options that name a branch for a table to read rows from; a copy of the table has no branches
+# Options that name a branch from which a table reads rows. A copy of the table has no branches.
 LENDING = (SCAN_FALLBACK_BRANCH.key, SCAN_PRIMARY_BRANCH.key)
 
 
 def branch_times(store: TableStore) -> dict[str, int]:
-    """The names of all branches but main, sorted, and the time when each was made (epoch milliseconds)."""
+    """Return the creation time of every branch except main (epoch milliseconds), by its name, sorted."""
     folders = [f for f in store.io.list(store.paths.branch_dir) if f.is_dir and f.name.startswith(BRANCH_PREFIX)]
     return {f.name.removeprefix(BRANCH_PREFIX): f.modified for f in sorted(folders, key=lambda f: f.name)}
 
 
 def branch_names(store: TableStore) -> list[str]:
-    """The names of all branches but main, sorted."""
+    """Return the names of all branches except main, sorted."""
     return list(branch_times(store))
 
 
@@ -43,7 +43,7 @@ def open_branch(store: TableStore, name: str) -> TableStore:
 
 
 def check_lending_branches(store: TableStore, options: TableOptions) -> None:
-    """Raises `BranchNotFoundError` if the options make a table read a branch that does not exist."""
+    """Raise `BranchNotFoundError` if the options make a table read from a branch that does not exist."""
     for option in (SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH):
         name = options[option]
         if name and branch_schema(store, "" if name == MAIN_BRANCH else name) is None:
@@ -55,7 +55,7 @@ def check_lending_branches(store: TableStore, options: TableOptions) -> None:
 
 
 def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
-    """The latest schema of a branch ("": main), or None if the branch does not exist."""
+    """Return the latest schema of a branch ("" is main), or None if the branch does not exist."""
     if branch and not is_file_name(branch):
         return None
     return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)

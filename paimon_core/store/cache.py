@@ -1,4 +1,4 @@
-"""MetadataCache: decoded contents of immutable files, by path and within a bound."""
+"""MetadataCache: the decoded contents of immutable files by their paths, up to a limit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ S = TypeVar("S", bound=Sized)
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
 _OF_EACH = 32  # overhead of a value, in entries: a value of two entries takes 30 to 60 kB
 _TABLES = 10_000  # with a remembered number
-_FOOTERS = 100_000  # footers take little room: half a kB each
+_FOOTERS = 100_000  # a footer takes half a kB
 
 
 class LatestNumbers:
-    """The last numbers of versions that a session has seen, by the folder of the table or branch. Safe for threads."""
+    """The latest version numbers that a session has seen, by the folder of the table or branch. Safe for threads."""
 
     def __init__(self) -> None:
         self._numbers: OrderedDict[str, int] = OrderedDict()
@@ -37,8 +37,10 @@ class LatestNumbers:
 
 
 class MetadataCache:
-    """A cache that drops the least recently used values first. The weight of a value is its length plus `of_each`. Safe
-    for threads; pickles as empty. `footers` holds metadata of data files, which would push out all else."""
+    """A cache that drops the least recently used values first. Safe for threads.
+
+    The weight of a value is its length plus `of_each`. Pickling makes the cache empty. `footers` is a separate cache
+    for metadata of data files, which would otherwise displace all other values."""
 
     def __init__(self, capacity: int = CAPACITY, of_each: int = _OF_EACH) -> None:
         self._capacity, self._weight, self._of_each = capacity, 0, of_each
@@ -47,17 +49,17 @@ class MetadataCache:
 
     @cached_property
     def footers(self) -> MetadataCache:
-        """A cache of the same kind, for small values by the paths of data files."""
+        """A separate cache for small values, by the paths of data files."""
         return MetadataCache(_FOOTERS, 1)
 
     @cached_property
     def shapes(self) -> Shapes:
-        """The schemas of footers."""
+        """The schemas of footers, which files share."""
         return Shapes()
 
     @cached_property
     def latest_numbers(self) -> LatestNumbers:
-        """The numbers from which a look for the latest version begins."""
+        """The numbers at which a search for the latest version begins."""
         return LatestNumbers()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
@@ -86,7 +88,7 @@ class MetadataCache:
         return value
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Drop the contents of deleted files."""
+        """Forget the contents of deleted files."""
         with self._lock:
             for path in paths:
                 if (value := self._values.pop(path, None)) is not None:

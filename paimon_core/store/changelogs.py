@@ -1,4 +1,4 @@
-"""Changelogs that outlive their snapshots.
+"""Changelogs that remain after their snapshots expired.
 
     changelog/changelog-N        the JSON of snapshot N, which has expired
     changelog/{EARLIEST,LATEST}  hints: the text of N, -1 if no changelog exists
@@ -18,7 +18,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def changelog_ids(store: TableStore) -> list[int]:
-    """The snapshot numbers of all long-lived changelogs, ascending."""
+    """Return the snapshot numbers of all long-lived changelogs, ascending."""
     found = (parse_changelog_id(f.name) for f in store.io.list(store.paths.changelog_dir))
     return sorted(n for n in found if n is not None)
 
@@ -30,7 +30,7 @@ def list_changelogs(store: TableStore) -> list[Snapshot]:
 
 
 def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
-    """The changelog with a snapshot's number, or None if it does not exist."""
+    """Return the changelog with a snapshot's number, or None if it does not exist."""
     path = store.paths.changelog(snapshot_id)
     try:
         return decode_snapshot(path, store.io.read_bytes(path))
@@ -39,14 +39,14 @@ def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
-    """Keep the changelog of an expiring snapshot."""
+    """Keep the changelog of an expiring snapshot, as a file of its own."""
     store.io.write_bytes(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))
 
 
 def reset_changelog_hints(store: TableStore) -> None:
-    """Write the numbers of the earliest and the latest changelog as hints, after a change. Never fails.
+    """Write the numbers of the earliest and the latest changelog as hints, after a change.
 
-    A hint that names a deleted changelog makes Java's rollbacks and expiry of changelogs fail.
+    This never raises. A hint to a deleted changelog makes Java's rollbacks and expiry of changelogs fail.
     """
     with suppress(StorageError, FileNotFoundError):
         ids = changelog_ids(store) or [-1]

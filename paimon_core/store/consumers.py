@@ -19,7 +19,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def consumer_files(store: TableStore) -> dict[str, FileStatus]:
-    """The file of every consumer, by its id, sorted."""
+    """Return the file of every consumer, by the consumer's id, sorted."""
     files = [f for f in store.io.list(store.paths.consumer_dir) if not f.is_dir and f.name.startswith(CONSUMER_PREFIX)]
     return {f.name.removeprefix(CONSUMER_PREFIX): f for f in sorted(files, key=lambda f: f.name)}
 
@@ -43,17 +43,20 @@ def write_consumer(store: TableStore, consumer_id: str, next_snapshot: int) -> N
 
 
 def delete_consumer(store: TableStore, consumer_id: str) -> None:
-    """Delete a consumer, if it exists."""
+    """Delete a consumer if it exists."""
     store.delete(store.paths.consumer(check_name("consumer", consumer_id)))
 
 
 def encode_consumer(next_snapshot: int) -> bytes:
-    """The file's bytes: indented JSON."""
+    """Return the file's bytes: indented JSON."""
     return json.dumps({"nextSnapshot": next_snapshot}, indent=2).encode()
 
 
 def decode_consumer(path: str, data: bytes) -> int:
-    """Return the next snapshot to read, 0 if it is missing. Raises `CorruptFileError`, `UnfamiliarFormError`."""
+    """Return the next snapshot to read, or 0 if the file does not have it.
+
+    Raises `CorruptFileError`, `UnfamiliarFormError`.
+    """
     node = decode_json_object(path, data)
     try:
         return as_integer("nextSnapshot", node.get("nextSnapshot")) or 0

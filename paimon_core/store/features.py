@@ -1,7 +1,6 @@
 """Refuse tables that this version would misread, or would write so that other engines misread them.
 
-`options.support` lists the options for which this holds. All other options are passed on, even unknown ones: Java
-accepts any, and uses only its own.
+`options.support` lists the options of such tables. All other options are accepted, even unknown options, as in Java.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ _OF_WRITERS: tuple[Option[Any], ...] = (WRITE_ONLY, TARGET_FILE_SIZE, DATA_FILE_
 
 
 def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
-    """Raises `UnsupportedFeatureError` if a table with these options could not be written.
+    """Raise `UnsupportedFeatureError` if a table with these options could not be written.
 
-    Tables of another type, such as format tables, have their own rules.
+    Other types of tables, such as format tables, have their own rules.
     """
     if options.get("type", "table") not in ("table", "materialized-table"):
         return
@@ -82,7 +81,7 @@ def check_writable(store: TableStore) -> None:
     if store.schema.counts_new_rows:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: with 'write-mode' = 'change-log' and no primary key its files "
-            "count equal rows, which this version reads and does not write. Copy it by CREATE TABLE ... AS SELECT, and "
+            "count equal rows, which this version can only read. Copy it by CREATE TABLE ... AS SELECT, and "
             "write the copy."
         )
     vector = next((f for f in store.schema.fields if has_vector(f.type)), None)
@@ -110,17 +109,19 @@ def check_writable(store: TableStore) -> None:
 
 
 def check_selectable(store: TableStore) -> None:
-    """Raises `NoPrivilegeError` if the catalog's user may not read rows, `UnsupportedFeatureError` if the catalog
-    cannot answer what the user may see."""
+    """Raise `NoPrivilegeError` if the catalog's user may not read rows.
+
+    Raises `UnsupportedFeatureError` if the catalog cannot return the permissions that the table requires."""
     if store.rights is not None:
         store.rights.check_select(store.name)
     _check_who_says(store)
 
 
 def shown_part(store: TableStore) -> Shown | None:
-    """The part of the table that the catalog's user may see, None: all. Raises as `check_selectable`.
+    """Return the part of the table that the catalog's user may see, or None for the whole table.
 
-    The caller must show no more than this part, and then use a store with `AskedRights`.
+    Raises the same errors as `check_selectable`. The caller must apply this part, and then use a store with
+    `AskedRights`.
     """
     found = None if store.rights is None else store.rights.shown(store.name)
     _check_who_says(store)
@@ -128,14 +129,15 @@ def shown_part(store: TableStore) -> Shown | None:
 
 
 def check_seen_whole(store: TableStore) -> None:
-    """Raises if the catalog's user may see only a part of the table. A rewrite would lose the other rows, or store
-    masked values."""
+    """Raise an error if the catalog's user may see only a part of the table.
+
+    A rewrite would lose the other rows, or store masked values."""
     if store.rights is not None and store.rights.of_queries:
         store.rights.check_select(store.name)
 
 
 def _check_who_says(store: TableStore) -> None:
-    # an option of this use, or of an older schema, cannot switch it off
+    # An option of this use, or of an older schema, cannot disable the check.
     asks = any(options[QUERY_AUTH] for options in (store.options, TableOptions(store.schema.options)))
     if asks and (store.rights is None or not store.rights.of_queries):
         raise UnsupportedFeatureError(
@@ -146,13 +148,15 @@ def _check_who_says(store: TableStore) -> None:
 
 
 def check_insertable(store: TableStore) -> None:
-    """Raises `NoPrivilegeError` if the catalog's user may not change rows of the table."""
+    """Raise `NoPrivilegeError` if the catalog's user may not change rows of the table."""
     if store.rights is not None:
         store.rights.check_insert(store.name)
 
 
 def check_iceberg_catalogs(store: TableStore) -> None:
-    """Raises if the table's options select an Iceberg catalog that must not be notified; see `IcebergCatalogs`."""
+    """Raise an error if the table's options select an Iceberg catalog that must not be notified; see
+    `IcebergCatalogs`.
+    """
     if not is_in_iceberg_catalog(store.options):
         return
     if store.iceberg_catalogs is None:
@@ -164,14 +168,15 @@ def check_iceberg_catalogs(store: TableStore) -> None:
 
 
 def _check_iceberg(store: TableStore) -> None:
-    """Check that Iceberg can read the table. Its readers take each row of a file for a live row, and find columns by
-    the ids in Parquet."""
+    """Check that Iceberg can read the table.
+
+    Its readers treat each row of a file as a live row, and find columns by the ids in Parquet."""
     options, advice = store.options, f"or set '{ICEBERG_STORAGE.key}' to '{DISABLED}'"
     reason = None
     if options[DELETION_VECTORS]:
-        reason = f"readers of Iceberg 2 would see rows that its deletion vectors delete: go without these, {advice}"
+        reason = f"readers of Iceberg 2 would see rows that its deletion vectors delete: disable these, {advice}"
     elif options[DATA_EVOLUTION]:
-        reason = f"its files have some of the columns only: go without 'data-evolution.enabled', {advice}"
+        reason = f"its files have only some of the columns: disable 'data-evolution.enabled', {advice}"
     elif {options[FILE_FORMAT], *options[FILE_FORMAT_PER_LEVEL].values()} != {"parquet"}:
         reason = f"readers of Iceberg find columns in Parquet only: set 'file.format' to 'parquet', {advice}"
     else:

@@ -1,4 +1,4 @@
-"""The columns of data files, by the version of the schema that they were written with."""
+"""The columns of data files, by the schema version with which they were written."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from paimon_core.store.table_store import TableStore
 
 
 def file_fields(store: TableStore) -> tuple[DataField, ...]:
-    """The columns of the table's data files."""
+    """Return the columns of the table's new data files."""
     return fields_of(store.schema)
 
 
 def fields_of(schema: TableSchema) -> tuple[DataField, ...]:
-    """The columns of data files that are written with a schema."""
+    """Return the columns of data files written with a schema."""
     return key_value_fields(schema.fields, schema.key_fields) if schema.primary_keys else schema.fields
 
 
 def stored_fields(store: TableStore, schema_id: int) -> tuple[DataField, ...]:
-    """The columns of a file that was written with a version of the schema. Each version is read once."""
+    """Return the columns of a file written with a version of the schema. Each version is read once."""
     if schema_id == store.schema.id:
         return file_fields(store)
-    # if a table is dropped and created again, these paths have other schemas
+    # If a table is dropped and created again, the same paths have other schemas.
     version = f"{store.paths.schema(schema_id)} below schema {store.schema.id} of {store.schema.time_millis}"
     return store.cache.get(version, lambda: fields_of(read_schema(store, schema_id)))
 
 
 def fields_of_file(store: TableStore, file: DataFileMeta) -> tuple[DataField, ...]:
-    """The columns of a file, in its order."""
+    """Return the columns of a file, in the file's order."""
     fields = stored_fields(store, file.schema_id)
     if store.schema.counts_equal_rows and file.has_key:
         return counted_row_fields(fields)

@@ -27,7 +27,7 @@ class _Record:
 
 
 def loaded_files(store: TableStore, files: Iterable[FileStatus]) -> set[FileStatus]:
-    """The files that were already loaded with the same size and time. Damaged records are ignored."""
+    """Return the files that were already loaded with the same size and time. Damaged records are ignored."""
     folder = _folder(store)
     if not store.io.exists(folder):
         return set()
@@ -41,7 +41,7 @@ def loaded_files(store: TableStore, files: Iterable[FileStatus]) -> set[FileStat
 
 
 def record_loads(store: TableStore, rows: dict[FileStatus, int], snapshot: int, now: int) -> None:
-    """Record that the rows of files are now in a table; `now` in epoch milliseconds."""
+    """Record that the rows of files are now in a table. `now` is in epoch milliseconds."""
     for file, count in rows.items():
         record = _Record(file.path, file.size, file.modified, now, snapshot, count)
         store.io.write_bytes(f"{_folder(store)}/{_prefix(file)}{now}", json.dumps(asdict(record)).encode())

@@ -1,4 +1,4 @@
-"""Manifest lists and manifests of a table: read through the store's cache, written, merged.
+"""Read, write and merge the manifest lists and manifests of a table, through the store's cache.
 
     TABLE/manifest/manifest-list-UUID-N   the manifests of a snapshot: a base list and a delta list
     TABLE/manifest/manifest-UUID-N        ADD and DELETE of data files, in order
@@ -51,7 +51,7 @@ _BYTES_PER_ENTRY = 50  # minimum size of an entry in a compressed manifest, used
 
 
 def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
-    """The manifests that make up a version, oldest first: base, then delta."""
+    """Return the manifests of a version, oldest first: the base list, then the delta list."""
     names = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
     base, delta = side_by_side(store.io, lambda name: read_manifest_list(store, name), names)
     return base + delta
@@ -93,7 +93,7 @@ def read_entries(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> It
 def live_files(
     store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter | None = None
 ) -> dict[FileIdentifier, ManifestEntry]:
-    """The live files of a version; with `partitions`, only the files in these."""
+    """Return the live files of a version, or only the live files in `partitions`."""
     if snapshot is None:
         return {}
     manifests = data_manifests(store, snapshot)
@@ -106,7 +106,7 @@ def live_files(
 
 
 def live_columns(store: TableStore, manifests: Iterable[ManifestFileMeta]) -> list[tuple[EntryColumns, Rows]]:
-    """The entries of manifests by columns, and the rows of each that are live files."""
+    """Return the entries of manifests as columns, each with the rows that are live files."""
     columns = side_by_side(store.io, lambda m: read_columns(store, m.file_name), manifests)
     return list(zip(columns, live_rows(columns), strict=True))
 
@@ -118,7 +118,7 @@ def max_sequence_number(store: TableStore, snapshot: Snapshot | None) -> int:
 
 
 def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray[np.bool_]:
-    """Return for each entry whether `partitions` holds its partition, shape (entries,)."""
+    """Return for each entry whether `partitions` contains its partition, shape (entries,)."""
     held = np.array([partitions.holds(p) for p in columns.partitions], dtype=np.bool_)
     return held[columns.partition_codes]
 
@@ -133,8 +133,9 @@ def manifest_list_file(store: TableStore, manifests: Sequence[ManifestFileMeta])
 def manifest_files(
     store: TableStore, entries: Sequence[ManifestEntry]
 ) -> tuple[list[ManifestFileMeta], list[MetadataFile]]:
-    """Put entries into as many manifests as `manifest.target-file-size` requires, none without entries. Return the
-    manifests, and their files, which are not yet written."""
+    """Divide entries into manifests of the size `manifest.target-file-size`. Without entries, there is no manifest.
+
+    Return the metadata of the manifests, and their files, which are not yet written."""
     unique, step = uuid.uuid4(), max(1, store.options[MANIFEST_TARGET_FILE_SIZE] // _BYTES_PER_ENTRY)
     parts = [entries[start : start + step] for start in range(0, len(entries), step)]
     files = [
@@ -145,7 +146,7 @@ def manifest_files(
 
 
 def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-    """Write entries as `manifest_files` divides them. If this fails, leave no manifest behind."""
+    """Write entries as manifests, divided like in `manifest_files`. If this fails, no manifest remains."""
     manifests, files = manifest_files(store, entries)
     with on_failure(lambda: delete_manifests(store, [f.name for f in files])):
         side_by_side(store.io, lambda file: write_metadata(store, file), files)
@@ -153,7 +154,7 @@ def write_manifests(store: TableStore, entries: Sequence[ManifestEntry]) -> list
 
 
 def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
-    """Delete manifests and lists that no snapshot names. A file that cannot be deleted stays as an orphan."""
+    """Delete manifests and lists that are not in any snapshot. A file that cannot be deleted stays as an orphan."""
     for name in names:
         try:
             store.delete(store.paths.manifest(name))
@@ -162,11 +163,11 @@ def delete_manifests(store: TableStore, names: Iterable[str]) -> None:
 
 
 def merge_manifests(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
-    """Return manifests with the same live files, merged into fewer if it is time for that.
+    """Return manifests with the same live files, merged into fewer manifests if there are enough small manifests.
 
-    Once all small manifests and manifests with DELETE reach `manifest.full-compaction-threshold-size`, they are
-    rewritten. Else neighbours are merged up to `manifest.target-file-size`, and a rest of at least
-    `manifest.merge-min-count`.
+    Once all small manifests and manifests with DELETE reach `manifest.full-compaction-threshold-size`, they are all
+    rewritten. Before that, neighbours are merged up to `manifest.target-file-size`, and so are the last ones if they
+    are at least `manifest.merge-min-count`.
     """
     target = store.options[MANIFEST_TARGET_FILE_SIZE]
     pending = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]
@@ -192,7 +193,9 @@ def _merge_neighbours(store: TableStore, manifests: Sequence[ManifestFileMeta], 
 def _merge_fully(
     store: TableStore, manifests: Sequence[ManifestFileMeta], pending: Sequence[ManifestFileMeta]
 ) -> list[ManifestFileMeta]:
-    """Rewrite the pending manifests, and large ones with a file deleted since, so that no DELETE remains."""
+    """Rewrite the pending manifests, and large manifests with files that were deleted since, so that no DELETE
+    remains.
+    """
     deleted = {e.identifier for e in read_entries(store, pending) if e.kind is FileKind.DELETE}
     names = {m.file_name for m in pending}
     touched = (
@@ -234,7 +237,7 @@ def _rewrite(store: TableStore, entries: Iterable[ManifestEntry]) -> list[Manife
 
 
 def _described(store: TableStore, file: MetadataFile, entries: Sequence[ManifestEntry]) -> ManifestFileMeta:
-    """Return what a manifest list says of a manifest with some entries."""
+    """Return the manifest list's description of a manifest with some entries."""
     added = sum(e.kind is FileKind.ADD for e in entries)
     row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries if e.file.first_row_id is not None]
     all_have_row_ids = len(row_ids) == len(entries)

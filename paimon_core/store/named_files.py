@@ -1,4 +1,4 @@
-"""Errors for files that metadata names without a folder: they name the table."""
+"""Add the table's name to errors about files that metadata names without a folder."""
 
 from __future__ import annotations
 

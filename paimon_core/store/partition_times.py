@@ -1,4 +1,4 @@
-"""The moment of a partition, read from its values. `partition.timestamp-pattern` makes a text from the values,
+"""The time of a partition, computed from its values. `partition.timestamp-pattern` makes a text from the values,
 `partition.timestamp-formatter` parses the text, in the letters of Java's `DateTimeFormatter`."""
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _DEFAULT = re.compile(
 
 
 def time_of_partition(store: TableStore, partition: bytes) -> tuple[Mapping[str, str | None], datetime | None]:
-    """The values of a partition as texts, and `partition_time` of them by the table's options."""
+    """Return the values of a partition as texts, and its `partition_time` by the table's options."""
     fields, options = store.schema.partition_fields, store.options
     values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
     return values, partition_time(values, options[PARTITION_TIMESTAMP_PATTERN], options[PARTITION_TIMESTAMP_FORMATTER])
 
 
 def check_partition_time(store: TableStore, partition: bytes) -> None:
-    """Raises `InvalidDataError` for a partition without a moment, if options require one."""
+    """Raise `InvalidDataError` for a partition without a valid time, if options require one."""
     options = store.options
     means_time = options[PARTITION_TIMESTAMP_PATTERN] or options[PARTITION_TIMESTAMP_FORMATTER]
     if not (options[PARTITION_TIMESTAMP_STRICT] and means_time and store.schema.partition_keys):
@@ -81,7 +81,7 @@ def _text(field: DataField, value: object) -> str | None:
         days = min(max(value, -719_162), 2_932_896)
         return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
     if field.type.kind is Kind.TIMESTAMP_LTZ:
-        return cast_text(field.type, value, None)  # ages are measured by the wall clock
+        return cast_text(field.type, value, None)  # ages of partitions are compared by the wall clock
     return internal_text(field.type, value)
 
 

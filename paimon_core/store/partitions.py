@@ -1,4 +1,4 @@
-"""PartitionFilter: selects partitions, by a partition's values or by a manifest's partition statistics."""
+"""PartitionFilter: select partitions by their values, or by a manifest's statistics of partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _DAYS = re.compile(r"-?[0-9]{1,7}")
 
 @dataclass(frozen=True)
 class PartitionFilter:
-    """Partitions that satisfy `predicate` (on partition columns) and are in `partitions`, as far as these are given."""
+    """A filter of partitions.
+
+    They must satisfy `predicate` (on partition columns) and be in `partitions`, if these are given.
+    """
 
     fields: tuple[DataField, ...]
     predicate: Predicate | None = None
@@ -51,7 +54,10 @@ class PartitionFilter:
         return self.predicate is None or may_match(self.predicate, lambda name: by_name.get(name, UNKNOWN), rows)
 
     def columns(self, partition: bytes, row_count: int = 1) -> dict[str, ColumnStats]:
-        """Statistics of rows of one partition, by partition column: each value is its own minimum and maximum."""
+        """Return the statistics of rows of one partition, by partition column.
+
+        Each value is its own minimum and maximum.
+        """
         values = zip(self.fields, self._decode(partition), strict=True)
         return {f.name: ColumnStats(v, v, row_count if v is None else 0) for f, v in values}
 
@@ -78,14 +84,17 @@ class PartitionFilter:
             raise CorruptFileError("<manifest>", f"it has an invalid partition ({e})") from e
 
     def _bounds(self, manifest: ManifestFileMeta) -> tuple[ColumnStats, ...]:
-        """The statistics of partition columns. pypaimon 1.3.2 counts no NULLs: a column with neither bounds nor NULLs
-        is unknown, because each entry has a value or NULL."""
+        """Return the statistics of partition columns.
+
+        pypaimon 1.3.2 does not count NULLs. So a column with neither bounds nor NULLs is unknown: each entry must have
+        a value or NULL."""
         columns = decode_stats([f.type for f in self.fields], manifest.partition_stats)
         return tuple(UNKNOWN if c.minimum is None and c.maximum is None and not c.null_count else c for c in columns)
 
 
 def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: str, name: str) -> pa.Scalar | None:
-    """The value of a column that the folders above a bucket name, or None if it is not a partition column.
+    """Return the value of a partition column in the names of the folders above a bucket. Return None for any other
+    column.
 
     Files of other writers may lack these columns. Raises `InvalidDataError` for a value that does not fit the column's
     type.
@@ -101,10 +110,11 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
 
 
 def typed_texts(texts: Sequence[str | None], data_type: DataType, zone: tzinfo | None = UTC) -> pa.Array:
-    """Parse the values in names of folders; a DATE may be its epoch days, see `value_texts`.
+    """Parse the values in names of folders.
 
-    An instant in Paimon's form (`2024-06-01T08:00`) is in UTC. An instant in SQL's form (`2024-06-01 08:00:00`) is in
-    `zone` (None: this process's). Raises `InvalidDataError`.
+    A DATE may be its epoch days, see `value_texts`. An instant in Paimon's form (`2024-06-01T08:00`) is in UTC. An
+    instant in SQL's form (`2024-06-01 08:00:00`) is in `zone`, or in the process's zone without one. Raises
+    `InvalidDataError`.
     """
     if data_type.kind is Kind.DATE and all(t is None or _DAYS.fullmatch(t) for t in texts):
         return pa.array([None if t is None else int(t) for t in texts], pa.int32()).cast(pa.date32())

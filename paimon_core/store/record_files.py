@@ -1,4 +1,4 @@
-"""Files of metadata records through a table's storage: Avro, or the columnar formats that `manifest.format` names.
+"""Read and write files of metadata records: Avro, or a columnar format that `manifest.format` names.
 
 The first bytes of a file show its format; the option is for new files.
 """

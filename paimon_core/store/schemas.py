@@ -10,7 +10,10 @@ from paimon_core.store.table_store import TableStore
 
 
 def schema_ids(io: FileIO, root: str) -> list[int]:
-    """The numbers of all schema versions of the table, or branch, at `root`, ascending. Empty if it does not exist."""
+    """Return the numbers of all schema versions of the table or branch at `root`, ascending.
+
+    Return none if it does not exist.
+    """
     found = (parse_schema_id(f.name) for f in io.list(TablePaths(root).schema_dir))
     return sorted(n for n in found if n is not None)
 
@@ -30,22 +33,22 @@ def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:
         known = ", ".join(map(str, schema_ids(io, root))) or "none"
         raise SchemaNotFoundError(f"The table at {root} has no schema {schema_id}; it has {known}.") from None
     if schema.id != schema_id:
-        raise CorruptFileError(path, f"it holds schema {schema.id}")
+        raise CorruptFileError(path, f"it contains schema {schema.id}")
     return schema
 
 
 def read_schema(store: TableStore, schema_id: int) -> TableSchema:
-    """Read one version of the store's table; the current one needs no read."""
+    """Read one schema version of the store's table. The current version needs no read."""
     return store.schema if schema_id == store.schema.id else load_schema(store.io, store.paths.version_root, schema_id)
 
 
 def list_schemas(store: TableStore) -> list[TableSchema]:
-    """All versions, ascending."""
+    """Return all schema versions, ascending."""
     return [load_schema(store.io, store.paths.version_root, n) for n in schema_ids(store.io, store.paths.version_root)]
 
 
 def create_schema(io: FileIO, root: str, schema: TableSchema) -> bool:
-    """Write a version that must not exist yet. Return False if another process wrote it first.
+    """Write a schema version that must not exist yet. Return False if another process wrote it first.
 
     Raises `UnsafeStorageError` if the storage cannot create a file atomically.
     """

@@ -25,17 +25,18 @@ _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 
 
 def latest_snapshot(store: TableStore) -> Snapshot | None:
-    """The newest version, or None for a table without versions."""
+    """Return the newest version, or None for a table without versions."""
     hint = _read_hint(store, store.paths.latest_hint)
     found = None if hint is None else _last(store, hint)
     return _listed(store, -1) if found is None else found
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
-    """Return the newest version as `latest_snapshot` does, with a request less if the session has read the table.
+    """Return the newest version like `latest_snapshot`, but with one request less if the session has read the table.
 
-    For reads, and for plans that a commit checks. A number that the session remembers can have been freed by expiry,
-    and be given for a moment to a snapshot outside the history (`commit/withdraw.py`): never build a commit on it.
+    Use it for reads, and for plans that a commit checks later. Never build a commit on it: expiry may free the number
+    that the session remembers, and for a moment a snapshot outside the history may have this number
+    (`commit/withdraw.py`).
     """
     numbers, root = store.cache.latest_numbers, store.paths.version_root
     known = numbers.get(root)
@@ -47,10 +48,10 @@ def latest_for_read(store: TableStore) -> Snapshot | None:
 
 
 def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
-    """Read a version if the next number is free; else return None.
+    """Read a version if the next number is free. Else return None.
 
-    The next number comes first: expiry removes a version before the next one. So if the next one has expired, this one
-    has, too.
+    Check the next number first. Expiry removes a version before the next one, so if the next version has expired, this
+    one has, too.
     """
     try:
         if find_snapshot(store, snapshot_id + 1) is not None:
@@ -61,7 +62,7 @@ def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:
-    """The oldest version that still exists, or None for a table without versions."""
+    """Return the oldest version that still exists, or None for a table without versions."""
     hint = _read_hint(store, store.paths.earliest_hint)
     if hint is not None:
         with suppress(FileNotFoundError):
@@ -70,7 +71,7 @@ def earliest_snapshot(store: TableStore) -> Snapshot | None:
 
 
 def hinted_latest(store: TableStore) -> int | None:
-    """The number of the latest version by the hint, which may be outdated."""
+    """Return the number of the latest version in the hint, which may be outdated."""
     return _read_hint(store, store.paths.latest_hint)
 
 
@@ -93,25 +94,26 @@ def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def snapshot_ids(store: TableStore) -> list[int]:
-    """The numbers of all versions, ascending."""
+    """Return the numbers of all versions, ascending."""
     found = (parse_snapshot_id(f.name) for f in store.io.list(store.paths.snapshot_dir))
     return sorted(n for n in found if n is not None)
 
 
 def list_snapshots(store: TableStore) -> list[Snapshot]:
-    """All versions, ascending; versions that expire meanwhile are left out."""
+    """Return all versions, ascending. Versions that expire meanwhile are left out."""
     return existing_snapshots(store, snapshot_ids(store))
 
 
 def existing_snapshots(store: TableStore, ids: Iterable[int]) -> list[Snapshot]:
-    """Read versions by their numbers, side by side; versions that do not exist are left out."""
+    """Read versions by their numbers, in parallel. Versions that do not exist are left out."""
     found = side_by_side(store.io, lambda n: find_snapshot(store, n), ids)
     return [s for s in found if s is not None]
 
 
 def write_hints(store: TableStore, snapshot_id: int) -> None:
-    """Write the latest version as a hint; for the first version, also the earliest. Never fails: readers verify
-    hints."""
+    """Write the latest version as a hint; for the first version, also the earliest.
+
+    This never raises: readers check hints."""
     store.cache.latest_numbers.put(store.paths.version_root, snapshot_id)
     write = partial(store.io.write_bytes, store.paths.latest_hint, str(snapshot_id).encode())
     look = partial(store.io.exists, store.paths.earliest_hint)
@@ -129,15 +131,16 @@ def describe_snapshots(store: TableStore) -> str:
 
 
 def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
-    """Write the earliest and the latest version as hints, after versions were removed. Never fails."""
+    """Write the earliest and the latest version as hints, after versions were removed. This never raises."""
     with suppress(StorageError, FileNotFoundError):
         store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
         store.io.write_bytes(store.paths.latest_hint, str(latest).encode())
 
 
 def _listed(store: TableStore, position: int) -> Snapshot | None:
-    """The version at a position of the ascending list, or None if the list is empty. If the version disappears
-    meanwhile, because it expires or is rolled back, list again."""
+    """Return the version at a position of the ascending list, or None if the list is empty.
+
+    If the version disappears meanwhile, because it expires or is rolled back, list again."""
     for _ in range(_LOOKS):
         ids = snapshot_ids(store)
         with suppress(FileNotFoundError):
@@ -149,7 +152,7 @@ def _read(store: TableStore, snapshot_id: int) -> Snapshot:
     path = store.paths.snapshot(snapshot_id)
     snapshot = decode_snapshot(path, store.io.read_bytes(path))
     if snapshot.id != snapshot_id:
-        raise CorruptFileError(path, f"it holds snapshot {snapshot.id}")
+        raise CorruptFileError(path, f"it contains snapshot {snapshot.id}")
     return snapshot
 
 

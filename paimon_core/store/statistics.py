@@ -1,4 +1,4 @@
-"""The statistics file of a snapshot."""
+"""Read, write and delete the statistics file of a snapshot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatis
 
 
 def delete_statistics(store: TableStore, name: str) -> None:
-    """Delete a statistics file that no snapshot names."""
+    """Delete a statistics file that is not in any snapshot."""
     store.delete(store.paths.statistics(name))
 
 

@@ -40,7 +40,7 @@ class StreamCommit:
 
 
 def encode_stream_commit(commit: StreamCommit) -> bytes:
-    """The file's bytes: indented JSON; the identifier is its name."""
+    """Return the file's bytes: indented JSON. The identifier is in the file's name."""
     return json.dumps({"made": commit.made, "searched": commit.searched}, indent=2).encode()
 
 
@@ -60,7 +60,7 @@ def decode_stream_commit(path: str, identifier: int, data: bytes) -> StreamCommi
 
 
 def check_stream_user(user: str) -> None:
-    """Raises `InvalidNameError` if a commit user is not a valid name of a record."""
+    """Raise `InvalidNameError` if a commit user is not a valid name of a record."""
     if not user.strip() or not user.isprintable() or len(escape_path_name(user).encode()) > MAX_NAME_BYTES:
         raise InvalidNameError(
             f"The commit user {user[:80]!r} of a stream is not valid: it must have 1 to {MAX_NAME_BYTES} bytes and no "
@@ -69,12 +69,12 @@ def check_stream_user(user: str) -> None:
 
 
 def last_stream_commit(store: TableStore, user: str) -> StreamCommit | None:
-    """The last commit that a user began, or None if the user has no record. Raises `CorruptFileError`."""
+    """Return the last commit that a user began, or None if the user has no record. Raises `CorruptFileError`."""
     for _ in range(2):
         numbers = _numbers(store, user)
         if not numbers:
             return None
-        with suppress(FileNotFoundError):  # another process of the stream has gone on
+        with suppress(FileNotFoundError):  # another process of the stream has made a later commit
             return _read(store, user, numbers[-1])
     return _read(store, user, _numbers(store, user)[-1])
 
@@ -85,20 +85,20 @@ def write_stream_commit(store: TableStore, user: str, commit: StreamCommit) -> N
 
 
 def delete_earlier_commits(store: TableStore, user: str, identifier: int) -> None:
-    """Delete the records of the commits before one."""
+    """Delete the records of a user's commits before `identifier`."""
     for number in _numbers(store, user):
         if number < identifier:
             store.delete(store.paths.stream_commit(user, number))
 
 
 def stream_users(store: TableStore) -> list[str]:
-    """The users with records."""
+    """Return the users with records."""
     folders = [f.name for f in store.io.list(store.paths.stream_dir) if f.is_dir and f.name.startswith(STREAM_PREFIX)]
     return sorted(unescape_path_name(name.removeprefix(STREAM_PREFIX)) for name in folders)
 
 
 def stream_files(store: TableStore) -> Iterator[FileStatus]:
-    """The files of all users."""
+    """Yield the files of all users."""
     for user in stream_users(store):
         yield from (f for f in store.io.list(store.paths.stream(user)) if parse_stream_commit(f.name) is not None)
 

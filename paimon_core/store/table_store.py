@@ -1,4 +1,4 @@
-"""TableStore: the value that gives access to a table's files."""
+"""TableStore: a value with access to the files of one table."""
 
 from __future__ import annotations
 
@@ -29,61 +29,68 @@ _LOG = logging.getLogger(__name__)
 
 
 class Turn(Protocol):
-    """The right to remove and replace versions of a table, which one process has at a time (`maintenance/turns.py`)."""
+    """The right to remove and replace versions of a table. One process has it at a time (`maintenance/turns.py`)."""
 
     @property
     def is_alone(self) -> bool:
-        """Return whether commits of others must wait meanwhile."""
+        """Return whether other writers' commits must wait meanwhile."""
 
     def check(self) -> None:
-        """Raises `CommitConflictError` if another process may have the turn by now."""
+        """Raise `CommitConflictError` if another process may have the turn by now."""
 
 
 class Watcher(Protocol):
-    """A catalog with its own partitions. It is notified after each change to a table, and knows locations of
-    partitions. Only the driver calls it."""
+    """A catalog that has its own list of a table's partitions.
+
+    It is notified after each change to a table, and returns locations of partitions. Only the driver calls it."""
 
     def committed(self, store: TableStore, snapshot: Snapshot, written: Collection[bytes]) -> None:
-        """Take note of a new snapshot, with new files in the partitions `written`."""
+        """Process a new snapshot, which has new files in the partitions `written`."""
 
     def tagged(self, store: TableStore) -> None:
-        """Take note that tags were made, renamed or removed."""
+        """Process created, renamed or removed tags."""
 
     def files_added(self, store: TableStore, partitions: Collection[tuple[str, ...]]) -> None:
-        """Take note of new files in partitions of a format table. The values name a partition, as in its folders."""
+        """Process new files in partitions of a format table. Values identify a partition, as in its folders."""
 
     def placed_elsewhere(self, store: TableStore) -> Mapping[tuple[str, ...], str]:
-        """The folders of partitions of a format table that are not where their values say. Raises `StorageError` if the
-        catalog does not answer, `UnsupportedFeatureError` for a partition on another storage."""
+        """Return the folders of those partitions of a format table that are not in the folder of their values.
+
+        Raises `StorageError` if the catalog does not answer, `UnsupportedFeatureError` for a partition on another
+        storage."""
 
 
 class IcebergCatalogs(Protocol):
-    """The Iceberg catalogs that the table's options select, and that register its Iceberg metadata. Only the driver
-    calls this."""
+    """The Iceberg catalogs that the table's options select.
+
+    They register its Iceberg metadata. Only the driver calls this."""
 
     def check(self, store: TableStore) -> None:
-        """Raises `InvalidOptionError`, `NotAllowedError` or `UnsupportedFeatureError` if the options select no catalog
-        that can be notified. Sends no request."""
+        """Raise an error if the options select no catalog that can be notified. Sends no request.
+
+        Raises `InvalidOptionError`, `NotAllowedError` or `UnsupportedFeatureError`."""
 
     def publish(self, store: TableStore, metadata: str, is_latest: Callable[[], bool]) -> None:
-        """Register a metadata file in the catalogs, unless it is no longer the latest (`is_latest`): the writer of a
-        later file registers that one.
+        """Register a metadata file in the catalogs, if it is still the latest file by `is_latest`.
 
-        Raises `StorageError`; readers then see the file registered before.
+        The writer of a later file registers that file. Raises `StorageError`; readers then see the file that was
+        registered before.
         """
 
 
 @dataclass(frozen=True)
 class TableStore:
-    """A table's storage, path, current schema and options (the schema's, overridden for this use). Picklable.
+    """A table's storage, path, current schema and options (the schema's options, overridden for this use). Picklable.
 
     `identifier` is the table's name in its catalog, or its path without a catalog. `branch` names the branch to use,
-    with its own schemas, snapshots and tags; "" is the table itself. `loaded` is the time when this value was made
-    (epoch seconds by this host's clock): every file written through it is younger. `turn` is the turn of the upkeep
-    that uses this store. `watcher` is notified of changes, `iceberg_catalogs` of Iceberg metadata; both are lost by
-    pickling, because tasks commit nothing. `rights` are the rights of the catalog's user; None: the catalog has no
-    users. If a column changes between an instant and a local time, `zone` is used, the session's time zone; None: the
-    process's.
+    with its own schemas, snapshots and tags; "" is the main branch. `loaded` is the time when this value was created
+    (epoch seconds by this host's clock): every file written through it is younger.
+
+    `turn` is the turn of the upkeep that uses this store. `watcher` is notified of changes, `iceberg_catalogs` of
+    Iceberg metadata; both are lost by pickling, because tasks commit nothing. `rights` are the rights of the catalog's
+    user, None if the catalog has no users.
+
+    `zone` converts between instants and local times: it is the session's time zone, None for the process's.
     """
 
     io: FileIO
@@ -119,7 +126,7 @@ class TableStore:
         return TableStore(io, root, schema, TableOptions(schema.options), named, known, branch)
 
     def under(self, schema: TableSchema, branch: str) -> TableStore:
-        """Return the same table, or a branch of it, with another schema and its options."""
+        """Return the store of the same table or of a branch, with another schema and its options."""
         return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch)
 
     @cached_property
@@ -136,7 +143,7 @@ class TableStore:
         return bool(self.schema.primary_keys)
 
     def partition_spec(self, partition: bytes) -> dict[str, str]:
-        """Partition columns and values as folders spell them, not escaped. Raises `CorruptFileError`."""
+        """Return the partition columns and values, spelled as in folders but not escaped. Raises `CorruptFileError`."""
         default, legacy = self.options[PARTITION_DEFAULT_NAME], self.options[PARTITION_LEGACY_NAME]
         try:
             return partition_spec(self.schema.partition_fields, partition, default, legacy=legacy)
@@ -152,7 +159,7 @@ class TableStore:
         return replace(self, options=self.options.merged(more))
 
     def delete(self, path: str) -> None:
-        """Delete a file in the table's folder, if it exists. Never follows a link out of the folder.
+        """Delete a file in the table's folder, if it exists. Links out of the folder are not followed.
 
         Raises `StorageError`, and `CommitConflictError` if the store's turn is over.
         """
@@ -160,7 +167,7 @@ class TableStore:
         self.io.delete_below(self.root, path)
 
     def delete_each(self, paths: Iterable[str]) -> None:
-        """Delete files as `delete` does, in any order: as many at once as is worth it on the storage."""
+        """Delete files like `delete`, in any order, with as many parallel requests as the storage benefits from."""
         given = list(paths)
         for start in range(0, len(given), self.io.requests_at_once):  # the turn is checked before each round
             self.check_turn()
@@ -168,24 +175,23 @@ class TableStore:
             side_by_side(self.io, partial(self.io.delete_below, self.root), some)
 
     def delete_dir(self, path: str) -> None:
-        """Delete a folder with all below it, as `delete`."""
+        """Delete a folder and everything below it, like `delete`."""
         self.check_turn()
         self.io.delete_dir_below(self.root, path)
 
     def tell(self, change: Callable[[Watcher], None]) -> None:
-        """Notify the watcher of a change that is made. If the watcher fails, only log a warning."""
+        """Notify the watcher of a completed change. If the watcher fails, only log a warning."""
         if self.watcher is None:
             return
         try:
             change(self.watcher)
         except Exception as error:
-            _LOG.warning(
-                "Table %s is changed, but the change could not be applied to its catalog: %s", self.name, error
-            )
+            _LOG.warning("Table %s was changed, but its catalog could not be updated: %s", self.name, error)
 
     def check_turn(self) -> None:
-        """Check the store's turn; call this before files are replaced. Raises `CommitConflictError` if the turn is
-        over."""
+        """Check the store's turn.
+
+        Call this before replacing files. Raises `CommitConflictError` if the turn is over."""
         if self.turn is not None:
             self.turn.check()
 

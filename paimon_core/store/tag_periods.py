@@ -1,4 +1,4 @@
-"""Periods of time that have a tag each, and its name, such as `2024-01-31` or `2024-01-31 07`."""
+"""Periods of time with one tag each, and the tags' names, such as `2024-01-31` or `2024-01-31 07`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _HOURLY = {"with_dashes": "%Y-%m-%d %H", "without_dashes": "%Y%m%d %H", "without
 
 @dataclass(frozen=True, slots=True)
 class TagPeriod:
-    """The division of time into tags: the `length` of a period, and the `strftime` pattern of a tag's name.
+    """The division of time into periods with a tag each: the `length` of a period, and the `strftime` pattern of a
+    tag's name.
 
     `hours_may_follow`: text after a blank in a name is ignored.
     """
@@ -25,14 +26,17 @@ class TagPeriod:
     hours_may_follow: bool = False
 
     def last_complete(self, moment: datetime) -> datetime:
-        """The start of the last period that is over at a moment."""
+        """Return the start of the last period that is over at a moment."""
         return _EPOCH + ((moment - _EPOCH) // self.length - 1) * self.length
 
     def name(self, begin: datetime) -> str:
         return begin.strftime(self.pattern)
 
     def begin(self, name: str) -> datetime | None:
-        """The start of the period of a tag, the reverse of `name`. None for a name of another pattern."""
+        """Return the start of the period of a tag: the reverse of `name`.
+
+        Return None for a name that does not fit the pattern.
+        """
         text = name.partition(" ")[0] if self.hours_may_follow else name
         try:
             begin = datetime.strptime(text, self.pattern)
@@ -42,7 +46,7 @@ class TagPeriod:
 
 
 def tag_period(options: TableOptions) -> TagPeriod:
-    """The period in a table's options."""
+    """Return the periods that a table's options set."""
     length = options[TAG_CREATION_PERIOD_DURATION]
     if length is not None:
         return TagPeriod(timedelta(milliseconds=max(1, length)), "%Y%m%d%H%M")

@@ -1,7 +1,7 @@
 """Tags of a table or branch: `tag/tag-NAME`, see `spec.tag`.
 
-If a tag cannot be read, a reader that names it gets an error. Upkeep of the table goes on: it skips such a tag with a
-warning, and keeps the files that the tag names.
+If a tag cannot be read, a reader of this tag gets an error. Upkeep of the table continues: it skips the tag with a
+warning, and keeps the tag's files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def tag_names(store: TableStore) -> list[str]:
 
 
 def readable_tags(store: TableStore) -> list[Tag]:
-    """Return all readable tags, by name; a warning names each of the others."""
+    """Return all readable tags by name. Log a warning for each other tag."""
 
     def read(name: str) -> Tag | None:
         try:
@@ -68,9 +68,10 @@ def has_tag(store: TableStore, name: str) -> bool:
 
 
 def kept_snapshot(store: TableStore, name: str) -> Snapshot | None:
-    """The snapshot with the files that a tag keeps, or None if the tag does not exist.
+    """Return the snapshot with the files that a tag keeps, or None if the tag does not exist.
 
-    A tag that cannot be read otherwise still keeps files. Raises `UnreadableFileError` if it does not name these files.
+    A tag that is otherwise unreadable still keeps its files. Raises `UnreadableFileError` if it does not name its
+    files.
     """
     if not is_file_name(name):
         return None
@@ -89,7 +90,7 @@ def kept_snapshot(store: TableStore, name: str) -> Snapshot | None:
 
 @dataclass(frozen=True, slots=True)
 class KeptByTags:
-    """The snapshots that the tags of a branch keep, by the tags' names, and the tags for which they are unknown."""
+    """The snapshots that the tags of a branch keep, by tag, and the tags with unknown snapshots."""
 
     snapshots: Mapping[str, Snapshot]
     unknown: tuple[str, ...] = ()

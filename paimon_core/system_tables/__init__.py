@@ -1,1 +1,4 @@
-"""System tables, `t$NAME`: for each a function of a table to its rows, listed in `registry`. May import `scan`."""
+"""System tables, `t$NAME`: a function returns the rows of each for a table; `registry` lists the functions.
+
+May import `scan`.
+"""

@@ -1,4 +1,4 @@
-"""The texts of keys and statistics in `$files`, made for all files of one layout at once."""
+"""The texts of keys and statistics in `$files`, computed together for all files with one layout."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
 _NULL = "null"
 
 
-FileTexts = tuple[str | None, str | None, str, str, str]  # least and largest key, NULL counts, least, largest values
+FileTexts = tuple[str | None, str | None, str, str, str]  # keys (smallest, largest), NULL counts, values (the same)
 _COLUMNS = 5
 
 
 def single_texts(now: TableSchema, then: TableSchema, file: DataFileMeta, zone: tzinfo | None) -> FileTexts:
-    """The texts of one file."""
+    """Return the texts of one file."""
     stats = for_columns(names_then(now, then, same_type=False), value_stats(then, file), file)
     by_id = {f.id: f for f in then.field_by_name.values()}
     shown = [(f.name, partial(texts_now, f, by_id.get(f.id, f), zone=zone), stats[f.name]) for f in now.fields]
@@ -87,7 +87,7 @@ def file_texts(
 
 
 def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup, zone: tzinfo | None) -> list[pa.Array]:
-    """The texts of the files of a group, a column each."""
+    """Return the texts of the files of a group, one column per text."""
     names, taken = names_then(now, group.schema, same_type=False), int64_array(group.rows)
     covered = tuple(group.schema.field_by_name[name] for name in group.covered)
     there = {n: group.covered.index(then) for n, then in names.items() if then in group.covered}
@@ -105,7 +105,7 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup, zo
 
 
 def texts_now(now: DataField, then: DataField, values: Sequence[Any], zone: tzinfo | None) -> list[str]:
-    """Return values of a column as texts in its current type; in the old type if a value cannot be cast."""
+    """Return values of a column as texts of its current type, or of the old type if a value cannot be cast."""
     same = now.type.with_nullable(True) == then.type.with_nullable(True)
     if not same and any(v is not None for v in values):
         try:
@@ -132,7 +132,7 @@ def field_texts(rows: pa.Array, fields: Sequence[DataField], index: int) -> pa.A
 
 
 def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
-    """As `field_texts`, NULL for NULL."""
+    """Return a field as texts like `field_texts`, with NULL for NULL."""
     field = fields[found.index]
     data_type, kind = field.type, field.type.kind
     if kind in _TEXTS:
@@ -176,7 +176,7 @@ def _counts(codes: NDArray[np.int64], lists: Sequence[Sequence[int | None]], ind
 
 
 def _maps(columns: Mapping[str, pa.Array | str], count: int) -> pa.Array:
-    """A text for each row: the columns by name."""
+    """Return a text for each row: the columns by name."""
     parts: list[pa.Array | str] = []
     for name in sorted(columns):
         parts += ["{" if not parts else ", ", f"{name}=", columns[name]]

@@ -117,7 +117,7 @@ def file_key_ranges(store: TableStore, zone: tzinfo | None) -> pa.Table:
 def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     snapshot = snapshot_of_options(store, zone)
     rows, deleted = [], _deleted_rows(store, snapshot)
-    shown = (e for e in partition_files(store, snapshot) if e.bucket >= 0)  # as `shown_files`
+    shown = (e for e in partition_files(store, snapshot) if e.bucket >= 0)  # like `shown_files`
     for partition, entries in _grouped(shown, lambda e: e.partition).items():
         name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], zone)
         newest = max(entries, key=lambda e: _created(e) or datetime.min)
@@ -127,7 +127,7 @@ def partitions(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def buckets(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
-    found = live_files(store, snapshot_of_options(store, zone)).values()  # postponed rows are shown here only
+    found = live_files(store, snapshot_of_options(store, zone)).values()  # only this table shows postponed rows
     fields, groups = store.schema.partition_fields, _grouped(found, lambda e: (e.partition, e.bucket))
     rows = (
         (row_text(fields, partition, zone), bucket, *_totals(es, zone)) for (partition, bucket), es in groups.items()
@@ -148,13 +148,13 @@ def manifests(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 
 def shown_files(store: TableStore, zone: tzinfo | None) -> list[ManifestEntry]:
-    """The data files of the version that options ask for, else of the latest."""
+    """Return the data files of the version that options select, or of the latest version."""
     found = live_files(store, snapshot_of_options(store, zone)).values()
     return [e for e in found if e.bucket >= 0]  # rows in a postponed bucket are not part of the table yet
 
 
 def _file_columns(places: FilePlaces, manifest: EntryColumns, rows: Rows, zone: tzinfo | None) -> list[pa.Array]:
-    """The columns of `FILES`, of rows of a manifest."""
+    """Return the columns of `FILES` for rows of a manifest."""
     store = places.store
     taken, texts = int64_array(rows), file_texts(store.schema, manifest, value_groups(store, manifest, rows), zone)
 
@@ -196,7 +196,9 @@ def _grouped(entries: Iterable[ManifestEntry], key: Any) -> dict[Any, list[Manif
 
 
 def _deleted_rows(store: TableStore, snapshot: Snapshot | None) -> dict[bytes, int | None]:
-    """Return the number of rows marked by deletion vectors, by partition; None if an index file does not have it."""
+    """Return the number of rows marked by deletion vectors, by partition, or None if an index file does not have the
+    number.
+    """
     found = dict[bytes, int | None]()
     if store.options[DELETION_VECTORS]:
         for (partition, _), vectors in deletion_files(store, snapshot).items():
@@ -207,7 +209,7 @@ def _deleted_rows(store: TableStore, snapshot: Snapshot | None) -> dict[bytes, i
 
 
 def _totals(entries: list[ManifestEntry], zone: tzinfo | None) -> tuple[int, int, int, datetime | None]:
-    """Rows, bytes, files, and when the newest was made."""
+    """Return the numbers of rows, bytes and files, and the time of the newest file."""
     files = [e.file for e in entries]
     last = max((t for t in map(_created, entries) if t is not None), default=None)
     shown = None if last is None else wall_clock_elsewhere(last, zone)
@@ -215,12 +217,12 @@ def _totals(entries: list[ManifestEntry], zone: tzinfo | None) -> tuple[int, int
 
 
 def _elsewhere(creation_times: pa.Array, zone: tzinfo | None) -> pa.Array:
-    """Wall clocks of this process as wall clocks of a zone."""
+    """Convert wall clocks of this process to wall clocks of a zone."""
     walls = wall_clocks_elsewhere(pc.fill_null(creation_times, 0).to_numpy(), zone)
     return pc.if_else(creation_times.is_valid(), pa.array(walls, BIGINT), None).cast(TIME)
 
 
 def _created(entry: ManifestEntry) -> datetime | None:
-    """The wall clock of the writer."""
+    """Return the wall clock of the writer when it created the file."""
     time = entry.file.creation_time
     return None if time is None else time.replace(tzinfo=None)

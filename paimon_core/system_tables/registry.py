@@ -18,7 +18,11 @@ from paimon_core.system_tables import files, references, table_indexes, versions
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """Its columns, and its rows, as a table or tuples of values in their order; moments are of the zone given."""
+    """The columns of a system table, and a function for its rows.
+
+    The function returns a table, or tuples of values in the order of the columns. Moments are in the zone that it is
+    passed.
+    """
 
     schema: pa.Schema
     rows: Callable[[TableStore, tzinfo | None], Iterable[tuple[Any, ...]] | pa.Table]
@@ -43,7 +47,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
 }
 
 
-# visible without a privilege, and with any privilege on the table; other system tables reveal values of columns
+# These tables need no privilege, or any privilege on the table. Other system tables reveal values of columns.
 _OF_DEFINITION = frozenset(("aggregation_fields", "options", "schemas"))
 _OF_VERSIONS = frozenset(("branches", "consumers", "snapshots", "tags"))
 
@@ -54,9 +58,9 @@ def system_table_schema(name: str) -> pa.Schema:
 
 
 def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) -> pa.Table:
-    """Return the rows of a system table of the store's table; `zone` None is this process's zone.
+    """Return the rows of a system table of the store's table. Times are in `zone`, None for this process's zone.
 
-    Raises as `check_selectable` if the catalog's user may not see them."""
+    Raises the errors of `check_selectable` if the catalog's user may not see the rows."""
     table = _find(name)
     if name.lower() not in _OF_DEFINITION | _OF_VERSIONS:
         check_selectable(store)
@@ -71,7 +75,11 @@ def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) 
         arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
     except PaimonError:
         raise
-    except (ValueError, OverflowError, pa.ArrowException) as e:  # values that no column has: of metadata, not of ours
+    except (
+        ValueError,
+        OverflowError,
+        pa.ArrowException,
+    ) as e:  # invalid metadata, not a fault of this library
         raise CorruptFileError(store.paths.manifest("*"), f"metadata of '${name}' does not decode ({reason(e)})") from e
     return pa.Table.from_arrays(arrays, schema=table.schema)
 

@@ -43,7 +43,7 @@ TABLE_INDEXES = pa.schema(
 
 
 def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, ...]]:
-    """The rows of `t$table_indexes`, of the version that options ask for, else of the latest."""
+    """Yield the rows of `t$table_indexes`, for the version that options select, or the latest version."""
     fields, names = store.schema.partition_fields, {f.id: f.name for f in store.schema.fields}
     for entry in index_entries(store, snapshot_of_options(store, zone)):
         file, covered = entry.file, entry.file.global_index
@@ -64,7 +64,7 @@ def table_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any,
 
 
 def _column_names(covered: GlobalIndexMeta | None, names: Mapping[int, str]) -> str | None:
-    """Return the columns of a global index, None if the table does not have all of them any more."""
+    """Return the columns of a global index, or None if the table no longer has all of them."""
     found = [names.get(i) for i in covered.field_ids] if covered is not None else [None]
     return None if None in found else ",".join(n for n in found if n is not None)
 
@@ -89,7 +89,7 @@ FILE_INDEXES = pa.schema(
 
 
 def file_indexes(store: TableStore, zone: tzinfo | None) -> Iterator[tuple[Any, ...]]:
-    """The rows of `t$file_indexes`. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
+    """Yield the rows of `t$file_indexes`. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
     fields = store.schema.partition_fields
     for entry in shown_files(store, zone):
         folder, file = store.bucket_dir(entry.partition, entry.bucket), entry.file

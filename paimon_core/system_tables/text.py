@@ -11,24 +11,25 @@ from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import cast_text, internal_text, shown_partition
 
-_ARITY = 4  # bytes in front of a row with its number of fields
+_ARITY = 4  # bytes before a row that count its fields
 
 
 def row_text(fields: Sequence[DataField], row: bytes, zone: tzinfo | None) -> str:
-    """A partition as `{a, b}`; values as a cast to STRING gives them in a zone."""
+    """Return a partition as `{a, b}`. Values have the text of a cast to STRING, in a zone."""
     return "{" + ", ".join("null" if v is None else cast_text(f.type, v, zone) for f, v in _values(fields, row)) + "}"
 
 
 def partition_path(fields: Sequence[DataField], row: bytes, default_name: str, zone: tzinfo | None) -> str:
-    """A partition as `a=1/b=2`, in a zone."""
+    """Return a partition as `a=1/b=2`, in a zone."""
     spec = shown_partition(fields, row, default_name, zone)
     return "/".join(f"{name}={text}" for name, text in spec.items())
 
 
 def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
-    """Return a key as `[a, b]`, None for the empty key of append tables."""
+    """Return a key as `[a, b]`, or None for the empty key of append tables."""
     if int.from_bytes(row[:_ARITY], "big", signed=True) > len(fields):
-        # with `pk-clustering-override`, files are sorted by other columns, and Java stores their values as keys
+        # With `pk-clustering-override`, files are sorted by other columns, and Java stores the values of these columns
+        # as keys.
         row = len(fields).to_bytes(_ARITY, "big") + row[_ARITY:]
     values = _values(fields, row)
     return (
@@ -37,7 +38,7 @@ def key_text(fields: Sequence[DataField], row: bytes) -> str | None:
 
 
 def map_text(values: Mapping[str, str]) -> str:
-    """`{a=1, b=2}`, by name."""
+    """Return `{a=1, b=2}`, ordered by name."""
     return "{" + ", ".join(f"{name}={values[name]}" for name in sorted(values)) + "}"
 
 
@@ -50,13 +51,13 @@ def in_hash_order(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def local_time(millis: int, zone: tzinfo | None) -> datetime:
-    """Epoch milliseconds as the wall clock of a zone; None is the process's own."""
+    """Return epoch milliseconds as the wall clock of a zone, None for the process's own zone."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
     return moment.astimezone(zone).replace(tzinfo=None)
 
 
 def duration_text(duration: timedelta | None) -> str | None:
-    """An ISO 8601 duration in hours, minutes and seconds: `PT36H0.5S`."""
+    """Return an ISO 8601 duration in hours, minutes and seconds, such as `PT36H0.5S`."""
     if duration is None:
         return None
     all_minutes, rest = divmod(duration // timedelta(microseconds=1), 60_000_000)

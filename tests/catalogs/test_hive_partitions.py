@@ -123,7 +123,7 @@ def test_a_commit_does_not_fail_where_the_metastore_does(place: Place, caplog: p
 
     catalog._metastore.change = fail
     insert(catalog.load_table(T), [(2, "b")])
-    assert "could not be applied to its catalog: down" in caplog.text
+    assert "its catalog could not be updated: down" in caplog.text
     assert sorted(read(catalog.load_table(T))) == [(1, "a"), (2, "b")]
     other: Any = place.catalog()
     other.register_table(T)

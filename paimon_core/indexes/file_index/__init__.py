@@ -1,4 +1,4 @@
-"""File indexes: sets of the rows of one data file by value, as bytes and values only.
+"""File indexes: the sets of rows of one data file with each value, as bytes and values.
 
 `container` is the file around the indexes of columns; `bitmap`, `bloom_filter`, `bsi` and `range_bitmap` are their
 types, listed in `registry`; `keys` and `arrow_keys` convert values to keys.

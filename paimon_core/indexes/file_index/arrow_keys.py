@@ -1,4 +1,6 @@
-"""Arrow columns as keys of file indexes: numbers, or the different byte strings in order and their number per row."""
+"""Convert Arrow columns to keys of file indexes: numbers, or the distinct byte strings in order and their number per
+row.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,16 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True, slots=True)
 class ColumnKeys:
-    """The keys of a column, ascending, each once, and the index of each row's key among them, -1 for NULL."""
+    """The distinct keys of a column, ascending, and for each row the index of its key, -1 for NULL."""
 
     keys: Keys
     codes: NDArray[np.int32]
 
 
 def number_keys(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
-    """The keys of a column of fixed width, NULL being any number; shape (rows,). Raises `OverflowError` for decimals
-    that do not fit in."""
+    """Return the keys of a fixed-width column, any number for NULL; shape (rows,).
+
+    Raises `OverflowError` for decimals that do not fit into a key."""
     if isinstance(data_type, DecimalType):
         halves = fixed_values(column, _DECIMAL)  # little endian
         if (halves[:, 1] != halves[:, 0] >> 63).any():
@@ -46,7 +49,7 @@ def number_keys(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
 
 
 def keyed_rows(column: pa.ChunkedArray, data_type: DataType) -> ColumnKeys:
-    """A column with its different keys in order. Raises `OverflowError` as `number_keys`."""
+    """Return a column with its distinct keys in order. Raises `OverflowError` like `number_keys`."""
     key_type = KeyType.of(data_type)
     if key_type is not None and key_type.width:
         whole = _one_chunk(column)
@@ -64,7 +67,7 @@ def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArr
 
 
 def sorted_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The different values of a column in order, and the index of each row's among them, -1 for NULL."""
+    """Return the distinct values of a column in order, and for each row the index of its value, -1 for NULL."""
     encoded = _one_chunk(column.dictionary_encode().unify_dictionaries())
     order = pc.sort_indices(encoded.dictionary)
     ranks = np.empty(len(order) + 1, dtype=np.int32)
@@ -76,13 +79,13 @@ def sorted_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]
 
 
 def hashes(column: pa.Array, data_type: DataType) -> Hashes:
-    """The 64-bit hashes of the different values of a column, without NULL."""
+    """Return the 64-bit hashes of the distinct values of a column, without NULL."""
     key_type = KeyType.of(data_type)
     if key_type is not None and key_type.width:
         return number_hashes(number_keys(pc.unique(column).drop_null(), data_type), key_type)
     values = pc.unique(column.cast(pa.large_binary())).drop_null()
     lengths = byte_lengths(values)
-    # values are hashed by size class, so that one long value does not widen the words of all
+    # Hash values by size class, so that one long value does not widen the words of all values.
     classes = np.ceil(np.log2(np.maximum(lengths, 8))).astype(np.int8)
     parts = []
     for size in np.unique(classes):

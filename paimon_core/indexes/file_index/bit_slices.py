@@ -18,22 +18,22 @@ from paimon_core.indexes.file_index.cursor import Rows
 
 @dataclass(frozen=True, slots=True)
 class BitSlices:
-    """The rows that have a number, and the slices of the numbers, from the lowest bit."""
+    """The rows that have a number, and the slices of the numbers, lowest bit first."""
 
     rows: Rows
     slices: Sequence[Rows]
 
     def equal(self, number: int) -> Rows:
-        """The rows with this number."""
+        """Return the rows with this number."""
         return self._compared(number)[1]
 
     def less(self, number: int, or_equal: bool) -> Rows:
-        """The rows with a smaller number."""
+        """Return the rows with a smaller number."""
         smaller, same = self._compared(number)
         return smaller | same if or_equal else smaller
 
     def greater(self, number: int, or_equal: bool) -> Rows:
-        """The rows with a larger number."""
+        """Return the rows with a larger number."""
         return self.rows - self.less(number, not or_equal)
 
     def _compared(self, number: int) -> tuple[Rows, Rows]:
@@ -53,6 +53,6 @@ class BitSlices:
 
 
 def slices_of(rows: NDArray[np.int64], numbers: NDArray[np.int64], count: int) -> list[Rows]:
-    """The slices of numbers, 0 or more, of ascending rows; both of shape (rows,)."""
+    """Return the slices of numbers of 0 or more, for ascending rows; both have shape (rows,)."""
     positions = rows.astype(np.uint32)
     return [BitMap(positions[(numbers >> i & 1).astype(np.bool_)]) for i in range(count)]

@@ -35,9 +35,10 @@ _UNKNOWN_SIZE = -1
 def encode_bitmap_index(
     key_type: KeyType, keys: Keys, codes: NDArray[np.int32], *, version: int = 2, block_size: int = BLOCK_SIZE
 ) -> bytes:
-    """The index of a column. `keys` ascend, each once; `codes` hold the index of the key of each row, -1 for NULL.
+    """Encode the index of a column.
 
-    Raises `InvalidOptionError` for keys that are larger than a block.
+    `keys` are distinct and ascend; `codes` have the index of each row's key, -1 for NULL. Raises `InvalidOptionError`
+    for keys that are larger than a block.
     """
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes + 1, minlength=len(keys) + 1))
@@ -93,7 +94,7 @@ def _blocks(
 
 
 class BitmapIndex(UnknownIndex):
-    """The rows of each value. `ColumnIndex`."""
+    """A `ColumnIndex` that finds the rows of each value."""
 
     def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._cursor, self._key_type = cursor, key_type
@@ -144,7 +145,7 @@ class BitmapIndex(UnknownIndex):
 
     @cached_property
     def _block_index(self) -> tuple[list[Key], list[int], int]:
-        """Return the first keys of the blocks, the start of each block, and the end of all."""
+        """Return the first keys of the blocks, the start of each block, and the end of the last block."""
         cursor = ByteCursor(self._cursor.path, self._cursor.data, self._after_head)
         firsts, starts = list[Key](), list[int]()
         for _ in range(cursor.count(least_bytes=5)):

@@ -30,7 +30,7 @@ Hashes = NDArray[np.uint64]
 
 
 class BloomFilter:
-    """A filter for `items` different values; a share `fpp` of other values also passes it."""
+    """A filter for `items` distinct values. A share `fpp` of other values also passes it."""
 
     def __init__(self, items: int, fpp: float):
         if items < 1 or not 0 < fpp < 1:
@@ -50,7 +50,7 @@ class BloomFilter:
         self._bits = np.zeros(size // 8, dtype=np.uint8)
 
     def add(self, hashes: Hashes) -> None:
-        """Note values by their hashes, shape (values,)."""
+        """Add values by their hashes, shape (values,)."""
         for i in range(1, self._functions + 1):
             bits = _bit_numbers(hashes, i, self._size)
             np.bitwise_or.at(self._bits, bits >> 3, np.left_shift(1, bits & 7).astype(np.uint8))
@@ -60,7 +60,7 @@ class BloomFilter:
 
 
 class BloomFilterIndex(UnknownIndex):
-    """A `ColumnIndex` that only knows which values may exist."""
+    """A `ColumnIndex` that only finds out which values may exist."""
 
     def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._key_type = key_type
@@ -81,7 +81,7 @@ class BloomFilterIndex(UnknownIndex):
 
 
 def number_hashes(keys: NDArray[np.int64], key_type: KeyType) -> Hashes:
-    """The hashes of keys that are numbers."""
+    """Return the hashes of keys that are numbers."""
     return wang_hash(key_type.bits(keys))
 
 

@@ -30,7 +30,10 @@ _LEAST = -(2**63)
 
 
 def encode_bsi(numbers: NDArray[np.int64], valid: NDArray[np.bool_]) -> bytes | None:
-    """Encode the index of a column; arrays have shape (rows,). Returns None for the number that does not fit."""
+    """Encode the index of a column; arrays have shape (rows,).
+
+    Return None if the smallest number has no absolute value.
+    """
     if (numbers[valid] == _LEAST).any():
         return None
     parts = [bytes([VERSION]), int32(len(numbers))]
@@ -52,7 +55,7 @@ def _encode_half(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> list[by
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """Numbers of one sign."""
+    """The numbers of one sign."""
 
     smallest: int = 0
     slices: BitSlices = BitSlices(BitMap(), ())
@@ -77,7 +80,7 @@ class _Half:
 
 
 class BsiIndex(UnknownIndex):
-    """The rows of each number and of ranges. `ColumnIndex`."""
+    """A `ColumnIndex` that finds the rows of each number and of ranges."""
 
     def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         cursor.version(VERSION)

@@ -1,4 +1,4 @@
-"""The answers of an index of a column: rows of a file by their position, or of a table by their id."""
+"""The interface of a column's index, with answers as row positions of a file or as row ids of a table."""
 
 from __future__ import annotations
 
@@ -28,34 +28,35 @@ class End(NamedTuple):
 
 
 class ColumnIndex(Protocol[RowSet_co]):
-    """An index of a column. An answer has every matching row, and possibly others; None means unknown.
+    """An index of a column.
 
-    Callers may change answers. Raises `CorruptFileError` if bytes that an answer needs are damaged."""
+    An answer has every matching row, and possibly others; None means unknown. Callers may change answers. Raises
+    `CorruptFileError` if bytes that are needed for an answer are damaged."""
 
     def equal(self, keys: Sequence[Key]) -> RowSet_co | None:
-        """Rows with one of the keys."""
+        """Return rows with one of the keys."""
 
     def not_equal(self, keys: Sequence[Key]) -> RowSet_co | None:
         """Return rows with a value that is not one of the keys."""
 
     def less(self, key: Key, or_equal: bool) -> RowSet_co | None:
-        """Rows with a smaller key."""
+        """Return rows with a smaller key."""
 
     def greater(self, key: Key, or_equal: bool) -> RowSet_co | None:
-        """Rows with a larger key."""
+        """Return rows with a larger key."""
 
     def between(self, low: End, high: End) -> RowSet_co | None:
-        """Rows with a key from one end to the other."""
+        """Return rows with a key from one end to the other end."""
 
     def is_null(self) -> RowSet_co | None:
-        """Rows without a value."""
+        """Return rows without a value."""
 
     def is_not_null(self) -> RowSet_co | None:
-        """Rows with a value."""
+        """Return rows with a value."""
 
 
 class UnknownIndex:
-    """An index that answers nothing; the base class of indexes that answer some questions about a file."""
+    """An index without answers: the base class of indexes that answer only some questions."""
 
     def equal(self, keys: Sequence[Key]) -> Rows | None:
         return None

@@ -29,7 +29,7 @@ Bodies = Mapping[str, Mapping[str, bytes | None]]  # by column and index type; N
 
 @dataclass(frozen=True, slots=True)
 class BodyLocation:
-    """The location of a column's index in a container; `start` is `None` for a column without any row."""
+    """The location of a column's index in a container. `start` is `None` for a column without rows."""
 
     column: str
     index_type: str
@@ -38,7 +38,7 @@ class BodyLocation:
 
 
 def encode_container(bodies: Bodies) -> bytes:
-    """The container of the indexes of columns."""
+    """Encode the container of the indexes of columns."""
     names = {c: encode_text(c) for c in bodies} | {t: encode_text(t) for types in bodies.values() for t in types}
     head_size = (
         PREFIX_SIZE + 8 + sum(len(names[c]) + 4 + sum(len(names[t]) + 8 for t in types) for c, types in bodies.items())
@@ -55,7 +55,10 @@ def encode_container(bodies: Bodies) -> bytes:
 
 
 def head_size(path: str, prefix: bytes) -> int:
-    """Bytes of the head, by the first `PREFIX_SIZE` bytes. Raises `CorruptFileError` naming `path`."""
+    """Return the number of bytes of the head, from the first `PREFIX_SIZE` bytes.
+
+    Raises `CorruptFileError` naming `path`.
+    """
     cursor = ByteCursor(path, prefix)
     if cursor.take(8) != MAGIC:
         raise cursor.corrupt(f"it begins with {prefix[:8].hex()}, not with {MAGIC.hex()}")
@@ -86,5 +89,8 @@ def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
 
 
 def body_of(path: str, container: bytes, location: BodyLocation) -> bytes | None:
-    """One body of the whole container, None for a column without any row. Raises `CorruptFileError` naming `path`."""
+    """Return one body of the whole container, None for a column without rows.
+
+    Raises `CorruptFileError` naming `path`.
+    """
     return None if location.start is None else ByteCursor(path, container, location.start).take(location.length)

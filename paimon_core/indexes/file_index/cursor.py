@@ -1,4 +1,4 @@
-"""Reading the bytes of a file index from front to back; all numbers are big endian."""
+"""Read the bytes of a file index in order. All numbers are big endian."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ByteCursor:
         self.path, self.data, self.position = path, data, position
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes."""
+        """Return the next `count` bytes."""
         end = self.position + count
         if count < 0 or self.position < 0 or end > len(self.data):
             raise self.corrupt(f"{count} bytes are missing at byte {self.position} of {len(self.data)}")
@@ -31,7 +31,7 @@ class ByteCursor:
         return taken
 
     def number(self, width: int) -> int:
-        """A signed number of `width` bytes."""
+        """Read a signed number of `width` bytes."""
         return int.from_bytes(self.take(width), "big", signed=True)
 
     def count(self, least_bytes: int = 1) -> int:
@@ -52,17 +52,17 @@ class ByteCursor:
         return found
 
     def text(self) -> str:
-        """A string as `java.io.DataOutput.writeUTF` writes it: its length in two bytes, modified UTF-8."""
+        """Read a string in the form of `java.io.DataOutput.writeUTF`: its length in two bytes, then modified UTF-8."""
         encoded = self.take(int.from_bytes(self.take(2), "big"))
         try:
-            # NUL is two bytes, and each half of a surrogate pair is three
+            # In modified UTF-8, NUL has two bytes, and each half of a surrogate pair has three.
             pairs = encoded.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
             return pairs.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError as e:
             raise self.corrupt(f"it has a name that is not text ({e})") from e
 
     def bitmap(self, size: int | None = None) -> Rows:
-        """A Roaring bitmap in its portable format; of `size` bytes, else of as many as it takes."""
+        """Read a Roaring bitmap in its portable format, of `size` bytes if given."""
         data: Any = memoryview(self.data)[self.position :] if size is None else self.take(size)
         try:
             found = BitMap.deserialize(data)
@@ -77,7 +77,7 @@ class ByteCursor:
 
 
 def encode_text(text: str) -> bytes:
-    """The reverse of `Cursor.text`."""
+    """Encode a string: the reverse of `ByteCursor.text`."""
     units = text.encode("utf-16-be", "surrogatepass")
     parts = (chr(int.from_bytes(units[i : i + 2], "big")) for i in range(0, len(units), 2))
     encoded = "".join(parts).encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
@@ -85,12 +85,12 @@ def encode_text(text: str) -> bytes:
 
 
 def int32(number: int) -> bytes:
-    """A signed number in four bytes."""
+    """Encode a signed number in four bytes."""
     return number.to_bytes(4, "big", signed=True)
 
 
 def encode_bitmap(rows: Rows) -> bytes:
-    """A bitmap in its portable format, as small as it gets."""
+    """Encode a bitmap in its portable format, in the fewest bytes."""
     rows.run_optimize()
     data: bytes = rows.serialize()
     return data

@@ -73,7 +73,7 @@ Keys = NDArray[np.int64] | ByteKeys
 
 @dataclass(frozen=True, slots=True)
 class KeyType:
-    """The encoding of keys of a type: in `width` bytes each, 0 for a length and bytes."""
+    """The encoding of keys of a type: each key has `width` bytes, or with 0 a length and bytes."""
 
     width: int
     floating: bool = False
@@ -85,26 +85,26 @@ class KeyType:
         return None if width is None else KeyType(width, data_type.kind in _FLOATS)
 
     def read(self, cursor: ByteCursor) -> Key:
-        """The key that comes next. Raises `CorruptFileError`."""
+        """Read the next key. Raises `CorruptFileError`."""
         if not self.width:
             return cursor.take(cursor.number(4))
         number = cursor.number(self.width)
         return self.flipped(number) if self.floating else number
 
     def spell(self, key: Key) -> bytes:
-        """The reverse of `read`."""
+        """Encode a key: the reverse of `read`."""
         if isinstance(key, bytes):
             return len(key).to_bytes(4, "big") + key
         return (self.flipped(key) if self.floating else key).to_bytes(self.width, "big", signed=True)
 
     def sizes(self, keys: Keys) -> NDArray[np.int64]:
-        """Bytes that each key takes."""
+        """Return the number of bytes of each key."""
         if isinstance(keys, ByteKeys):
             return np.diff(keys.offsets) + 4
         return np.full(len(keys), self.width, dtype=np.int64)
 
     def bits(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers that are stored for keys that are numbers."""
+        """Return the stored numbers of keys that are numbers."""
         if not self.floating:
             return keys
         flipped: NDArray[np.int64] = keys ^ ((keys >> 63) & np.int64(self._other_bits))
@@ -112,7 +112,7 @@ class KeyType:
 
     @property
     def _other_bits(self) -> int:
-        """All bits but the sign."""
+        """The mask of all bits except the sign."""
         return (1 << (8 * self.width - 1)) - 1
 
     def flipped(self, number: int) -> int:
@@ -121,7 +121,7 @@ class KeyType:
 
 
 def float_keys(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The keys of numbers of 4 or 8 bytes, shape (rows,)."""
+    """Return the keys of floating point numbers of 4 or 8 bytes, shape (rows,)."""
     width = values.dtype.itemsize
     one_nan = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
     bits = one_nan.view(np.int32 if width == 4 else np.int64).astype(np.int64)
@@ -129,7 +129,7 @@ def float_keys(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def join_entries(key_type: KeyType, keys: Keys, *numbers: NDArray[np.int64]) -> bytes:
-    """Entries end to end, each a key and int32 numbers behind it."""
+    """Return adjacent entries, each with a key and int32 numbers after it."""
     if not len(keys):
         return b""
     tail = np.stack(numbers, axis=1).astype(">i4").view(np.uint8).reshape(len(keys), -1) if numbers else 0
@@ -149,7 +149,7 @@ def join_entries(key_type: KeyType, keys: Keys, *numbers: NDArray[np.int64]) -> 
 
 
 def slice_keys(keys: Keys, start: int, end: int) -> Keys:
-    """The keys from `start` to before `end`."""
+    """Return the keys from `start` to before `end`."""
     if isinstance(keys, ByteKeys):
         return ByteKeys(keys.data, keys.offsets[start : end + 1])
     return keys[start:end]
@@ -157,10 +157,10 @@ def slice_keys(keys: Keys, start: int, end: int) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class LiteralKeys:
-    """The keys, ascending, of values that equal a literal.
+    """The ascending keys of values that equal a literal.
 
-    Not `exact`: the literal is at its key or between this key and the next. Not `ordered`: keys do not order like
-    values."""
+    Without `exact`, the literal is at its key or between this key and the next. Without `ordered`, keys do not have the
+    order of values."""
 
     keys: tuple[Key, ...]
     exact: bool = True
@@ -198,7 +198,7 @@ def _number(value: int, exact: bool = True) -> LiteralKeys | None:
 
 
 def _padded(text: str, length: int) -> LiteralKeys | None:
-    """Blanks at the end do not count."""
+    """Return the key of a padded text: blanks at the end do not count."""
     spellings = max(length - len(text), 0) + 1
     if spellings > _MOST_SPELLINGS:
         return None
@@ -213,5 +213,5 @@ def _floating(value: float, of: Any) -> LiteralKeys:
 def _moment(millis: int, nanos: int, precision: int) -> LiteralKeys | None:
     if precision <= 3:
         return _number(millis, exact=nanos == 0)
-    # of a column with nanoseconds the keys are microseconds
+    # In a column with nanoseconds, the keys are microseconds.
     return _number(millis * 1000 + nanos // 1000, exact=precision <= 6 and nanos % 1000 == 0)

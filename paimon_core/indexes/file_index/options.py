@@ -34,7 +34,7 @@ _SETTINGS: tuple[Option[Any], ...] = (BITMAP_BLOCK_SIZE, BITMAP_VERSION, BLOOM_F
 
 @dataclass(frozen=True, slots=True)
 class WantedIndex:
-    """An index to build: of `field`, or of the values of `key` in its maps; `name` is its name in the index."""
+    """An index to build, of `field` or of the values of `key` in its maps. `name` is its name in the index."""
 
     field: DataField
     key: str | None
@@ -47,7 +47,7 @@ class WantedIndex:
 
     @property
     def type(self) -> DataType:
-        """The type of the values."""
+        """The type of the indexed values."""
         data_type = self.field.type
         return data_type.value if self.key is not None and isinstance(data_type, MapType) else data_type
 
@@ -58,7 +58,7 @@ def value_name(column: str, key: str) -> str:
 
 
 def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedIndex, ...]:
-    """The indexes that files of the table get. Raises `InvalidOptionError`."""
+    """Return the indexes that files of the table get. Raises `InvalidOptionError`."""
     given = {k.removeprefix(PREFIX): v for k, v in options.values.items() if k.startswith(PREFIX)}
     settings: dict[tuple[str, str], dict[str, str]] = {}
     for key, value in given.items():
@@ -76,8 +76,9 @@ def indexed_columns(options: TableOptions, schema: TableSchema) -> tuple[WantedI
 
 
 def indexed_values(options: TableOptions, schema: TableSchema) -> dict[str, WantedIndex]:
-    """The values of keys in MAPs that have indexes, by name; predicates may name them as if they were columns. A column
-    of the same name goes first. Raises `InvalidOptionError`."""
+    """Return the indexed values of MAP keys, by name. Predicates may name them like columns.
+
+    A column of the same name wins. Raises `InvalidOptionError`."""
     if not any("[" in name for name in indexed_names(options)):
         return {}
     found = indexed_columns(options, schema)
@@ -85,13 +86,13 @@ def indexed_values(options: TableOptions, schema: TableSchema) -> dict[str, Want
 
 
 def indexed_names(options: TableOptions) -> frozenset[str]:
-    """The columns that the options name, valid or not."""
+    """Return the columns that the options name, valid or not."""
     given = (v for k, v in options.values.items() if k.startswith(PREFIX) and k.endswith(_COLUMNS))
     return frozenset(name.strip() for text in given for name in text.split(","))
 
 
 def without_file_indexes(options: Mapping[str, str]) -> dict[str, str]:
-    """The options of files that get no index."""
+    """Return the options for files without indexes."""
     return {k: v for k, v in options.items() if not k.startswith(PREFIX)}
 
 

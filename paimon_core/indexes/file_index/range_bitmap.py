@@ -38,12 +38,15 @@ CHUNK_SIZE = 16 * 2**10
 
 
 def encode_range_bitmap(key_type: KeyType, keys: Keys, codes: NDArray[np.int32], chunk_size: int) -> bytes:
-    """The index of a column. `keys` ascend, each once; `codes` hold the index of the key of each row, -1 for NULL."""
+    """Encode the index of a column.
+
+    `keys` are distinct and ascend; `codes` have the index of each row's key, -1 for NULL.
+    """
     ends = [_spelled(key_type, keys, 0), _spelled(key_type, keys, len(keys) - 1)] if len(keys) else []
     dictionary = _encode_dictionary(key_type, keys, chunk_size)
     head = [bytes([VERSION]), int32(len(codes)), int32(len(keys)), *ends, int32(len(dictionary))]
     rows = np.flatnonzero(codes >= 0)
-    count = max((len(keys) - 1).bit_length(), 1) if len(keys) else 64  # the number -1 of the last key of none
+    count = max((len(keys) - 1).bit_length(), 1) if len(keys) else 64  # without keys, the number of the last key is -1
     there = encode_bitmap(BitMap(rows.astype(np.uint32)))
     slices = [encode_bitmap(s) for s in slices_of(rows, codes[rows].astype(np.int64), count)]
     sizes = [len(s) for s in slices]
@@ -84,7 +87,7 @@ def _sized(head: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A part of the dictionary: its first key has the number `code`, and `size` others follow it."""
+    """A part of the dictionary. Its first key has the number `code`, and `size` other keys follow."""
 
     key: Key
     code: int
@@ -94,7 +97,7 @@ class _Chunk:
 
 
 class _Dictionary:
-    """Keys and their numbers; a search decodes only the keys that it needs."""
+    """The keys and their numbers. A search decodes only the keys that it needs."""
 
     def __init__(self, cursor: ByteCursor, key_type: KeyType):
         self._path, self._data, self._key_type = cursor.path, cursor.data, key_type
@@ -131,7 +134,7 @@ class _Dictionary:
 
 
 class RangeBitmapIndex(UnknownIndex):
-    """The rows of each value and of ranges. `ColumnIndex`."""
+    """A `ColumnIndex` that finds the rows of each value and of ranges."""
 
     def __init__(self, cursor: ByteCursor, key_type: KeyType, row_count: int):
         self._cursor, self._key_type = cursor, key_type

@@ -1,4 +1,4 @@
-"""The types of file indexes by name, and the columns that each is made of."""
+"""The types of file indexes by name, and the types of columns that each supports."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MOST_PRECISION = 6
 
 @dataclass(frozen=True, slots=True)
 class IndexType:
-    """A type of index: how its bytes are read, of a column with these keys in a file of so many rows."""
+    """A type of index: its reader, and the columns for which it can be built."""
 
     read: Callable[[ByteCursor, KeyType, int], ColumnIndex[Rows]]
     kinds: frozenset[Kind]
-    bounded: bool = False  # long decimals and nanoseconds do not fit in
+    bounded: bool = False  # long decimals and nanoseconds do not fit
 
     def admits(self, data_type: DataType) -> bool:
-        """Whether columns of the type can have it."""
+        """Return whether columns of the type can have this index."""
         if self.bounded and isinstance(data_type, DecimalType) and data_type.precision > _MOST_DIGITS:
             return False
         if self.bounded and isinstance(data_type, TimeType) and data_type.kind in _TIMES:

@@ -1,5 +1,5 @@
-"""Global indexes: from keys of a column to row ids of a table, as bytes and values only.
+"""Global indexes, which map keys of a column to row ids of a table, as bytes and values.
 
-`btree` and `bitmap` are the formats of their files, built of `blocks` and `grouped_rows`; `keys` and `arrow_keys` say
-how values are spelled; `reader` searches.
+`btree` and `bitmap` are the formats of their files, made of `blocks` and `grouped_rows`. `keys` and `arrow_keys` encode
+values, and `reader` searches.
 """

@@ -1,4 +1,4 @@
-"""Arrow columns as the keys of global indexes, and the rows of each."""
+"""Convert Arrow columns to keys of global indexes, with the rows of each key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NANOS_PER_MILLI = 1_000_000
 def grouped_rows(
     column: pa.ChunkedArray, data_type: DataType, key_format: KeyFormat, rows: NDArray[np.int64]
 ) -> GroupedRows:
-    """The rows, numbered by `rows`, by their value in a column."""
+    """Return the rows, numbered by `rows`, grouped by their value in a column."""
     keys, codes = _stored_keys(column, data_type, key_format)
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(len(keys) + 1))
@@ -33,7 +33,7 @@ def grouped_rows(
 def _stored_keys(
     column: pa.ChunkedArray, data_type: DataType, key_format: KeyFormat
 ) -> tuple[ByteKeys, NDArray[np.int32]]:
-    """The different keys in order, as they are stored, and the index of each row's key among them, -1 for NULL."""
+    """Return the distinct stored keys in order, and for each row the index of its key, -1 for NULL."""
     if key_format.of_moment:
         moments = column.combine_chunks()
         values, codes = distinct(fixed_values(moments, np.int64), validity(moments))
@@ -52,7 +52,7 @@ def _stored_keys(
 
 
 def _moments(values: NDArray[np.int64], per_milli: int) -> ByteKeys:
-    """Milliseconds, and the nanoseconds of these."""
+    """Encode moments: milliseconds, and the nanoseconds of the millisecond."""
     millis, rest = np.divmod(values, per_milli)
     nanos = rest * (_NANOS_PER_MILLI // per_milli)
     offsets = np.append(0, np.cumsum(varint_sizes(nanos) + 8))
@@ -63,7 +63,7 @@ def _moments(values: NDArray[np.int64], per_milli: int) -> ByteKeys:
 
 
 def _shortest(numbers: NDArray[np.uint8]) -> ByteKeys:
-    """Signed numbers, big endian, in as few bytes as each takes; shape (numbers, bytes)."""
+    """Encode signed numbers, big endian, each in the fewest bytes. The input has shape (numbers, bytes)."""
     sign = numbers[:, :1] >> 7
     spare = (numbers[:, :-1] == sign * 0xFF) & (numbers[:, 1:] >> 7 == sign)
     kept = np.ones(numbers.shape, dtype=np.bool_)

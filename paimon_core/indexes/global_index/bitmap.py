@@ -42,7 +42,7 @@ class BitmapFooter:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Keys, ascending, and the handle of each key's bitmap or block."""
+    """The keys, ascending, and the handle of each key's bitmap or block."""
 
     keys: tuple[bytes, ...]
     handles: tuple[BlockHandle, ...]
@@ -55,7 +55,7 @@ class Dictionary:
 
 
 class _File:
-    """A file that grows part by part."""
+    """A file that is built part by part."""
 
     def __init__(self) -> None:
         self.parts, self.size = list[bytes](), 0
@@ -72,7 +72,7 @@ class _File:
 
 
 def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
-    """The bytes of a file."""
+    """Encode a file."""
     file, index = _File(), list[bytes]()
     block, block_bytes, first = list[bytes](), 0, b""
 
@@ -100,7 +100,7 @@ def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compres
 
 
 def decode_footer(path: str, data: bytes) -> BitmapFooter:
-    """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
+    """Decode the footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
         raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     *numbers, _, version, magic = _FOOTER.unpack(data)
@@ -115,7 +115,7 @@ def decode_footer(path: str, data: bytes) -> BitmapFooter:
 
 
 def decode_dictionary(path: str, content: bytes) -> Dictionary:
-    """The entries of a block. Raises `CorruptFileError`."""
+    """Decode the entries of a block. Raises `CorruptFileError`."""
     keys, handles, at = list[bytes](), list[BlockHandle](), 0
     try:
         count, at = varint_at(content, at, POSITIVE_BYTES)

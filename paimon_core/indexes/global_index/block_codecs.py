@@ -33,7 +33,7 @@ def compression(option: str, name: str, level: int) -> Compress:
 
 
 def read_block(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
-    """The content of a block. Raises `CorruptFileError`, `UnsupportedFeatureError`."""
+    """Return the content of a block. Raises `CorruptFileError`, `UnsupportedFeatureError`."""
     codec, body = unseal(path, read_part(path, fetch, BlockHandle(handle.offset, handle.size + TRAILER_SIZE)))
     if codec is Codec.NONE:
         return body
@@ -55,7 +55,7 @@ def read_part(path: str, fetch: Fetch, handle: BlockHandle) -> bytes:
 
 
 def _compress(codec: Codec, level: int, content: bytes) -> tuple[Codec, bytes]:
-    """Compress a body if that saves at least an eighth."""
+    """Compress a body if this saves at least an eighth of its size."""
     if codec is Codec.NONE:
         return codec, content
     if codec is Codec.ZSTD:

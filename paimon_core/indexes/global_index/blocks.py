@@ -33,7 +33,8 @@ class Codec(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class BlockHandle:
-    """The location of a block or a bitmap in a file: `size` bytes from `offset`; for a block the size of its body.
+    """The location of a block or a bitmap in a file: `size` bytes from `offset`. For a block, it is the size of its
+    body.
 
     `org.apache.paimon.sst.BlockHandle`."""
 
@@ -45,12 +46,12 @@ Compress = Callable[[bytes], tuple[Codec, bytes]]  # content -> codec and body
 
 
 def seal(codec: Codec, body: bytes) -> bytes:
-    """A block."""
+    """Return a block with its codec and checksum."""
     return body + struct.pack("<BI", codec, crc32(bytes((codec,)), crc32(body)))
 
 
 def unseal(path: str, block: bytes) -> tuple[Codec, bytes]:
-    """The codec and the body of a block. Raises `CorruptFileError`."""
+    """Return the codec and the body of a block. Raises `CorruptFileError`."""
     if len(block) < TRAILER_SIZE:
         raise damaged(path, f"a block ends after {len(block)} bytes, and has at least {TRAILER_SIZE}")
     body = block[:-TRAILER_SIZE]

@@ -34,13 +34,13 @@ from paimon_core.spec.encodings.varints import decode_varints, put_varints, vari
 FOOTER_SIZE = 52
 CHECKSUM_SIZE = 4
 _MAGIC, _VERSION = 0x50425449, 1
-_TAIL = 5  # bytes behind the entries of a block, at least
+_TAIL = 5  # the fewest bytes after the entries of a block
 _EQUAL, _DIFFERENT = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class BTreeFooter:
-    """The locations of the index block, and of the bitmap of rows without a value, None if all rows have one."""
+    """The locations of the index block, and of the bitmap of rows without a value (None if all rows have a value)."""
 
     index: BlockHandle
     nulls: BlockHandle | None
@@ -48,7 +48,7 @@ class BTreeFooter:
 
 @dataclass(frozen=True, slots=True)
 class BlockEntries:
-    """The entries of a block: the bytes of its content, and the starts and sizes of keys and values in them."""
+    """The entries of a block: its content, and the starts and sizes of keys and values in the content."""
 
     data: NDArray[np.uint8]
     keys: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -69,7 +69,7 @@ class BlockEntries:
 
 
 def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
-    """The bytes of a file."""
+    """Encode a file."""
     values, starts = _values(grouped)
     entries, offsets = _entries(grouped.keys, ByteKeys(values, starts))
     parts, size = list[bytes](), 0
@@ -103,7 +103,7 @@ def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> b
 
 
 def decode_footer(path: str, data: bytes) -> BTreeFooter:
-    """The footer, from the last bytes of a file. Raises `CorruptFileError`."""
+    """Decode the footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
         raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
@@ -118,7 +118,7 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
 
 
 def decode_nulls(path: str, data: bytes) -> RowIds:
-    """The rows without a value, from a bitmap and its checksum. Raises `CorruptFileError`."""
+    """Return the rows without a value, from a bitmap and its checksum. Raises `CorruptFileError`."""
     bitmap = data[:-CHECKSUM_SIZE]
     if len(data) < CHECKSUM_SIZE or struct.unpack("<I", data[-CHECKSUM_SIZE:])[0] != crc32(bitmap):
         raise damaged(path, "the rows without a value do not match their checksum")
@@ -126,7 +126,7 @@ def decode_nulls(path: str, data: bytes) -> RowIds:
 
 
 def decode_entries(path: str, content: bytes) -> BlockEntries:
-    """The entries of a block. Raises `CorruptFileError`."""
+    """Decode the entries of a block. Raises `CorruptFileError`."""
     try:
         if len(content) < _TAIL:
             raise ValueError("it has no tail")
@@ -143,7 +143,7 @@ def decode_entries(path: str, content: bytes) -> BlockEntries:
 
 
 def decode_handles(path: str, entries: BlockEntries) -> list[BlockHandle]:
-    """The data blocks that the entries of an index block refer to. Raises `CorruptFileError`."""
+    """Return the data blocks to which the entries of an index block refer. Raises `CorruptFileError`."""
     try:
         found, ends = _gathered(entries, 0, len(entries))
         numbers = decode_varints(found).reshape(-1, 2)
@@ -155,13 +155,13 @@ def decode_handles(path: str, entries: BlockEntries) -> list[BlockHandle]:
 
 
 def rows_of(path: str, entries: BlockEntries, first: int, end: int) -> NDArray[np.int64]:
-    """The rows of the entries `first` to before `end` of a data block. Raises `CorruptFileError`."""
+    """Return the rows of the entries `first` to before `end` of a data block. Raises `CorruptFileError`."""
     if first >= end:
         return np.zeros(0, dtype=np.int64)
     try:
         data, ends = _gathered(entries, first, end)
         numbers = decode_varints(data)
-        # the first number of each value says how many follow
+        # The first number of each value is the count of the numbers after it.
         last = np.searchsorted(np.flatnonzero(data < 0x80), ends - 1, side="right")
         firsts, following = np.append(0, last[:-1]), np.diff(last, prepend=0) - 1
         if (following < 0).any() or not np.array_equal(numbers[firsts], following):
@@ -178,7 +178,7 @@ def _encode_footer(footer: BTreeFooter) -> bytes:
 
 
 def _values(grouped: GroupedRows) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the values of all keys end to end, and the start of each."""
+    """Return the encoded values of all keys, adjacent, and the start of each."""
     counts = np.diff(grouped.starts)
     numbers = np.insert(grouped.rows, grouped.starts[:-1], counts)
     offsets = np.append(0, np.cumsum(varint_sizes(numbers)))
@@ -197,7 +197,7 @@ def _handles(handles: list[tuple[int, int]]) -> ByteKeys:
 
 
 def _entries(keys: ByteKeys, values: ByteKeys) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return entries end to end, and the start of each; the last offset is their end."""
+    """Return adjacent entries, and the start of each. The last offset is the end."""
     key_sizes, value_sizes = np.diff(keys.offsets), np.diff(values.offsets)
     key_heads, value_heads = varint_sizes(key_sizes), varint_sizes(value_sizes)
     offsets = np.append(0, np.cumsum(key_heads + key_sizes + value_heads + value_sizes))
@@ -213,10 +213,10 @@ def _entries(keys: ByteKeys, values: ByteKeys) -> tuple[NDArray[np.uint8], NDArr
 
 
 def _blocks(offsets: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, int]]:
-    """The entries of each data block, from the first to before the end."""
+    """Yield the entries of each data block: the index of the first entry, and the index after the last."""
     count = len(offsets) - 1
     sizes = np.diff(offsets)
-    changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # the beginnings of entries of another size
+    changes = np.append(np.flatnonzero(np.diff(sizes)) + 1, count)  # where the size of entries changes
     with_offsets = offsets + 4 * np.arange(count + 1)
     first = 0
     while first < count:
@@ -231,7 +231,7 @@ def _blocks(offsets: NDArray[np.int64], block_size: int) -> Iterator[tuple[int, 
 
 
 def _block(entries: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bytes:
-    """The content of a block; the last offset is the end of its entries."""
+    """Return the content of a block. The last offset is the end of its entries."""
     sizes = np.diff(offsets)
     if len(sizes) and (sizes == sizes[0]).all():
         return entries.tobytes() + struct.pack("<iB", sizes[0], _EQUAL)
@@ -239,7 +239,7 @@ def _block(entries: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bytes:
 
 
 def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64], int]:
-    """Return the starts of the entries of a block, and the end of the last one."""
+    """Return the starts of the entries of a block, and the end of the last entry."""
     end = len(content) - _TAIL
     if layout == _EQUAL:
         if number <= 0 or end % number:
@@ -251,7 +251,7 @@ def _starts(content: bytes, number: int, layout: int) -> tuple[NDArray[np.int64]
 
 
 def _gathered(entries: BlockEntries, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the values of some entries end to end, and the end of each."""
+    """Return the adjacent values of some entries, and the end of each."""
     starts, sizes = entries.values[0][first:end], entries.values[1][first:end]
     ends = np.cumsum(sizes)
     return entries.data[np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)], ends

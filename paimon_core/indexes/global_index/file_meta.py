@@ -33,7 +33,7 @@ def encode_file_meta(meta: SortedFileMeta) -> bytes:
 
 
 def decode_file_meta(path: str, data: bytes | None) -> SortedFileMeta:
-    """The reverse of `encode_file_meta`. Raises `CorruptFileError` naming `path`."""
+    """Decode metadata: the reverse of `encode_file_meta`. Raises `CorruptFileError` naming `path`."""
     if data is None:
         raise damaged(path, "its manifest entry has no range of keys")
     try:

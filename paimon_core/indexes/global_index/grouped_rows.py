@@ -17,9 +17,10 @@ RowIds = BitMap64
 
 @dataclass(frozen=True, slots=True)
 class GroupedRows:
-    """Stored keys, ascending, each once; `rows[starts[i]:starts[i + 1]]` have key `i`, and `nulls` have no key.
+    """The rows of each key.
 
-    Rows are numbers, counted from 0 for the first row that the index covers."""
+    `rows[starts[i]:starts[i + 1]]` have key `i` of the distinct stored keys, which ascend; `nulls` have no key. Rows
+    are numbers, counted from 0 for the first row that the index covers."""
 
     keys: ByteKeys
     starts: NDArray[np.int64]
@@ -38,19 +39,19 @@ class GroupedRows:
 
 
 def row_ids(rows: NDArray[np.int64]) -> RowIds:
-    """Numbers as a set."""
+    """Return row numbers as a set."""
     return RowIds(np.ascontiguousarray(rows, dtype=np.uint64)) if len(rows) else RowIds()
 
 
 def encode_row_ids(rows: RowIds) -> bytes:
-    """A set as a Roaring bitmap of 64 bits in its portable format, as small as it gets."""
+    """Encode a set as a 64-bit Roaring bitmap in its portable format, in the fewest bytes."""
     rows.run_optimize()
     data: bytes = rows.serialize()
     return data
 
 
 def decode_row_ids(path: str, data: bytes) -> RowIds:
-    """The reverse of `encode_row_ids`. Raises `CorruptFileError`."""
+    """Decode a set: the reverse of `encode_row_ids`. Raises `CorruptFileError`."""
     try:
         return RowIds.deserialize(data)
     except (ValueError, IndexError, MemoryError, OverflowError) as e:

@@ -30,7 +30,7 @@ _TEXTS = (Kind.CHAR, Kind.VARCHAR)
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """The encoding of keys of a type: `width` bytes, 0 if the width depends on the value."""
+    """The encoding of keys of a type. Each key has `width` bytes, 0 if its width depends on the value."""
 
     width: int = 0
     floating: bool = False

@@ -1,4 +1,4 @@
-"""Reading global index files: from a range of keys to their rows, without reading the whole file.
+"""Read global index files: find the rows of a range of keys, without reading the whole file.
 
 A query with a few keys should read a few blocks of an index over millions of rows. Both types of files make that
 possible in the same way: keys ascend, in blocks of some 16 or 64 KB; a small index block has a key and the location of
@@ -37,20 +37,20 @@ from paimon_core.lazy import cached_property
 
 
 class GlobalIndexFile(Protocol):
-    """One file of an index."""
+    """One file of a global index."""
 
     def between(self, low: End | None, high: End | None) -> RowIds:
-        """Return the rows with keys in a range; None for an open end."""
+        """Return the rows with keys in a range. An end of None is open."""
 
     def values(self) -> RowIds:
-        """The rows with a value."""
+        """Return the rows with a value."""
 
     def nulls(self) -> RowIds:
-        """The rows without a value."""
+        """Return the rows without a value."""
 
 
 class BTreeFile:
-    """A `btree` file of so many bytes."""
+    """A `btree` file of `size` bytes."""
 
     def __init__(self, path: str, size: int, key_format: KeyFormat, fetch: Fetch) -> None:
         self._path, self._size, self._key_format, self._fetch = path, size, key_format, fetch
@@ -100,7 +100,7 @@ class BTreeFile:
 
 
 class BitmapFile:
-    """A `bitmap` file of so many bytes."""
+    """A `bitmap` file of `size` bytes."""
 
     def __init__(self, path: str, size: int, key_format: KeyFormat, fetch: Fetch) -> None:
         self._path, self._size, self._key_format, self._fetch = path, size, key_format, fetch
@@ -117,7 +117,7 @@ class BitmapFile:
         return self._bitmap(self._footer.nulls)
 
     def _handles(self, low: End | None, high: End | None) -> Iterator[BlockHandle]:
-        """The bitmaps of the keys in a range."""
+        """Yield the locations of the bitmaps of the keys in a range."""
         index = self._dictionary(self._footer.index)
         first_keys = _Keys(self._path, self._key_format, index)
         first = 0 if low is None else max(bisect_right(first_keys, low.key) - 1, 0)
@@ -166,12 +166,12 @@ class _Keys(Sequence[Key]):
 
 
 def _first(keys: Sequence[Key], low: End) -> int:
-    """The index of the first key not below an end."""
+    """Return the index of the first key that is not below an end."""
     return bisect_left(keys, low.key) if low.inclusive else bisect_right(keys, low.key)
 
 
 def _behind(keys: Sequence[Key], high: End) -> int:
-    """The index behind the last key not above an end."""
+    """Return the index after the last key that is not above an end."""
     return bisect_right(keys, high.key) if high.inclusive else bisect_left(keys, high.key)
 
 

@@ -1,8 +1,7 @@
-"""Clients of object stores: one for each process, bucket and set of options.
-
-The client's threads do not survive a fork, and a child that used it would wait for ever: it gets an error instead.
-The first request of a client is made with short timeouts and once, so that a server that never answers is reported in
-seconds; after the first answer requests are repeated.
+"""Clients of object stores: one for each process, bucket and set of options. The client's threads do not survive a
+fork. A child process that used the client would wait for ever, so it gets an error instead. The first request of a
+client is made with short timeouts and once, so that a server that never answers is reported in seconds; after the first
+answer requests are repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _AZURE_HOST = re.compile(r"([a-z0-9]+)\.(?:dfs|blob)\.(core\.[\w.]+)")
 
 
 class Client:
-    """Stores of one bucket: `usual` repeats requests, `_first` is used until the server has answered."""
+    """The stores of one bucket: `usual` repeats requests; `_first` is used until the server has answered."""
 
     def __init__(self, scheme: str, bucket: str, options: Mapping[str, str]) -> None:
         kind = scheme_of(scheme).kind
@@ -42,7 +41,7 @@ class Client:
         self._has_answered = False
 
     def call(self, act: Callable[[Any], T]) -> T:
-        """Call `act` with a store. Raises what the client raises."""
+        """Call `act` with a store. Raises the errors of the client."""
         if self._has_answered:
             return act(self.usual)
         try:
@@ -78,12 +77,13 @@ class Client:
 
 
 def client_of(scheme: str, bucket: str, options: Mapping[str, str]) -> Client:
-    """Return the client of this process. Raises `UnsupportedFeatureError` in a forked process, if its parent
-    has used a client."""
+    """Return the client of this process.
+
+    Raises `UnsupportedFeatureError` in a forked process, if its parent process has used a client."""
     if _first_process() != os.getpid():
         raise UnsupportedFeatureError(
-            f"Cannot reach {scheme}://{bucket} from this process: it was forked from a process that has used an object "
-            "store, and would wait for ever. Start such processes by spawn or forkserver, as by "
+            f"Cannot reach {scheme}://{bucket} from this process: it was forked from a process that has used an "
+            "object store, and would wait for ever. Start such processes by spawn or forkserver, for example by "
             "multiprocessing.set_start_method('spawn'), or fork them before the first read."
         )
     return _client(scheme, bucket, tuple(sorted(options.items())))
@@ -100,16 +100,16 @@ def _first_process() -> int:
 
 
 def check_installed(scheme: str) -> None:
-    """Raises `UnsupportedFeatureError` if the package for a scheme is not installed."""
+    """Raise `UnsupportedFeatureError` if the package for a scheme is not installed."""
     import_optional("obstore", f"Storage {scheme}://", scheme_of(scheme).extra)
 
 
 def _client_options(found: Settings, read_timeout: str) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "allow_http": True,  # decided by the endpoint
+        "allow_http": True,  # the endpoint decides
         "connect_timeout": _time(found.millis("connect_timeout"), _CONNECT),
         "read_timeout": read_timeout if read_timeout != _READ else _time(found.millis("read_timeout"), _READ),
-        "timeout": _LONGEST,  # of a whole request; a large object may take long
+        "timeout": _LONGEST,  # for a whole request: a large object may take long
     }
     host, _, port = found.get("proxy_address").rpartition("://")[2].partition(":")
     if host := found.get("proxy_host") or host:
@@ -121,7 +121,7 @@ def _client_options(found: Settings, read_timeout: str) -> dict[str, Any]:
 
 
 def _time(millis: int | None, usual: str) -> str:
-    """Return a time as the client spells it; 0 is Hadoop's spelling of a time without a limit."""
+    """Return a time in the client's spelling. In Hadoop, 0 means a time without a limit."""
     return usual if millis is None else f"{millis}ms" if millis else _LONGEST
 
 
@@ -145,7 +145,8 @@ def _endpoint(found: Settings, bucket: str) -> dict[str, Any]:
     if "://" not in endpoint:
         endpoint = f"{'http' if found.get('tls').lower() == 'false' else 'https'}://{endpoint}"
     endpoint = endpoint.rstrip("/")
-    # only Amazon and OSS surely have a name for each bucket; others have if the setting says so
+    # Only Amazon and OSS certainly have a host name for each bucket; other storages have one if the setting requires
+    # it.
     is_named = found.kind == "oss" or "amazonaws.com" in endpoint or found.get("path_style").lower() == "false"
     if not is_named or found.is_on("path_style") or _LOCAL_HOST.match(endpoint) or "." in bucket:
         return {"endpoint": endpoint, "virtual_hosted_style_request": False}
@@ -154,7 +155,7 @@ def _endpoint(found: Settings, bucket: str) -> dict[str, Any]:
 
 
 def _credentials(found: Settings, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the provider of keys, if these do not stand in the settings; add to the store's configuration."""
+    """Return the provider of keys, if the settings do not contain the keys. Add to the store's configuration."""
     way = credentials(found)
     if way == "anonymous":
         config["skip_signature"] = True

@@ -1,7 +1,5 @@
-"""Errors of object stores: the cause that a server or a connection gives, and the remedy.
-
-The client's texts hold whole answers of servers, which may repeat a key or a signature: only the code and the message
-of an answer are shown.
+"""Errors of object stores: the cause by the server or the connection, and the remedy. The client's texts contain whole
+answers of servers, which may repeat a key or a signature: only the code and the message of an answer are shown.
 """
 
 from __future__ import annotations
@@ -24,14 +22,17 @@ _REGION = re.compile(r"<Region>([\w-]{1,40})</Region>|expecting &#(?:34|39);([\w
 _HOST = re.compile(r"\bperforming [A-Z]+ (https?://[^/\s?]+)")
 _UNREACHABLE = re.compile(r"kind: (?:Connect|Timeout)\b")
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
-_SHORTEST = 4  # characters of a secret: a shorter text is in many words
+_SHORTEST = 4  # characters of a secret: shorter texts are parts of many words
 AGAIN = "This request was sent before."  # a note on an error
 _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
 
 
 @dataclass(frozen=True, slots=True)
 class _Cause:
-    """The cause of a failure, and the advice. `refused`: the storage did nothing, and a retry soon does not help."""
+    """The cause of a failure, and the advice.
+
+    `refused`: the storage did nothing, and an immediate retry does not help.
+    """
 
     text: str
     advice: str
@@ -40,7 +41,7 @@ class _Cause:
 
 _GRANT = "grant this user access to it, or use other keys"
 _KEYS = "set the catalog option s3.access-key to a key of this storage"
-_BUCKET = _Cause("the storage has no bucket of this name", "correct the location, or create the bucket")
+_BUCKET = _Cause("the storage has no bucket with this name", "correct the location, or create the bucket")
 _REGION_ADVICE = "set the catalog option s3.endpoint.region to the region of the bucket"
 _EXPIRED = _Cause("the credentials have expired", "get new ones, and set them as options of the catalog")
 _SECRET = _Cause(
@@ -58,7 +59,7 @@ _BY_CODE: dict[str, _Cause] = {
         "the clock of this machine differs from the clock of the storage", "set the clock of this machine, as by NTP"
     ),
     **dict.fromkeys(("ExpiredToken", "TokenRefreshRequired", "SecurityTokenExpired"), _EXPIRED),
-    "InvalidToken": _Cause("the session token is not valid", "set the catalog option s3.session.token anew"),
+    "InvalidToken": _Cause("the session token is not valid", "set the catalog option s3.session.token to a new token"),
     "AuthorizationHeaderMalformed": _Cause("the bucket is in another region", _REGION_ADVICE),
     "PermanentRedirect": _Cause("the bucket is in another region, or needs another endpoint", _REGION_ADVICE),
     **dict.fromkeys(
@@ -72,16 +73,18 @@ _BY_CODE: dict[str, _Cause] = {
 }
 _HTTP_ADVICE = "write http:// before the endpoint, or set the catalog option s3.connection.ssl.enabled to false"
 _BY_WORDS: tuple[tuple[tuple[str, ...], _Cause], ...] = (
-    (("dns error", "failed to lookup address"), _Cause("there is no host of this name", "correct the endpoint")),
+    (("dns error", "failed to lookup address"), _Cause("there is no host with this name", "correct the endpoint")),
     (("ConnectionRefused",), _Cause("no server listens there", "correct the endpoint, or start the server")),
     (("InvalidContentType",), _Cause("the server does not speak TLS", _HTTP_ADVICE)),
     (
         ("HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port", "Parse(Version)"),
-        _Cause("the server speaks TLS only", "write https:// before the endpoint"),
+        _Cause("the server requires TLS", "write https:// before the endpoint"),
     ),
     (
         ("UnknownIssuer", "CaUsedAsEndEntity", "InvalidCertificate", "NotValidForName", "invalid peer certificate"),
-        _Cause("the certificate of the server is not trusted", "add its authority to those that this machine trusts"),
+        _Cause(
+            "the certificate of the server is not trusted", "add its authority to this machine's trusted authorities"
+        ),
     ),
     (
         ("kind: Timeout", "operation timed out", "deadline has elapsed"),
@@ -95,35 +98,35 @@ _NO_KEYS = _Cause(
 
 
 def status_of(error: Exception) -> int | None:
-    """Return the HTTP status of the answer that a client's error reports; None without an answer."""
+    """Return the HTTP status in a client's error, or None if there was no answer."""
     found = _STATUS.search(str(error))
     return int(found[1] or found[2]) if found else None
 
 
 def code_of(error: Exception) -> str:
-    """Return the code in the answer that a client's error reports, such as `NoSuchKey`; "" without one."""
+    """Return the code in the answer that a client's error contains, such as `NoSuchKey`, or ""."""
     found = _CODE.search(str(error))
     return found[1] if found else ""
 
 
 def is_missing_bucket(error: Exception) -> bool:
-    """Whether a storage answered that it has no such bucket."""
+    """Return whether a storage answered that the bucket does not exist."""
     return _BY_CODE.get(code_of(error)) is _BUCKET
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether no server was reached, or none answered."""
+    """Return whether no server was reached, or no server answered."""
     return status_of(error) is None and _UNREACHABLE.search(str(error)) is not None
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether a later try may succeed."""
+    """Return whether a later try may succeed."""
     status = status_of(error)
     return status in _TRANSIENT or (status is None and "kind: Decode" not in str(error) and "HttpError" in str(error))
 
 
 def is_first_try(error: Exception) -> bool:
-    """Whether a request was sent once: the storage may have done what an earlier try of it requested."""
+    """Return whether a request was sent only once. If not, an earlier try may have taken effect."""
     return "retries: 0," in str(error) and AGAIN not in getattr(error, "__notes__", ())
 
 
@@ -131,15 +134,16 @@ def is_first_try(error: Exception) -> bool:
 def object_errors(
     action: str, path: str, options: Mapping[str, str], ask: Callable[[], object] | None = None
 ) -> Iterator[None]:
-    """Raise errors of the client as `StorageError`, and of a missing object as `FileNotFoundError`.
+    """Raise errors of the client as `StorageError`, and the error of a missing object as `FileNotFoundError`.
 
-    The answer to a HEAD has no code: `ask` repeats the look-up by a GET, which may raise an error with one.
+    The answer to a HEAD request has no code. So `ask` repeats the look-up by a GET request, which may raise an error
+    with a code.
     """
     try:
         yield
     except PaimonError:
         raise
-    except Exception as error:  # the client raises classes of its own, OSError and ValueError
+    except Exception as error:  # the client raises its own classes, OSError and ValueError
         found = error
         if ask is not None and status_of(error) not in (None, 404) and not code_of(error):
             found = _asked(ask, error)
@@ -191,7 +195,7 @@ def _cause(text: str, status: int | None, code: str) -> _Cause:
     advice = "check that the storage is up and reachable, then run the statement again"
     if status is not None:
         return _Cause(f"the storage answered with status {status}", advice, refused=False)
-    return _Cause(text.partition("\n")[0][:300] or "it failed without a cause", advice, refused=False)
+    return _Cause(text.partition("\n")[0][:300] or "it failed for an unknown reason", advice, refused=False)
 
 
 def _hidden(text: str, options: Mapping[str, str]) -> str:

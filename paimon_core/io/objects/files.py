@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-WHOLE = 8 * 2**20  # bytes up to which a file is read by one request; also the size of a part that is read or written
+WHOLE = 8 * 2**20  # bytes: a smaller file is read by one request; also the size of parts
 _AHEAD = 2**20  # bytes that a small read fetches
 Ranges = Sequence[tuple[int, int]]  # offset and length of each
 
 
 class ObjectReader(io.RawIOBase):
-    """A file that is read by ranges: large reads in parts side by side, small reads from a piece in memory."""
+    """A file that is read by ranges: large reads in parallel parts, small reads from a piece in memory."""
 
     def __init__(self, fetch: Callable[[Ranges], list[bytes]], size: int) -> None:
         self._fetch, self._size, self._at = fetch, size, 0
@@ -58,7 +58,7 @@ class ObjectReader(io.RawIOBase):
 
 
 class ObjectWriter(io.RawIOBase):
-    """A file that is uploaded in parts; it is there, whole, once it is closed."""
+    """A file that is uploaded in parts. It exists, as a whole, once it is closed."""
 
     def __init__(self, writer: Any, errors: Callable[[], AbstractContextManager[None]]) -> None:
         self._writer, self._errors, self._written = writer, errors, 0

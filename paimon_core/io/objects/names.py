@@ -1,6 +1,5 @@
-"""Names of settings for object stores, and what becomes of each.
-
-A name stands here as Java and Hadoop spell it, without its prefix. `plain` makes spellings equal.
+"""Names of settings for object stores, and whether each is used, refused or ignored. Names have the spelling of Java
+and Hadoop, without their prefix. `plain` makes different spellings equal.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def _names(*texts: str) -> frozenset[str]:
     return frozenset(plain(name) for text in texts for name in text.split())
 
 
-# A setting -> our name of it.
+# For each setting, our name of it.
 _KEYS = {
     "access.key": "access_key_id",
     "access.key.id": "access_key_id",
@@ -94,8 +93,8 @@ USED = {
     ),
 }
 
-# A setting -> why it is refused, or how to have the same.
-_CA = "certificates come from this machine; add the one of your authority to them, or name its file in SSL_CERT_FILE"
+# For each setting, the reason why it is refused, or a replacement.
+_CA = "certificates come from this machine; add your authority's certificate to them, or name its file in SSL_CERT_FILE"
 _STORE = "key stores of Java are not read; set the keys themselves on the catalog"
 _TOKENS = "delegation tokens are not made; set keys"
 _OWN_KEYS = "keys of a customer are not sent; set the default key of the bucket"
@@ -170,10 +169,10 @@ REFUSED = {
     ),
 }
 _S3_SIGNERS = ("AWSS3V4SignerType", "AWS4SignerType")
-# A setting -> the values that need nothing because the client does just this, and why others are refused.
+# For each setting, the values that match the client's behaviour anyway, and why other values are refused.
 ONLY: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "s3": {
-        plain(name): (_S3_SIGNERS, "requests are signed by version 4 of Amazon's algorithm; remove older ones")
+        plain(name): (_S3_SIGNERS, "requests are signed by version 4 of Amazon's algorithm; remove older versions")
         for name in ("signing-algorithm", "s3.signing-algorithm", "sts.signing-algorithm")
     },
     "oss": {
@@ -182,7 +181,8 @@ ONLY: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "gcs": {
         plain("auth.type"): (
             ("UNAUTHENTICATED", "APPLICATION_DEFAULT", "COMPUTE_ENGINE", "SERVICE_ACCOUNT_JSON_KEYFILE"),
-            "the credentials of the environment and fs.gs.auth.service.account.json.keyfile are used only",
+            "the credentials of the environment and fs.gs.auth.service.account.json.keyfile are the only "
+            "supported ways",
         ),
     },
     "azure": {
@@ -195,13 +195,13 @@ ONLY: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         ),
         plain("account.auth.type"): (
             ("SharedKey", "OAuth", "SAS"),
-            "keys of an account, OAuth by a client id and a secret, and a fixed SAS are used only",
+            "keys of an account, OAuth by a client id and a secret, and a fixed SAS are the only supported ways",
         ),
         plain("always.use.https"): (("true",), "set fs.azure.endpoint to an address that begins with http://"),
     },
 }
 
-# Settings that steer Java's client only: its threads, buffers, retries, listings, caches, marks and reports.
+# Settings that only affect Java's client: its threads, buffers, retries, listings, caches, marks and reports.
 _EVERY = "impl block.size buffer.dir user.agent.prefix threads.max threads.keepalivetime max.total.tasks list.version"
 NEEDLESS = {
     "s3": _names(
@@ -273,7 +273,8 @@ NEEDLESS = {
         enable.conditional.create.overwrite networking.library lease.threads""",
     ),
 }
-# Unknown names with one of these parts change where or how bytes lie, or which keys are used: a warning is too little.
+# An unknown name with one of these parts may change where or how data is stored, or which keys are used: a warning is
+# not enough.
 _GRAVE = re.compile(
     r"encrypt|kms|^sse|^cse|credential|token|sign(?:er|ing|ature)|keyprovider|jceks|secret|password|sas|"
     r"^acl|storageclass|fips|accesspoint|impersonat|oauth|^auth|role|endpoint|url|header"
@@ -283,13 +284,13 @@ _OFF = ("false", "none", "disabled")
 
 
 def refusal(kind: str, name: str, value: str) -> str:
-    """Return why a setting that has no use here is refused; "" if it is not. `name` is plain."""
+    """Return the reason why a setting without effect is refused, or "" if it is not refused. `name` is plain."""
     value = value.strip().lower()
     if not value:
         return ""
     if only := ONLY[kind].get(name):
         return "" if value in (usual.lower() for usual in only[0]) else only[1]
-    if value in _OFF and "verif" not in name:  # to check no certificates is a change
+    if value in _OFF and "verif" not in name:  # switching off certificate checks has an effect
         return ""
     if reason := REFUSED[kind].get(name):
         return reason
@@ -298,5 +299,5 @@ def refusal(kind: str, name: str, value: str) -> str:
     if _CERTIFICATES.search(name):
         return _CA
     if _GRAVE.search(name):
-        return "it is unknown, and may change where or how bytes lie, or which keys are used"
+        return "it is unknown, and may change where or how data is stored, or which keys are used"
     return ""

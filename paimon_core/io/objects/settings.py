@@ -1,8 +1,7 @@
-"""Settings of a catalog for object stores, as Java and Hadoop spell them, and what becomes of each.
-
-A setting is used, refused, needless or unknown. Refused is a setting that changes where or how bytes lie, or which keys
-are used, and cannot be done. A needless setting steers Java's client only, and stands in a list by its name. Unknown
-settings raise a warning: none is dropped silently.
+"""Settings of a catalog for object stores, in the spelling of Java and Hadoop. Each setting is used, refused, needless
+or unknown. A setting is refused if it changes where or how data is stored, or which keys are used, and is not
+supported. A needless setting only affects Java's client; `names` lists them. Unknown settings are logged as a warning:
+no setting is dropped silently.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _ENCRYPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that are used, by our names of them."""
+    """The settings that are used, by our names."""
 
     kind: str
     values: Mapping[str, str] = field(repr=False)
@@ -68,8 +67,10 @@ class Settings:
         return self.get(name).lower() == "true"
 
     def millis(self, name: str) -> int | None:
-        """Return a time as Hadoop's `Configuration.getTimeDuration` reads it, at least 1 millisecond; 0 for no limit,
-        None if it is not set. A number without a unit is in milliseconds. Raises `InvalidOptionError`."""
+        """Return a time by the rules of Hadoop's `Configuration.getTimeDuration`, at least 1 millisecond.
+
+        Return 0 for no limit, None if the setting is missing. A number without a unit is in milliseconds. Raises
+        `InvalidOptionError`."""
         text = self.get(name).strip().lower()
         if not text:
             return None
@@ -84,9 +85,9 @@ class Settings:
 
 
 def settings_of(kind: str, bucket: str, options: Mapping[str, str]) -> Settings:
-    """Return the settings for a bucket; settings of `fs.s3a.bucket.BUCKET.` come first.
+    """Return the settings for a bucket. Settings of `fs.s3a.bucket.BUCKET.` win.
 
-    Warns of unknown settings. Raises `InvalidOptionError`, `UnsupportedFeatureError`.
+    Logs a warning for unknown settings. Raises `InvalidOptionError`, `UnsupportedFeatureError`.
     """
     _check_key_stores(options)
     found: dict[str, str] = {}
@@ -108,7 +109,10 @@ def settings_of(kind: str, bucket: str, options: Mapping[str, str]) -> Settings:
 
 
 def _by_rank(kind: str, bucket: str, options: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names of settings without prefix and the keys of the options, the strongest last."""
+    """Return the names of settings without prefix, with the keys of their options.
+
+    A later setting overrides an earlier one.
+    """
     ranked = list[tuple[int, str, str]]()
     for key in options:
         name, rank = key, -1
@@ -135,7 +139,7 @@ _ACCOUNT = re.compile(r"(.+?)\.([a-z0-9]+\.(?:dfs|blob)\.[\w.]+)")
 
 
 def _of_account(name: str) -> tuple[str, str]:
-    """Divide `account.key.NAME.dfs.core.windows.net` into the setting and the account's host."""
+    """Split `account.key.NAME.dfs.core.windows.net` into the setting and the account's host."""
     match = _ACCOUNT.fullmatch(name)
     return (match[1], match[2]) if match else (name, "")
 
@@ -181,8 +185,9 @@ def _checked(found: Settings) -> Settings:
 
 
 def encryption(found: Settings) -> dict[str, Any]:
-    """Return the client's settings for the encryption of objects. Raises `InvalidOptionError`,
-    `UnsupportedFeatureError`."""
+    """Return the client's settings for the encryption of objects.
+
+    Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
     name, key = found.get("encryption"), found.get("encryption_key")
     if not name:
         return {}
@@ -206,9 +211,9 @@ def encryption(found: Settings) -> dict[str, Any]:
 
 
 def credentials(found: Settings) -> str:
-    """Return the way to keys: "keys", "anonymous", "profile", "role", or "" for the chain of the environment.
+    """Return the source of keys: "keys", "anonymous", "profile", "role", or "" for the chain of the environment.
 
-    Raises `UnsupportedFeatureError` for a provider of Java that has no such way.
+    Raises `UnsupportedFeatureError` for a Java provider without an equivalent.
     """
     if found.is_on("anonymous"):
         return "anonymous"
@@ -228,7 +233,7 @@ def credentials(found: Settings) -> str:
             return "keys"
         if name not in (*_SIMPLE, *_CHAIN):
             raise UnsupportedFeatureError(
-                f"The provider of credentials {provider} cannot be used: it is a class of Java that this version has "
-                "no equivalent for. Set keys, a profile, or a provider of docs/storages.md."
+                f"The provider of credentials {provider} cannot be used: it is a Java class without an equivalent "
+                "in this version. Set keys, a profile, or a provider of docs/storages.md."
             )
     return "keys" if found.get("access_key_id") else ""

@@ -1,8 +1,8 @@
 """`FileIO` for object stores.
 
-Atomic create is a conditional put. Some S3 look-alikes take the request and drop the condition, and OSS ignores its
-header in buckets with versions: the first create of a process in a bucket proves that a second create of the same
-object is refused.
+Atomic create is a conditional put. Some S3-compatible storages accept the request and ignore the condition, and OSS
+ignores its header in buckets with versions. So before its first create in a bucket, a process proves that a second
+create of the same object is refused.
 
 Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
 """
@@ -34,16 +34,19 @@ from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
 _FOLDER_MARK = ".folder"
-_MANY = 1000  # objects that one request deletes, or lists
-_WRITES = 4  # parts of a file that are under way at once
-_BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage puts off
+_MANY = 1000  # objects per request that deletes or lists
+_WRITES = 4  # parallel uploads of parts of a file
+_BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage postpones
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
 _CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreFileIO:
-    """`FileIO` for `scheme://bucket/key`. `options` are settings of the catalog for storages; they may hold secrets."""
+    """`FileIO` for `scheme://bucket/key`.
+
+    `options` are settings of the catalog for storages; they may contain secrets.
+    """
 
     scheme: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
@@ -98,7 +101,7 @@ class ObjectStoreFileIO:
         return [whole_part(path, next(parts), offset, length) if length else b"" for offset, length in ranges]
 
     def _beyond(self, path: str, ranges: Sequence[tuple[int, int]]) -> EOFError | None:
-        """Return the error for a part that a file does not have: the client's error does not say so."""
+        """Return the error for a part that a file does not have. The client's error does not show this."""
         with suppress(OSError):
             size = self.status(path).size
             for offset, length in ranges:
@@ -136,7 +139,7 @@ class ObjectStoreFileIO:
         return created
 
     def _create(self, path: str, data: bytes) -> tuple[bool, bytes | None]:
-        """Create an object; return whether that was done, and what the object holds otherwise."""
+        """Create an object. Return whether it was created, and otherwise the content of the existing object."""
         for pause in _BUSY:
             refusal = self._put_new(path, data)
             if refusal is None:
@@ -144,12 +147,12 @@ class ObjectStoreFileIO:
             with suppress(FileNotFoundError):
                 return False, self.read_bytes(path)
             if status_of(refusal) != _CONFLICT or code_of(refusal) == "FileAlreadyExists":
-                return False, None  # it was there, and has been deleted since
-            time.sleep(pause)  # another create of this object is under way; it may fail
+                return False, None  # it existed, and has been deleted since
+            time.sleep(pause)  # another create of this object is running, and may fail
         raise storage_error("create", path, "other writers create it at the same time, and none of them succeeds")
 
     def _put_new(self, path: str, data: bytes) -> Exception | None:
-        """Put an object that must not exist; return the client's refusal."""
+        """Put an object that must not exist. Return the client's refusal, or None."""
         exists = _obstore().exceptions.AlreadyExistsError
 
         def put(store: Any, key: str) -> Exception | None:
@@ -222,7 +225,7 @@ class ObjectStoreFileIO:
 
         groups = [paths[at : at + _MANY] for at in range(0, len(paths), _MANY)]
         failed = [path for group in side_by_side(self, delete, groups) for path in group]
-        return delete_side_by_side(self, root, failed)  # each by itself, for its own error
+        return delete_side_by_side(self, root, failed)  # each file alone, to get its own error
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self.delete_dir(path)
@@ -264,7 +267,7 @@ class ObjectStoreFileIO:
                     writer.write(chunk)
 
     def sync(self, path: str) -> None:
-        """Nothing to do: a closed file is as durable as the storage makes it."""
+        """Do nothing: a closed file is as durable as the storage makes it."""
 
     def _client(self, path: str) -> Client:
         return client_of(self.scheme, path.split("/")[2], self.options)
@@ -283,13 +286,16 @@ def _obstore() -> Any:
 
 
 class _Proof:
-    """Whether creates of a bucket are safe. Only success is remembered: the storage may be corrected meanwhile."""
+    """The proof that creates in a bucket are safe.
+
+    Only success is stored: the storage may be corrected meanwhile.
+    """
 
     def __init__(self) -> None:
         self._lock, self._holds = threading.Lock(), False
 
     def holds(self, prove: Callable[[], bool]) -> bool:
-        """Return whether the proof succeeds, now or earlier; creates that begin at the same time wait for one proof."""
+        """Return whether the proof succeeds, now or earlier. Creates that begin at the same time wait for one proof."""
         if not self._holds:
             with self._lock:
                 self._holds = self._holds or prove()
@@ -298,12 +304,12 @@ class _Proof:
 
 @lru_cache(maxsize=256)
 def _proof(io: ObjectStoreFileIO, bucket: str) -> _Proof:
-    """Return the proof of a bucket: OSS keeps versions per bucket, and a look-alike is one endpoint."""
+    """Return the proof for a bucket. OSS has versions per bucket, and an S3-compatible storage is one endpoint."""
     return _Proof()
 
 
 def _refuses_second_create(io: ObjectStoreFileIO, folder: str) -> bool:
-    """Whether the storage honours the condition of a put, tried with an object of its own in a folder."""
+    """Return whether the storage respects the condition of a put, tested with a new object in a folder."""
     probe = f"{folder}/{temporary_name('conditional-put')}"
     try:
         io._create(probe, b"")
@@ -336,7 +342,7 @@ def _all_below(store: Any, key: str) -> builtins.list[str]:
 
 
 def _key(path: str) -> str:
-    """Return the key of `scheme://bucket/key`; "" for the bucket itself."""
+    """Return the key of `scheme://bucket/key`, or "" for the bucket itself."""
     return path.partition("://")[2].partition("/")[2].rstrip("/")
 
 

@@ -1,1 +1,4 @@
-"""Files that no version names: the search, in one process and as a job, and missing files."""
+"""Orphans, which are files in no version: the search for them, in one process or as a job.
+
+Also the search for missing files.
+"""

@@ -1,8 +1,7 @@
 """The files that a clean-up may delete: files of the kinds that versions reference by name in their metadata, and
-temporary files of dead writers. Every other file stays, whatever its origin.
-
-A manifest's sidecar, which writers in Rust and Java 2.1 make, is needed as long as its manifest is. Rust writers leave
-`snapshot-N.tmp-UUID` if they die while they publish a snapshot.
+temporary files of dead writers. Every other file stays, whatever its origin. A manifest's sidecar, which writers in
+Rust and Java 2.1 create, is needed as long as its manifest. Rust writers leave `snapshot-N.tmp-UUID` if they die while
+they publish a snapshot.
 
 Files of one kind are referenced outside of metadata: `*.managed.blob`, packs of the BLOBs of keyed tables, which the
 rows themselves name. Java never deletes them either.
@@ -54,10 +53,10 @@ _REFERENCED: Mapping[FolderKind, re.Pattern[str]] = MappingProxyType(
 
 
 def names_kept_with(name: str) -> tuple[str, ...]:
-    """The names of the files that are needed together with a file: its own, and a manifest's sidecar."""
+    """Return the names of the files that are needed together with a file: the file itself, and a manifest's sidecar."""
     return (name, name + SIDECAR) if name.startswith("manifest-") else (name,)
 
 
 def may_be_orphan(kind: FolderKind, name: str) -> bool:
-    """Return whether a file in a folder is of a kind that is an orphan if no version references it."""
+    """Return whether a file in a folder is of a kind that is an orphan if it is not in any version."""
     return _REFERENCED[kind].fullmatch(name) is not None or is_temporary(name)

@@ -33,7 +33,7 @@ _TOGETHER = 10_000  # paths per task
 
 
 class FoundFiles(Protocol):
-    """Listed files that no version needs. They stay the same, however often they are read."""
+    """Listed files that are not in any version. They stay the same, however often they are read."""
 
     @property
     def count(self) -> int: ...
@@ -42,21 +42,21 @@ class FoundFiles(Protocol):
     def size(self) -> int: ...
 
     def delete(self) -> None:
-        """Delete them. A file that cannot be deleted stays."""
+        """Delete the files. A file that cannot be deleted stays."""
 
 
 class Entries(StrEnum):
-    """The entries of a manifest that count."""
+    """The entries of a manifest to be counted."""
 
     NONE = "none"  # `names` are names of needed files
     ADDED = "added"
     ALL = "all"
-    LIVE = "live"  # added files, less the deleted ones
+    LIVE = "live"  # added files without deleted files
 
 
 @dataclass(frozen=True, slots=True)
 class NeededNames:
-    """A manifest, or names of needed files. Weights are summed for each `chain`."""
+    """A manifest, or names of needed files. Weights are added up for each `chain`."""
 
     entries: Entries
     chain: int
@@ -85,22 +85,22 @@ SOURCE = Record(
 
 @dataclass(frozen=True, slots=True)
 class OrphanSearch:
-    """The files of a table that were last modified before `older_than` (epoch milliseconds). Picklable."""
+    """The search for old files of a table: files last modified before `older_than` (epoch milliseconds). Picklable."""
 
     store: TableStore
     older_than: int
 
     def folders(self) -> Iterator[SearchedFolder]:
-        """The folders to list, one task each."""
+        """Yield the folders to list, one per task."""
         return folders(self.store)
 
     def found_in(self, folder: SearchedFolder) -> pa.RecordBatch:
-        """The old files of a folder, as `FOUND`."""
+        """Return the old files of a folder, as `FOUND`."""
         files = list(old_files(self.store, folder, self.older_than))
         return pa.record_batch([[f.path for f in files], [f.size for f in files]], schema=FOUND)
 
     def sources(self) -> Iterator[NeededNames]:
-        """The sources that name the files of versions, one task each. Raises `CorruptFileError`."""
+        """Yield the sources that name the files of versions, one per task. Raises `CorruptFileError`."""
         chain, needed, metadata, unknown = 0, NeededFiles(), set[str](), list[str]()
         for branch in branch_stores(self.store):
             versions = versions_of(branch)
@@ -127,7 +127,7 @@ class OrphanSearch:
             yield NeededNames(Entries.NONE, 0, tuple(paths[i : i + _TOGETHER]))
 
     def needed_by(self, source: NeededNames) -> pa.RecordBatch:
-        """The files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
+        """Return the files that a source names, as `NEEDED`. Raises `CorruptFileError`."""
         if source.entries is Entries.NONE:
             paths = [name for path in source.names for name in names_kept_with(path.rpartition("/")[2])]
             weights = [1] * len(paths)
@@ -157,6 +157,6 @@ class OrphanSearch:
 
 
 def known_files(store: TableStore) -> int:
-    """The approximate number of files in the latest version, read from its manifest lists."""
+    """Return the approximate number of files in the latest version, from its manifest lists."""
     latest = latest_snapshot(store)
     return sum(m.num_added_files for m in data_manifests(store, latest)) if latest is not None else 0

@@ -1,9 +1,9 @@
-"""Orphans: files in the table's folders that no version needs. Writers that died left them, or rollbacks cut them off.
+"""Orphans: files in the table's folders that are in no version. Writers that died left them, or rollbacks cut them off.
 
 A commit in flight names its files only when it is published. So files younger than an age are never orphans, and
 versions are listed again until no version was made, removed or moved while their files were read. Only files of kinds
-that versions reference are orphans (`file_kinds.py`). Files are compared by name, because no two files share one; paths
-may differ, because the folder of a file may be spelled differently by now.
+that versions reference are orphans (`file_kinds.py`). Files are compared by name, because every name is unique. Paths
+may differ, because the spelling of a folder may have changed.
 """
 
 from __future__ import annotations
@@ -46,24 +46,26 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """Files that no version needs, and their bytes."""
+    """Files that are not in any version, and their size in bytes."""
 
     paths: tuple[str, ...]
     size: int
 
 
 def find_orphans(store: TableStore, older_than: int) -> Orphans:
-    """The orphans that were last modified before `older_than` (epoch milliseconds).
+    """Return the orphans that were last modified before `older_than` (epoch milliseconds).
 
-    Raises `UnreadableFileError` if a snapshot or a manifest cannot be read, because the files that it needs are
-    unknown. Raises `CommitConflictError` if others keep making and removing versions.
+    Raises `UnreadableFileError` if a snapshot or a manifest cannot be read, because its files are then unknown. Raises
+    `CommitConflictError` if other processes keep creating and removing versions.
     """
     return in_peace(store, lambda: _look(store, older_than))
 
 
 def in_peace(store: TableStore, look: Callable[[], T]) -> T:
-    """Return the result of `look`, taken while no version was made, removed or moved. A version that moves, for example
-    from a snapshot to a tag, may be missed in both places. Raises `CommitConflictError` if this never works."""
+    """Return the result of `look`, taken while no version was created, removed or moved.
+
+    A version that moves, for example from a snapshot to a tag, could otherwise be missed in both places. Raises
+    `CommitConflictError` if versions keep changing."""
     for _ in range(_ATTEMPTS):
         before = _places(store)
         found = look()
@@ -76,7 +78,7 @@ def in_peace(store: TableStore, look: Callable[[], T]) -> T:
 
 
 def remove_orphans(store: TableStore, older_than: int) -> Orphans:
-    """Delete the orphans and return them. Raises as `find_orphans`."""
+    """Delete the orphans and return them. Raises the same errors as `find_orphans`."""
     orphans = find_orphans(store, older_than)
     delete_files(store, orphans.paths)
     return orphans
@@ -104,8 +106,9 @@ def _look(store: TableStore, older_than: int) -> Orphans:
 def _without_unknown(
     store: TableStore, versions: Sequence[Versions], old: Mapping[str, list[FileStatus]]
 ) -> Mapping[str, list[FileStatus]]:
-    """Leave out files that a tag may keep, if the tag does not name them. If a manifest cannot be read either, the tag
-    may keep any file."""
+    """Leave out files that a tag may keep, if it is unknown which files the tag keeps.
+
+    If a manifest cannot be read either, the tag may keep any file."""
     if not old or not any(found.unknown_tags for found in versions):
         return old
     try:
@@ -126,7 +129,7 @@ def _places(store: TableStore) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class SearchedFolder:
-    """A folder of a table, and what it holds."""
+    """A folder of a table, and the kind of its contents."""
 
     path: str
     kind: FolderKind
@@ -163,7 +166,9 @@ def _data_folders(store: TableStore) -> Iterator[SearchedFolder]:
 
 
 def old_files(store: TableStore, folder: SearchedFolder, older_than: int) -> Iterator[FileStatus]:
-    """The files of a folder, last modified before `older_than`, that are orphans if no version needs them."""
+    """Yield the files of a folder, last modified before `older_than`, that are orphans if they are not in any
+    version.
+    """
     for file in store.io.list(folder.path):
         is_old_file = file.modified < older_than and not file.is_dir and not file.is_link
         if is_old_file and may_be_orphan(folder.kind, file.name):
@@ -171,7 +176,7 @@ def old_files(store: TableStore, folder: SearchedFolder, older_than: int) -> Ite
 
 
 def _children(store: TableStore, parents: Iterable[str], is_wanted: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the wanted folders in some folders, by their names; links are left out."""
+    """Yield the wanted subfolders of some folders, by their names. Links are left out."""
 
     def listed(parent: str) -> list[FileStatus]:
         return [child for child in store.io.list(parent) if child.is_dir and not child.is_link]
@@ -189,9 +194,9 @@ def _is_bucket(folder: str) -> bool:
 
 
 def purge(store: TableStore, now: int) -> None:
-    """Delete branches, tags, consumers, changelogs, all snapshots but the latest, and then all orphans.
+    """Delete branches, tags, consumers, changelogs, all snapshots except the latest, and then all orphans.
 
-    `now` in epoch milliseconds: older files are deleted, even files of writers at work.
+    `now` is in epoch milliseconds: older files are deleted, even files of active writers.
     """
     for name in branch_names(store):
         delete_branch(store, name)
@@ -205,7 +210,7 @@ def purge(store: TableStore, now: int) -> None:
 
 
 def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
-    """The files of the latest snapshot that are missing, by path."""
+    """Return the files of the latest snapshot that are missing, by path."""
     entries = live_files(store, latest_snapshot(store)).values()
     paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
     return {path: paths[path] for path in missing_paths(store.io, list(paths)) if not is_elsewhere(store, path)}

@@ -26,14 +26,14 @@ _MANIFEST, _LIST, _INDEX = "manifest-", "manifest-list-", "index-manifest-"
 
 
 def manifests_on_disk(store: TableStore) -> list[str]:
-    """The names of the manifests of data files in the table's folder, even if no version names them."""
+    """Return the names of the manifests of data files in the table's folder, even if they are not in any version."""
     names = _names(store, store.paths.manifest_dir)
     return [n for n in names if n.startswith(_MANIFEST) and not n.startswith(_LIST) and not n.endswith(SIDECAR)]
 
 
 def metadata_on_disk(store: TableStore) -> Iterator[str]:
-    """The paths of all manifests, lists and statistics in the table's folder, and of the index files that index
-    manifests name.
+    """Yield the paths of all manifests, lists and statistics in the table's folder, and of the index files in index
+    manifests.
 
     Raises `UnreadableFileError` if an index manifest cannot be read.
     """
@@ -46,7 +46,7 @@ def metadata_on_disk(store: TableStore) -> Iterator[str]:
 
 
 def possibly_needed(store: TableStore) -> Iterator[str]:
-    """The paths that an unreadable tag may keep. Raises `UnreadableFileError` for a manifest."""
+    """Yield the paths that an unreadable tag may keep. Raises `UnreadableFileError` if a manifest cannot be read."""
     yield from metadata_on_disk(store)
     needed = NeededFiles()
     for name in manifests_on_disk(store):

@@ -1,1 +1,1 @@
-"""Codings of values as bytes: varints, VARIANT, roaring bitmaps, descriptors of BLOBs. Imports `errors` only."""
+"""Encodings of values as bytes: varints, VARIANT, roaring bitmaps, descriptors of BLOBs. Imports `errors` only."""

@@ -35,7 +35,7 @@ class BlobDescriptor:
 
     @staticmethod
     def decode(data: bytes) -> BlobDescriptor:
-        """Raises `InvalidDataError`."""
+        """Decode a descriptor. Raises `InvalidDataError`."""
         if not data:
             raise _invalid("it is empty")
         version = data[0]
@@ -51,7 +51,7 @@ class BlobDescriptor:
         (size,) = struct.unpack_from("<i", data, start)
         end = start + 4 + size
         if size < 0 or len(data) < end + 16:
-            raise _invalid("it ends before its parts do")
+            raise _invalid("it ends within one of its parts")
         try:
             uri = data[start + 4 : end].decode()
         except UnicodeDecodeError as e:
@@ -61,9 +61,9 @@ class BlobDescriptor:
 
     @staticmethod
     def of_head(head: bytes) -> BlobDescriptor:
-        """Decode a descriptor without its last `TAIL_SIZE` bytes, for all descriptors that differ only in these bytes.
+        """Decode a descriptor without its last `TAIL_SIZE` bytes.
 
-        Raises `InvalidDataError`.
+        One call then serves all descriptors that differ only in these bytes. Raises `InvalidDataError`.
         """
         found = BlobDescriptor.decode(head + bytes(TAIL_SIZE))
         if not head.endswith(struct.pack("<i", len(found.uri.encode())) + found.uri.encode()):

@@ -45,7 +45,7 @@ _COOKIE, _RUN_COOKIE, _WITHOUT_OFFSETS = 12346, 12347, 4
 
 @dataclass(frozen=True, slots=True)
 class _Container:
-    """The numbers of one leaf: the high 48 bits, and a body of the low 16."""
+    """The numbers of one leaf: their common high 48 bits, and a body with the low 16 bits."""
 
     key: int
     kind: int
@@ -58,7 +58,7 @@ class _Container:
 
 
 class _Source:
-    """Bytes that are read one after the other. Raises `ValueError` at their end."""
+    """Bytes that are read in order. Raises `ValueError` at their end."""
 
     def __init__(self, data: bytes):
         self._data, self._offset = data, 0
@@ -75,7 +75,7 @@ class _Source:
 
 
 def decode_roaring64(data: bytes) -> BitMap64:
-    """The set. Raises `ValueError` for bytes that are not such a set."""
+    """Decode a set. Raises `ValueError` for bytes that are not a valid set."""
     source = _Source(data)
     if source.number(1) == 0:
         return BitMap64()
@@ -93,7 +93,7 @@ def decode_roaring64(data: bytes) -> BitMap64:
 
 
 def encode_roaring64(numbers: BitMap64) -> bytes:
-    """The bytes of a set."""
+    """Encode a set."""
     numbers.run_optimize()
     source = _Source(numbers.serialize())
     found: list[_Container] = []
@@ -108,7 +108,7 @@ def encode_roaring64(numbers: BitMap64) -> bytes:
 
 
 def _leaves(source: _Source) -> list[tuple[int, int]]:
-    """The key and the container of each leaf."""
+    """Return the key and the container number of each leaf."""
     source.number(8)
     found, pending = [], 1
     while pending:
@@ -125,7 +125,7 @@ def _leaves(source: _Source) -> list[tuple[int, int]]:
 
 
 def _slots(source: _Source) -> dict[int, tuple[int, int, bytes]]:
-    """The containers by array and slot, as leaves name them."""
+    """Return the containers by the number with which leaves refer to them: array and slot."""
     found = {}
     for array in range(source.number(4)):
         source.take(1)
@@ -152,7 +152,7 @@ def _container(source: _Source) -> tuple[int, int, bytes]:
 
 
 def _portable(containers: Sequence[_Container]) -> bytes:
-    """The numbers that share their high 32 bits, in the portable format of 32 bits."""
+    """Encode the numbers that share their high 32 bits in the portable 32-bit format."""
     runs = [c.kind == _RUNS for c in containers]
     count = len(containers)
     if any(runs):
@@ -169,7 +169,7 @@ def _portable(containers: Sequence[_Container]) -> bytes:
 
 
 def _from_portable(high: int, source: _Source) -> list[_Container]:
-    """The reverse of `_portable`, of bytes that pyroaring wrote."""
+    """Decode the portable 32-bit format, as pyroaring writes it: the reverse of `_portable`."""
     cookie, count = source.number(2), source.number(2) + 1
     has_runs = cookie == _RUN_COOKIE
     if has_runs:
@@ -195,9 +195,9 @@ def _from_portable(high: int, source: _Source) -> list[_Container]:
 
 
 def _branch(keys: Sequence[bytes], first: int, depth: int) -> bytes:
-    """Return the node of ascending keys that agree up to `depth`, and all nodes below it.
+    """Return the node for ascending keys that are equal up to `depth`, and all nodes below it.
 
-    `first` is the index of its first key."""
+    `first` is the index of the first of these keys among all keys."""
     if len(keys) == 1:
         return struct.pack("<bhb", _LEAF, 0, 0) + keys[0] + struct.pack("<q", first)
     low, high = keys[0], keys[-1]
@@ -212,7 +212,7 @@ def _branch(keys: Sequence[bytes], first: int, depth: int) -> bytes:
 
 
 def _body(found: Sequence[int]) -> tuple[int, bytes]:
-    """Return the smallest kind of branch that has room for children of these bytes, and its body."""
+    """Return the smallest kind of branch that has room for children of these bytes, and the branch's body."""
     count = len(found)
     if count <= 4:
         return 0, bytes(found).ljust(4, b"\0")[::-1]

@@ -1,4 +1,4 @@
-"""Values of VARIANT, many at a time: bytes one after the other, and the offsets at which each value begins and ends.
+"""Columns of VARIANT values: the bytes of all values in one array, and the offsets at which each value begins and ends.
 
     metadata: header: 1 byte, version 1 in bits 0 to 3, width - 1 in bits 6 and 7 | keys: width
         | offsets of keys, one more than keys: width each | the keys, UTF-8                            (little endian)
@@ -44,7 +44,7 @@ _MOST_OF_ONE_BYTE = 255
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Bytes of all values, and the offsets of the values, with the end of the last one."""
+    """The bytes of all values, and the offsets of the values with the end of the last value."""
 
     data: Bytes
     ends: Numbers
@@ -59,7 +59,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys in metadata: `counts` per metadata, then the beginnings and ends of all texts."""
+    """The keys in metadata: `counts` per metadata, then the start and the end of each text."""
 
     counts: Numbers
     starts: Numbers
@@ -68,7 +68,9 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of objects: `counts` per object, then the key's id and the value's offset in the body of all."""
+    """The fields of objects: `counts` per object, then for each field the id of its key and the offset of its value in
+    all bodies.
+    """
 
     counts: Numbers
     ids: Numbers
@@ -78,7 +80,10 @@ class Fields:
 
 
 def read_keys(metadata: Values) -> Keys:
-    """Read the keys of each metadata. Raises `ValueError` for another version, and for metadata that ends too early."""
+    """Read the keys of each metadata.
+
+    Raises `ValueError` for an unknown version, and for metadata that ends too early.
+    """
     data, starts, ends = _padded(metadata.data), metadata.starts, metadata.ends[1:]
     headers = data[starts]
     if (headers & 15 != _VERSION).any() or (starts == ends).any():
@@ -96,7 +101,10 @@ def read_keys(metadata: Values) -> Keys:
 
 
 def read_objects(values: Values) -> Fields:
-    """Read the fields of objects, one value a row. Raises `ValueError` for a value of another kind, or cut short."""
+    """Read the fields of objects, one object per row.
+
+    Raises `ValueError` for a value of another kind or a truncated value.
+    """
     data, starts, ends = _padded(values.data), values.starts, values.ends[1:]
     headers = data[starts].astype(np.int64)
     if (headers & 3 != _OBJECT).any() or (starts == ends).any():
@@ -121,9 +129,9 @@ def read_objects(values: Values) -> Fields:
 
 
 def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None = None) -> Values:
-    """Return the bytes before the values of objects, or, without `ids`, of arrays.
+    """Return the bytes before the values of objects, or without `ids` before the values of arrays.
 
-    `counts` and `sizes` are per object; `offsets` and `ids` are of all values, one object after the other."""
+    `counts` and `sizes` are per object; `offsets` and `ids` are of all values, one object after another."""
     owner, index = _spread(counts)
     large, offset_width = counts > _MOST_OF_ONE_BYTE, _width(sizes)
     count_width, id_width = np.where(large, 4, 1), np.zeros(len(counts), dtype=np.int64)
@@ -133,7 +141,7 @@ def heads(counts: Numbers, offsets: Numbers, sizes: Numbers, ids: Numbers | None
         np.maximum.at(largest, owner, ids)
         id_width = _width(largest)
         headers = _OBJECT | (offset_width - 1) << 2 | (id_width - 1) << 4 | large << 6
-    first = 1 + count_width + counts * id_width  # of the offsets, from the start
+    first = 1 + count_width + counts * id_width  # the position of the first offset
     ends = _ends(first + (counts + 1) * offset_width)
     starts, data = ends[:-1], np.zeros(int(ends[-1]), dtype=np.uint8)
     data[starts] = headers
@@ -152,7 +160,7 @@ def primitives(types: NDArray[np.uint8], body: Bytes, widths: Numbers) -> Values
 
 
 def integers(values: Numbers) -> Values:
-    """Whole numbers, each in as few bytes as it needs."""
+    """Encode whole numbers, each in the fewest bytes."""
     bits = [values == values.astype(dtype) for dtype in (np.int8, np.int16, np.int32)]
     types = np.select(bits, [INT8, INT16, INT32], INT64).astype(np.uint8)
     return primitives(types, little_endian(values), np.select(bits, [1, 2, 4], 8))
@@ -173,7 +181,7 @@ def binary_heads(lengths: Numbers) -> Values:
 
 
 def decimals(low: Numbers, high: Numbers, scale: int) -> Values:
-    """DECIMALs from the two halves of their unscaled values."""
+    """Encode DECIMALs from the two halves of their unscaled values."""
     fits = (low >> 63) == high
     most = [10**digits - 1 for digits in (9, 18)]
     fit = [fits & (scale <= d) & (-m <= low) & (low <= m) for d, m in zip((9, 18), most, strict=True)]
@@ -184,7 +192,7 @@ def decimals(low: Numbers, high: Numbers, scale: int) -> Values:
 
 
 def little_endian(values: NDArray[np.int64]) -> Bytes:
-    """The bytes of numbers, shape (rows, 8)."""
+    """Return the bytes of numbers, shape (rows, 8)."""
     return np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)
 
 
@@ -199,17 +207,17 @@ def _ends(lengths: Numbers) -> Numbers:
 
 
 def _width(largest: Numbers) -> Numbers:
-    """Bytes that a number needs, 1 to 4."""
+    """Return the bytes that a number needs, 1 to 4."""
     return 1 + sum((largest >= 1 << bits for bits in (8, 16, 24)), np.zeros(len(largest), dtype=np.int64))
 
 
 def _padded(data: Bytes) -> Bytes:
-    """Add zeros: reading a number after the end then returns 0, and counts can be checked afterwards."""
+    """Add zeros at the end: reading a number after the end then returns 0, and `_check` can find this afterwards."""
     return np.concatenate([data, np.zeros(16, dtype=np.uint8)])
 
 
 def _read(data: Bytes, offsets: Numbers, widths: Numbers) -> Numbers:
-    """The numbers at offsets of padded bytes, each of its own width, 0 to 4 bytes."""
+    """Read numbers at offsets of padded bytes, each with its own width, 0 to 4 bytes."""
     offsets, found = np.minimum(offsets, len(data) - 4), np.zeros(len(offsets), dtype=np.int64)
     for i in range(4):
         found |= np.where(widths > i, data[offsets + i], 0).astype(np.int64) << 8 * i

@@ -2,7 +2,7 @@
 
 A number of 64 bits takes one to ten bytes. Some formats first code signed numbers as zigzag: 0, -1, 1, -2
 become 0, 1, 2, 3, so that numbers near zero are short. Avro, ORC, Thrift (Parquet), snappy and global indexes use them.
-Single numbers come first; then arrays of numbers below 2**63, end to end or each at an offset of its own.
+The first functions handle single numbers, the others arrays of numbers below 2**63, adjacent or at given offsets.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
-MOST_BYTES = 10  # of a number of 64 bits
+MOST_BYTES = 10  # bytes of a 64-bit number
 POSITIVE_BYTES = 9  # bytes of a number below 2**63
 _BOUNDS = np.array([1 << (7 * n) for n in range(1, POSITIVE_BYTES)], dtype=np.int64)
 
 
 def encode_varint(number: int) -> bytes:
-    """The bytes of a number that is not negative."""
+    """Encode a number that is not negative."""
     if number < 0x80:
         return bytes((number,))
     found = bytearray()
@@ -32,7 +32,7 @@ def encode_varint(number: int) -> bytes:
 def varint_at(data: bytes, offset: int, most_bytes: int = MOST_BYTES) -> tuple[int, int]:
     """Return the number at an offset, and the offset after it.
 
-    Raises `ValueError` if the data ends before the number does, or the number is longer than `most_bytes`."""
+    Raises `ValueError` if the data ends within the number, or the number has more than `most_bytes` bytes."""
     number = shift = 0
     for at in range(offset, min(offset + most_bytes, len(data))):
         byte = data[at]
@@ -44,7 +44,7 @@ def varint_at(data: bytes, offset: int, most_bytes: int = MOST_BYTES) -> tuple[i
 
 
 def zigzag(number: int) -> int:
-    """The code of a signed number of 64 bits."""
+    """Return the zigzag code of a signed 64-bit number."""
     return (number << 1) ^ (number >> 63)
 
 
@@ -54,7 +54,7 @@ def unzigzag(code: int) -> int:
 
 
 def varint_sizes(numbers: Numbers) -> Numbers:
-    """Bytes that each number takes."""
+    """Return the number of bytes of each encoded number."""
     return np.searchsorted(_BOUNDS, numbers, side="right") + 1
 
 
@@ -68,7 +68,10 @@ def put_varints(target: Bytes, offsets: Numbers, numbers: Numbers) -> None:
 
 
 def decode_varints(data: Bytes) -> Numbers:
-    """Return the numbers that fill `data`. Raises `ValueError` if the last number is cut off, or one is too long."""
+    """Decode adjacent numbers that fill `data`.
+
+    Raises `ValueError` if the last number is cut off, or a number is too long.
+    """
     if not len(data):
         return np.zeros(0, dtype=np.int64)
     ends = np.flatnonzero(data < 0x80)
@@ -84,9 +87,9 @@ def decode_varints(data: Bytes) -> Numbers:
 
 
 def varints_at(data: Bytes, offsets: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the number at each offset, and the offsets after them.
+    """Decode the number at each offset. Return the numbers, and the offsets after them.
 
-    Raises `ValueError` as `decode_varints`, and for offsets outside of `data`."""
+    Raises the errors of `decode_varints`, and `ValueError` for offsets outside of `data`."""
     numbers, ends = np.zeros(len(offsets), dtype=np.int64), np.array(offsets, dtype=np.int64)
     unfinished = np.arange(len(offsets))
     for i in range(POSITIVE_BYTES):

@@ -1,4 +1,4 @@
-"""The bucket functions beside the default (`spec.hashing.murmur`), by `bucket-function.type`.
+"""The bucket functions other than the default (`spec.hashing.murmur`), by their name in `bucket-function.type`.
 
 mod    the bucket key is one INT or BIGINT column: its remainder, never negative
 hive   `h = 31 * h + hash(column)` over the columns, then the remainder of its low 31 bits. The hash of a number is the
@@ -34,7 +34,7 @@ _HIVE_KINDS = frozenset(
 
 
 def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:
-    """Raises `InvalidOptionError` if a function of that kind does not accept the columns."""
+    """Raise `InvalidOptionError` if a bucket function of the type `kind` does not accept the columns."""
     if kind == "mod" and (len(fields) != 1 or fields[0].type.kind not in _MOD_KINDS):
         raise InvalidOptionError(f"'{BUCKET_FUNCTION.key}' = 'mod' needs one bucket key column, of INT or BIGINT.")
     unusable = [f for f in fields if f.type.kind not in _HIVE_KINDS] if kind == "hive" else []
@@ -46,12 +46,12 @@ def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:
 
 
 def mod_bucket(values: NDArray[np.int64], buckets: int) -> NDArray[np.int32]:
-    """Buckets of whole numbers, shape (rows,)."""
+    """Return the buckets of whole numbers, shape (rows,)."""
     return np.mod(values, np.int64(buckets)).astype(np.int32)
 
 
 def hive_bucket(hashes: Iterable[Words], rows: int, buckets: int) -> NDArray[np.int32]:
-    """Buckets of rows by the hashes of their bucket key columns, each of shape (rows,)."""
+    """Return the buckets of rows by the hashes of their bucket key columns; all shapes are (rows,)."""
     total = np.zeros(rows, dtype=np.uint32)
     for column in hashes:
         total = total * _31 + column
@@ -59,12 +59,12 @@ def hive_bucket(hashes: Iterable[Words], rows: int, buckets: int) -> NDArray[np.
 
 
 def hive_int(values: NDArray[np.integer[Any]]) -> Words:
-    """Hashes of numbers of up to 32 bits."""
+    """Return the hashes of numbers of up to 32 bits."""
     return values.astype(np.int32).view(np.uint32)
 
 
 def hive_long(values: NDArray[np.int64]) -> Words:
-    """Hashes of 64-bit numbers, and of the bits of a DOUBLE."""
+    """Return the hashes of 64-bit numbers, or of the bits of a DOUBLE."""
     bits = values.view(np.uint64)
     return (bits ^ (bits >> np.uint64(32))).astype(np.uint32)
 
@@ -96,7 +96,7 @@ def hive_decimal(low: NDArray[np.uint64], high: NDArray[np.int64], scale: int) -
 
 
 def _magnitude(low: NDArray[np.uint64], high: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The absolute values as 32-bit limbs from high to low, shape (4, rows)."""
+    """Return the absolute values as 32-bit limbs, high to low, shape (4, rows)."""
     negative, upper = high < 0, high.view(np.uint64)
     borrow = (low == 0).astype(np.uint64)
     low, upper = np.where(negative, ~low + np.uint64(1), low), np.where(negative, ~upper + borrow, upper)

@@ -1,4 +1,4 @@
-"""64-bit hashes of many values at once: xxHash64 (seed 0) of bytes, Thomas Wang's of numbers.
+"""64-bit hashes of many values at once: xxHash64 (seed 0) for bytes, Thomas Wang's hash for numbers.
 
 Source: specification, "File Index", "BloomFilter"; xxHash's specification.
 """
@@ -23,7 +23,9 @@ _STRIPE = 32
 
 
 def xxh64(words: Words, lengths: NDArray[np.int64]) -> Words:
-    """The hashes of byte strings: zero-padded little-endian words, shape (rows, words), and their lengths in bytes."""
+    """Return the hashes of byte strings: zero-padded little-endian words, shape (rows, words), and their lengths in
+    bytes.
+    """
     with np.errstate(over="ignore"):
         stripes = lengths // _STRIPE
         mixed = _stripes(words, stripes) + lengths.astype(np.uint64)
@@ -31,7 +33,7 @@ def xxh64(words: Words, lengths: NDArray[np.int64]) -> Words:
 
 
 def wang_hash(numbers: NDArray[np.int64]) -> Words:
-    """The hashes of numbers of 64 bits."""
+    """Return the hashes of 64-bit numbers."""
     with np.errstate(over="ignore"):
         key = ~numbers + (numbers << 21)
         key = key ^ (key >> 24)
@@ -44,7 +46,7 @@ def wang_hash(numbers: NDArray[np.int64]) -> Words:
 
 
 def _stripes(words: Words, stripes: NDArray[np.int64]) -> Words:
-    """The state after all whole stripes."""
+    """Return the state after all complete stripes."""
     state = np.full(len(words), _P5)
     if not stripes.any():
         return state
@@ -59,7 +61,7 @@ def _stripes(words: Words, stripes: NDArray[np.int64]) -> Words:
 
 
 def _rest(words: Words, stripes: NDArray[np.int64], rest: NDArray[np.int64], state: Words) -> Words:
-    """The state after the bytes behind the last whole stripe, less than 32."""
+    """Return the state after the last bytes, fewer than 32, which do not fill a stripe."""
     if not words.shape[1]:
         return state
     last = words.shape[1] - 1

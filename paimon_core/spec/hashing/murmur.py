@@ -1,4 +1,4 @@
-"""Murmur3 (x86, 32 bits): over BinaryRow bytes, with seed 42, and the bucket number that follows from it; over bytes.
+"""Murmur3 (x86, 32 bits): hashes of BinaryRow bytes (seed 42) with their bucket numbers, and hashes of any bytes.
 
 `bucket = abs(hash % buckets)` with the remainder of Java and C (sign of the dividend).
 Source: Paimon's default bucket function; Austin Appleby, MurmurHash3.
@@ -24,12 +24,12 @@ def murmur3_words(words: NDArray[np.uint32], lengths: NDArray[np.int64] | None =
 
 
 def murmur3_row(body: bytes) -> int:
-    """Hash of one BinaryRow without its field count."""
+    """Return the hash of one BinaryRow without its field count."""
     return int(murmur3_words(np.frombuffer(body, dtype="<u4").reshape(1, -1))[0])
 
 
 def murmur3_bytes(data: bytes, seed: int) -> int:
-    """Hash of bytes of any length, as an unsigned number."""
+    """Return the hash of bytes of any length, as an unsigned number."""
     whole = len(data) // 4 * 4
     h = np.full(1, seed, dtype=np.uint32)
     for word in np.frombuffer(data[:whole], dtype="<u4").reshape(-1, 1):
@@ -39,7 +39,7 @@ def murmur3_bytes(data: bytes, seed: int) -> int:
 
 
 def bucket_of(hashes: NDArray[np.int32], buckets: int) -> NDArray[np.int32]:
-    """Bucket numbers for hashes, shape (rows,)."""
+    """Return the bucket numbers for hashes, shape (rows,)."""
     return np.abs(np.fmod(hashes, np.int32(buckets)))
 
 

@@ -1,1 +1,1 @@
-"""BLOB columns, and the values that descriptors describe."""
+"""BLOB columns, and the values that descriptors refer to."""

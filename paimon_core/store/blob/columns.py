@@ -40,8 +40,7 @@ def descriptor_fields(schema: TableSchema, options: TableOptions) -> tuple[DataF
 
 
 def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
-    """The columns with descriptors in data files. In a table with a primary key these are all: the values are in
-    packs."""
+    """Return the columns with descriptors in data files. In a table with a primary key, these are all BLOB columns."""
     if not schema.primary_keys:
         return descriptor_fields(schema, options)
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in options[BLOB_VIEW_FIELD])
@@ -50,10 +49,10 @@ def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataFi
 def blob_column(
     store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
 ) -> Iterator[pa.RecordBatch]:
-    """The values of a column for all rows of a range. A row's value comes from the newest file in `parts` that has one,
-    else it is NULL. With `blob-as-descriptor` the values are descriptors.
+    """Yield the values of a BLOB column for all rows of a range.
 
-    Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    The value of a row comes from the newest file in `parts` that has a value for the row; without one, it is NULL. With
+    `blob-as-descriptor`, the values are descriptors. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     oldest_first = sorted(parts, key=lambda f: (f.max_sequence_number, f.file_name))
     places = FilePlaces(store)
@@ -75,7 +74,7 @@ def blob_column(
 
 
 def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
-    """Descriptors of the values of some rows."""
+    """Yield descriptors of the values of some rows."""
     spans = np.stack([part[start : start + count] for part in file.spans], axis=1).astype("<i8")
     bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * spans.itemsize * 2)
     tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(spans))])

@@ -1,4 +1,4 @@
-"""Values of BLOB columns that are descriptors, and the bytes that they describe."""
+"""Values of BLOB columns that are descriptors, and the bytes to which they refer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
 _UNKNOWN_SIZE = 4 * 2**20  # bytes; the assumed size of a value that reaches to the end of its file
-_MOST_SIZE = 2**40  # no file is larger, but a damaged descriptor may say so
+_MOST_SIZE = 2**40  # no file is larger; only a damaged descriptor has a larger size
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedBlobs:
-    """A reader of the bytes that a table's descriptors describe, in the table's storage or another."""
+    """A reader of the bytes to which a table's descriptors refer, in the table's storage or another storage."""
 
     own: FileIO
     root: str
@@ -41,7 +41,7 @@ class DescribedBlobs:
         return DescribedBlobs(store.io, store.root, dict(store.allowed.descriptors) | given, store.allowed)
 
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
-        """The number of bytes of each value, as far as descriptors state it; shape (rows,)."""
+        """Return the number of bytes of each value, as far as descriptors contain it; shape (rows,)."""
         described = is_descriptor(values)
         sizes = byte_lengths(values.fill_null(b""))
         if described.any():
@@ -50,10 +50,10 @@ class DescribedBlobs:
         return sizes
 
     def resolved(self, values: pa.Array, check: Callable[[str], None] | None = None) -> pa.Array:
-        """Replace the values that are descriptors by the bytes that they describe: large binaries.
+        """Replace descriptors by the bytes to which they refer, as large binaries. Other values stay.
 
-        `check` raises for a file that must not be read. Raises `InvalidDataError` for invalid descriptors, and if the
-        file does not exist or is too short. Raises `StorageError`.
+        `check` raises an error for a file that must not be read. Raises `InvalidDataError` for an invalid descriptor,
+        or if its file does not exist or is too short; `StorageError`.
         """
         described = is_descriptor(values)
         if not described.any():
@@ -71,8 +71,9 @@ class DescribedBlobs:
         return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
 
     def read(self, descriptor: BlobDescriptor) -> bytes:
-        """Read the described bytes. Raises `InvalidDataError` if the file does not exist or is too short,
-        `StorageError`."""
+        """Read the bytes to which a descriptor refers.
+
+        Raises `InvalidDataError` if the file does not exist or is too short, `StorageError`."""
         found = self._read(descriptor.uri, np.array([descriptor.offset]), np.array([descriptor.length]))
         return bytes(found[0].as_py())
 
@@ -110,10 +111,9 @@ class DescribedBlobs:
 
 
 def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Split each descriptor: the bytes before its last two numbers, and these: the start and the number of described
-    bytes.
+    """Split each descriptor into its first bytes and its two last numbers: the start and the length of the value.
 
-    Raises `InvalidDataError` for one that is too short.
+    Raises `InvalidDataError` if a descriptor is too short.
     """
     kept = byte_lengths(descriptors) - TAIL_SIZE
     if (kept < 0).any():
@@ -125,7 +125,7 @@ def _parts(descriptors: pa.Array) -> tuple[pa.Array, NDArray[np.int64], NDArray[
 
 
 def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
-    """Return for each value whether it is a descriptor with the usual head."""
+    """Return for each value whether it is a descriptor, by its first bytes."""
     found = np.zeros(len(values), dtype=np.bool_)
     for head in DESCRIPTOR_HEADS:
         found |= pc.fill_null(pc.starts_with(values, head), False).to_numpy(zero_copy_only=False)
@@ -133,7 +133,7 @@ def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def check_descriptors(name: str, values: pa.Array) -> None:
-    """Raises `InvalidDataError` if a value of a descriptor column is not a descriptor."""
+    """Raise `InvalidDataError` if a value of a descriptor column is not a descriptor."""
     if (validity(values) & ~is_descriptor(values)).any():
         raise InvalidDataError(
             f"Column {name!r} is in 'blob-descriptor-field' and takes blob descriptors only, as sys.path_to_descriptor "

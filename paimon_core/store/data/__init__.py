@@ -1,1 +1,1 @@
-"""The data files of a bucket as streams of rows, with the columns that the table has now."""
+"""The data files of a bucket as streams of rows, with the present columns of the table."""

@@ -72,13 +72,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """A reader of some columns of a bucket's files. It leaves out deleted rows, and rows that do not satisfy
-    `predicate`; for a merge, the predicate must be on keys.
+    """A reader of some columns of a bucket's files.
 
-    `deletions` are the deletion vectors by the names of their data files. `selection` gives the positions of the wanted
-    rows, None: all. `expiry` removes expired rows. `unread` are columns that files must have although no caller reads
-    them. If `copies` has local copies of files, they are read. A `lenient` reader skips lost or damaged files if
-    options allow it; a rewrite must not, as it would lose rows.
+    It leaves out deleted rows, and rows that do not satisfy `predicate`; for a merge, the predicate must be on keys
+    only. `deletions` are the deletion vectors by the names of their data files. `selection` returns the positions of
+    the wanted rows of a file, or None for all rows. `expiry` removes expired rows. `unread` are columns that files must
+    have although no caller reads them. If `copies` has local copies of files, these are read.
+
+    A `lenient` reader skips lost or damaged files if options allow it. A rewrite must not skip files, because it would
+    lose their rows.
     """
 
     store: TableStore
@@ -93,7 +95,7 @@ class BucketFiles:
     lenient: bool = False
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of the files that match the predicate, one file after the other.
+        """Yield the matching rows of the files, one file after another.
 
         Raises `DataFileMissingError`, `CorruptFileError`, or `InvalidDataError` for values that cannot be cast.
         """
@@ -109,12 +111,15 @@ class BucketFiles:
                     yield rows
 
     def read_as_written(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of files that are not committed yet: columns that the commit sets are NULL. Raises as `read`."""
+        """Yield the rows of files that are not committed yet.
+
+        Columns that the commit sets are NULL. Raises the same errors as `read`.
+        """
         for file in files:
             yield from self._read(file, None)
 
     def _live(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """The rows that are not deleted, without some rows that are not wanted."""
+        """Yield the rows that are not deleted. Unwanted rows may be left out."""
         deletion = self.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
         selected = None if self.selection is None or self._tracks else self.selection(file)
@@ -127,7 +132,10 @@ class BucketFiles:
         return self._whole(file) if deleted is None else without_rows(self._whole(file), deleted)
 
     def read_numbered(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, with their positions from 0 in a last column, `ROW_INDEX`. Raises as `read`."""
+        """Yield all rows of a file, with their positions from 0 in a last column, `ROW_INDEX`.
+
+        Raises the same errors as `read`.
+        """
         deletion = self.deletions.get(file.file_name)
         batches = numbered(self._whole(file))
         if deletion is None:
@@ -139,7 +147,7 @@ class BucketFiles:
         return bool(tracking_fields(self.store)) and any(f.name in TRACKING_NAMES for f in self.fields)
 
     def _whole(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        """All rows of a file, in order, so that positions are right."""
+        """Yield all rows of a file in order, because positions count all of them."""
         batches = self._read(file, None)
         return with_tracking(batches, file) if self._tracks else batches
 
@@ -226,7 +234,7 @@ def merge_section(
     """Merge the runs of a section. Their columns include keys, sequence numbers and row kinds.
 
     `values_only`: the result has no sequence numbers and row kinds; they are read only if the merge needs them.
-    `chained`: the files are of several partitions, so levels do not order them.
+    `chained`: the files belong to several partitions, so levels do not order them.
     """
     oldest_first, whole = _oldest_first(files.store, section, chained=chained)
     skipped = _unneeded(oldest_first) if values_only else frozenset()
@@ -241,9 +249,11 @@ def merge_section(
 
 
 def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
-    """The system columns that a merge of runs can do without. Sequence numbers, if metadata shows that all rows of a
-    run are younger than the rows of the runs before it. Row kinds, if metadata counts no deletes. Only for Parquet
-    files: their footers show that they have these columns."""
+    """Return the system columns that a merge of runs does not need.
+
+    Sequence numbers are not needed if metadata shows that all rows of a run are younger than the rows of the runs
+    before it. Row kinds are not needed if metadata counts no deletes. Only Parquet files can lack them, because footers
+    show which columns a file has."""
     if any(format_name(f.file_name) != "parquet" for run in oldest_first for f in run):
         return frozenset()
     oldest = [min(f.min_sequence_number for f in run) for run in oldest_first]
@@ -256,7 +266,7 @@ def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:
 def _oldest_first(
     store: TableStore, section: Sequence[SortedRun], *, chained: bool
 ) -> tuple[list[Sequence[DataFileMeta]], int]:
-    """Sort the runs of a section from old to young, and count the runs with whole rows."""
+    """Sort the runs of a section from old to young. Return them, and how many of the first runs have whole rows."""
     by_field = store.schema.numbers_rows_by_field
     if chained or not holds_whole_rows(store.options):
         return [r.files for r in sorted(section, key=written if by_field else run_age)], 0
@@ -283,9 +293,10 @@ def merge_spec(store: TableStore, *, drop_delete: bool) -> MergeSpec:
 def read_rows(
     file_format: FileFormat, io: FileIO, request: ReadRequest, rows: NDArray[np.int64] | None
 ) -> Iterator[pa.RecordBatch]:
-    """Read the columns of a request in the rows at ascending positions, in all rows for None.
+    """Read the columns of a request in the rows at ascending positions, or in all rows if `rows` has the value None.
 
-    The request's predicate is ignored. Parquet skips row groups without any of the rows. Raises as `FileFormat.read`.
+    The request's predicate is ignored. Parquet skips row groups without any of the rows. Raises the same errors as
+    `FileFormat.read`.
     """
     if rows is None:
         return file_format.read(io, request)
@@ -300,7 +311,7 @@ def read_others(
 ) -> Iterator[pa.RecordBatch]:
     """Read the columns of a request in all rows except the rows at ascending positions.
 
-    Parquet skips row groups without a match. Raises as `FileFormat.read`.
+    Parquet skips row groups without a match. Raises the same errors as `FileFormat.read`.
     """
     if isinstance(file_format, ParquetFormat):
         return file_format.read_others(io, request, rows)

@@ -1,5 +1,6 @@
-"""Statistics of a file for the current columns of the table, found by field id, whatever the columns were called
-then."""
+"""The statistics of a file for the current columns of the table.
+
+Columns are found by field id, because they may have been renamed."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _SYSTEM_TYPES: dict[str, DataType] = {"_ROW_ID": BIGINT, "_SEQUENCE_NUMBER": BIG
 
 
 def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
-    """Statistics by the names of the schema that the file was written with; columns without statistics are left out."""
+    """Return the statistics by column name in the schema of the file. Columns without statistics are left out."""
     if then.counts_equal_rows:
         return {}
     names = next((n for n in (file.value_stats_cols, file.write_cols) if n is not None), tuple(then.field_by_name))
@@ -25,21 +26,27 @@ def value_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]
 
 
 def key_stats(then: TableSchema, file: DataFileMeta) -> dict[str, ColumnStats]:
-    """Statistics of the trimmed primary key, as `value_stats`; none if files are sorted by other columns."""
+    """Return the statistics of the trimmed primary key, like `value_stats`.
+
+    Return none if files are sorted by other columns.
+    """
     if is_sorted_by_others(then):
         return {}
     return _decode(then, then.trimmed_primary_keys, file.key_stats) if then.primary_keys else {}
 
 
 def is_sorted_by_others(schema: TableSchema) -> bool:
-    """Return whether files are sorted by other columns than the key: then their first and last keys are not bounds."""
+    """Return whether files are sorted by other columns than the key.
+
+    If so, their first and last keys are not bounds.
+    """
     return schema.options.get(PK_CLUSTERING_OVERRIDE.key, "").strip().lower() == "true"
 
 
 def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[str, str | None]:
-    """The earlier names of the current columns; None for columns that did not exist yet.
+    """Return the earlier names of the current columns, None for columns that did not exist yet.
 
-    With `same_type`, columns that changed their type are left out: their bounds are of the old type.
+    With `same_type`, columns that changed their type are left out: their bounds have the old type.
     """
     by_id, found = {f.id: f for f in then.fields}, dict[str, str | None]()
     for field in now.fields:
@@ -54,7 +61,7 @@ def names_then(now: TableSchema, then: TableSchema, *, same_type: bool) -> dict[
 def for_columns(
     names: Mapping[str, str | None], stats: Mapping[str, ColumnStats], file: DataFileMeta
 ) -> dict[str, ColumnStats]:
-    """Statistics by the current names of columns. A column that the file lacks is NULL in all rows."""
+    """Return the statistics by the current names of columns. A column that the file lacks is NULL in all rows."""
     missing, written = ColumnStats(None, None, file.row_count), file.write_cols
     return {
         now: missing if then is None or (written is not None and then not in written) else stats.get(then, UNKNOWN)
@@ -70,7 +77,7 @@ def _decode(schema: TableSchema, names: Sequence[str], stats: SimpleStats) -> di
 
 
 def trusted_stats(then: TableSchema, stats: Mapping[str, ColumnStats], file: DataFileMeta) -> dict[str, ColumnStats]:
-    """The statistics of a file, without bounds that may not hold for all of its values."""
+    """Return the statistics of a file, without bounds that may be wrong for some of its values."""
     trust, types = BY_FORMAT.get(format_name(file.file_name), MEASURED), _types(then)
     return {name: trust.bounds(types[name], s) for name, s in stats.items()}
 

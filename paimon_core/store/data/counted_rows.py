@@ -22,7 +22,9 @@ def is_counted(schema: TableSchema, file: DataFileMeta) -> bool:
 
 
 def is_counted_once(schema: TableSchema, file: DataFileMeta) -> bool:
-    """Return whether a file certainly adds each of its rows once: it counts no rows, or its statistics have only 1."""
+    """Return whether a file certainly adds each of its rows once: it does not count rows, or its statistics show only
+    1.
+    """
     if not is_counted(schema, file):
         return True
     if file.value_stats == EMPTY_STATS:
@@ -32,7 +34,7 @@ def is_counted_once(schema: TableSchema, file: DataFileMeta) -> bool:
 
 
 def check_counts(store: TableStore, file: DataFileMeta) -> None:
-    """Raises `UnsupportedFeatureError` for a file with rows that may count more or less than once."""
+    """Raise `UnsupportedFeatureError` for a file with rows that may count more or less than once."""
     if not is_counted_once(store.schema, file):
         raise UnsupportedFeatureError(
             f"Positions of rows in table {store.name} cannot be read: file {file.file_name} counts equal rows, as Java "

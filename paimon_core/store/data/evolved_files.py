@@ -1,4 +1,4 @@
-"""Reading tables with data evolution: the columns of each row range, put together from its files."""
+"""Read tables with data evolution: combine the columns of each row range from the range's files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class EvolvedFiles:
-    """A reader of some columns of a bucket's files; it leaves out deleted rows.
+    """A reader of some columns of a bucket's files. It leaves out deleted rows.
 
-    `deletions` are the deletion vectors, by the name of the anchor of each range. `read` gives the rows with these
-    `row_ids`, and possibly others; None: all rows.
+    `deletions` are the deletion vectors by the name of the anchor file of each range. `read` yields the rows with the
+    ids `row_ids`, and possibly others, or all rows for None.
     """
 
     store: TableStore
@@ -46,7 +46,7 @@ class EvolvedFiles:
     row_ids: RowIds | None = None
 
     def read(self, files: Sequence[DataFileMeta]) -> Iterator[pa.RecordBatch]:
-        """The rows of the files, one range after the other. Raises as `BucketFiles.read`."""
+        """Yield the rows of the files, one range after another. Raises the same errors as `BucketFiles.read`."""
         for rows in row_ranges(files):
             chosen = self._chosen(rows)
             if rows.is_plain:
@@ -60,11 +60,14 @@ class EvolvedFiles:
                 yield from self.whole(rows, np.setdiff1d(chosen, self._deleted(rows), assume_unique=True))
 
     def read_numbered(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """The rows of a range, with their positions from 0 in a last column, `ROW_INDEX`. Raises as `read`."""
+        """Yield the rows of a range, with their positions from 0 in a last column, `ROW_INDEX`.
+
+        Raises the same errors as `read`.
+        """
         return self._undeleted(rows, numbered(self.whole(rows)))
 
     def whole(self, rows: RowRange, positions: Positions | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows of a range in order, also deleted ones; or only the rows at ascending `positions`."""
+        """Yield all rows of a range in order, including deleted rows, or only the rows at ascending `positions`."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
         blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
         held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
@@ -88,7 +91,7 @@ class EvolvedFiles:
             start += count
 
     def _missing(self, column: pa.Field, count: int) -> pa.Array:
-        """A column that no file has: files of changed columns lack the partition columns."""
+        """Return a column that no file has. Files of changed columns lack the partition columns."""
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         value = partition_value(keys, self.bucket_dir, default, column.name)
         return missing_column(value, count, column.type)
@@ -103,7 +106,7 @@ class EvolvedFiles:
         return read_deletions(self.store.io, deletion, rows.count)
 
     def _chosen(self, rows: RowRange) -> Positions | None:
-        """The positions of the wanted rows in a range, None: all."""
+        """Return the positions of the wanted rows in a range, or None if all rows are wanted."""
         if self.row_ids is None:
             return None
         within = RowIds()
@@ -123,7 +126,7 @@ def holds(store: TableStore, file: DataFileMeta, column: DataField) -> bool:
 def _newest_holders(
     store: TableStore, files: Iterable[DataFileMeta], wanted: Iterable[DataField]
 ) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
-    """The files to read the columns from, newest first, and the columns of each."""
+    """Return the files from which to read the columns, newest first, with the columns to read from each file."""
     pending, found = list(wanted), []
     for file in files:
         own = tuple(f for f in pending if holds(store, file, f))
@@ -136,7 +139,10 @@ def _newest_holders(
 def _side_by_side(
     streams: Sequence[Iterator[pa.RecordBatch]], rows: RowRange, expected: int
 ) -> Iterator[tuple[pa.RecordBatch, ...]]:
-    """Batches of the same rows, one batch of each stream. Raises `CorruptFileError` if streams differ in length."""
+    """Yield batches of the same rows, one batch from each stream.
+
+    Raises `CorruptFileError` if streams differ in length.
+    """
     heads: list[pa.RecordBatch | None] = [None] * len(streams)
     total = 0
     while True:

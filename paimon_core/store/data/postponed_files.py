@@ -2,8 +2,8 @@
 
     TABLE/[KEY=VALUE/…]bucket-postpone/data--u-USER-s-NUMBER-w-UUID-N.avro   the rows of one writer
 
-The records are key-value rows, neither sorted nor merged; their sequence numbers mean nothing beyond their file.
-Source: Paimon's page "Data Distribution"; names as other engines parse them.
+The records are key-value rows, neither sorted nor merged. Their sequence numbers are only valid within the file.
+Source: Paimon's page "Data Distribution". Other engines parse these names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def arrival_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
-    """Sort postponed files by arrival: by the time they were finished, and files of one writer by their numbers."""
+    """Sort postponed files by arrival: by the time at which they were finished, and files of one writer by their
+    numbers.
+    """
     return sorted(files, key=_arrival)
 
 

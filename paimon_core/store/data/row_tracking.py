@@ -25,12 +25,15 @@ from paimon_core.store.table_store import TableStore
 
 
 def tracking_fields(store: TableStore) -> tuple[DataField, ...]:
-    """The extra columns of a table's rows: `TRACKING_FIELDS`, or none."""
+    """Return the extra columns of a table's rows: `TRACKING_FIELDS` with row tracking, else none."""
     return TRACKING_FIELDS if store.options[ROW_TRACKING] and not store.has_primary_key else ()
 
 
 def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField, ...]:
-    """Columns of the table and of row tracking, by name. Raises `InvalidSchemaError` naming an unknown one."""
+    """Return columns of the table and of row tracking, by name.
+
+    Raises `InvalidSchemaError` naming an unknown column.
+    """
     known = store.schema.field_by_name | {f.name: f for f in tracking_fields(store)}
     wanted = tuple(names)
     for name in wanted:
@@ -41,7 +44,7 @@ def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField,
 
 
 def check_no_vectors(store: TableStore, names: Iterable[str]) -> None:
-    """Raises `UnsupportedFeatureError` naming a column that this version cannot read."""
+    """Raise `UnsupportedFeatureError` naming a column that this version cannot read."""
     fields = store.schema.field_by_name
     vector = next((fields[n] for n in names if n in fields and has_vector(fields[n].type)), None)
     if vector is not None:
@@ -53,18 +56,24 @@ def check_no_vectors(store: TableStore, names: Iterable[str]) -> None:
 
 
 def rewritten_columns(store: TableStore) -> tuple[str, ...] | None:
-    """The columns of a file of rewritten rows, which keep their ids and versions. None: the columns of the table."""
+    """Return the columns of a file of rewritten rows, which keep their ids and versions.
+
+    Return None if these are the columns of the table.
+    """
     return (*store.schema.field_by_name, *TRACKING_NAMES) if tracking_fields(store) else None
 
 
 def written_fields(store: TableStore, columns: Sequence[str]) -> tuple[DataField, ...]:
-    """The columns of a written file: each row in it has its id."""
+    """Return the columns of a written file in which each row has its id."""
     fields = readable_fields(store, columns)
     return tuple(replace(f, type=f.type.with_nullable(False)) if f.name == ROW_ID else f for f in fields)
 
 
 def with_tracking(batches: Iterable[pa.RecordBatch], file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-    """Fill the tracking columns of a file's rows, all of them in order, if the file does not have the values."""
+    """Fill the tracking columns of a file's rows if the file does not have the values.
+
+    `batches` must have all rows in order.
+    """
     start = 0
     for batch in batches:
         yield _with_sequence_number(_with_row_id(batch, file, start), file)

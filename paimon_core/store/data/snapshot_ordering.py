@@ -1,7 +1,7 @@
 """`sequence.snapshot-ordering`: the newest row of a key is the row in the latest snapshot, whatever writer made it.
 
-In the metadata of a file of new rows, the sequence numbers are the id of its snapshot. The rows in the file keep their
-writer's numbers, and are read with the snapshot's number. Compactions write the rows as read.
+A file of new rows has the id of its snapshot as the sequence number in its metadata. The rows in the file keep their
+writer's numbers; reading replaces them by the snapshot's id. Compactions write the replaced numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, Manife
 
 
 def stamped(entries: Iterable[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:
-    """Set the snapshot id in the added files of a snapshot with new rows."""
+    """Set the snapshot's id as the sequence number of the files with new rows that a snapshot adds."""
     return [_stamped(e, snapshot_id) if e.kind is FileKind.ADD else e for e in entries]
 
 
 def in_snapshot_order(
     options: TableOptions, file: DataFileMeta, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Number the batches of a file by its snapshot, if the table's options require it."""
+    """Replace the sequence numbers in a file's batches by its snapshot's id, if the table's options require it."""
     if not options[SNAPSHOT_ORDERING] or file.file_source != FileSource.APPEND:
         return batches
     return (_numbered(batch, file.max_sequence_number) for batch in batches)

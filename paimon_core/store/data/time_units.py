@@ -1,8 +1,7 @@
-"""Columns of times with more than 6 digits in other units than nanoseconds, because nanoseconds cover only the years
-1678 to 2261.
+"""Units for columns of times with more than 6 digits. Nanoseconds cover only the years 1678 to 2261.
 
-Readers without nanoseconds get microseconds; writers pass on times as Parquet stores them. Keys and sequence columns
-keep their nanoseconds: two keys may differ by one nanosecond.
+Readers without nanoseconds get microseconds; writers pass on times in Parquet's form. Keys and sequence columns keep
+their nanoseconds: two keys may differ by one nanosecond.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ _GROUP = ".sequence-group"
 
 
 def in_microseconds(store: TableStore) -> TableStore:
-    """Return the store for a reader of microseconds."""
+    """Return the store for a reader that gets times in microseconds."""
     return _with_unit(store, _deciding(store), lambda t: replace(t, precision=_MICROSECONDS))
 
 
 def as_stored_times(store: TableStore) -> TableStore:
-    """Return the store for a writer. If it writes only Parquet, times may be of any year."""
+    """Return the store for a writer. If it writes only Parquet, times may have any year."""
     if formats_to_write(store.options) != {"parquet"} or DEFAULT_FUNCTION in store.options.values:
         return store
     return _with_unit(store, _deciding(store) | _named(store.options, store.schema.field_by_name), _stored)
 
 
 def with_stored_times(fields: Iterable[DataField]) -> tuple[DataField, ...]:
-    """Convert columns so that times may be of any year."""
+    """Return the columns with types for times of any year."""
     return tuple(replace(f, type=_with_times(f.type, _stored)) for f in fields)
 
 
@@ -55,13 +54,13 @@ def _with_unit(store: TableStore, but: frozenset[str], convert: Callable[[TimeTy
 
 
 def _deciding(store: TableStore) -> frozenset[str]:
-    """The columns that identify a row, or decide which of two rows is newer."""
+    """Return the columns that identify a row, or decide which of two rows is newer."""
     keys = {*store.schema.primary_keys, *store.schema.partition_keys, *store.options[SEQUENCE_FIELD]}
     return frozenset(keys) | sequence_group_columns(store.options)
 
 
 def _named(options: TableOptions, columns: Iterable[str]) -> frozenset[str]:
-    """The columns that an option names, so that their values are processed."""
+    """Return the columns that an option names: their values are processed."""
     values = [n for key, value in options.values.items() if not key.endswith(_GROUP) for n in names(value)]
     keys = [f"{key}." for key in options.values if not key.endswith(_GROUP)]
     return frozenset(c for c in columns if c in values or any(f".{c}." in key for key in keys))

@@ -36,7 +36,10 @@ _OPTIONS = tuple(_DIRECTIVES.values())
 def with_blobs(
     columns: Sequence[DataField], options: Mapping[str, str]
 ) -> tuple[tuple[DataField, ...], dict[str, str]]:
-    """The columns and options of a new table. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+    """Return the columns and options of a new table, with BLOB columns.
+
+    Raises `InvalidSchemaError`, `UnsupportedFeatureError`.
+    """
     kept = dict(options)
     fields = []
     for column in columns:
@@ -48,13 +51,14 @@ def with_blobs(
 
 
 def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
-    """Apply the directive in a new column's comment. Return the column, and the options, which then name it. Raises as
-    `with_blobs` does."""
+    """Apply the directive in a new column's comment.
+
+    Return the column and the options, which then name the column. Raises the same errors as `with_blobs`."""
     comment = (column.description or "").strip()
     if comment.startswith(_UNSUPPORTED):
         raise UnsupportedFeatureError(
-            f"Column {column.name!r} cannot be created as its comment {comment!r} says: this version has no vectors "
-            "and no blob views. For a plain column, leave that out of the comment."
+            f"Column {column.name!r} cannot be created with the comment {comment!r}: this version does not "
+            "support vectors and blob views. For a plain column, remove the directive from the comment."
         )
     if not comment.startswith("__BLOB"):
         return column, dict(options)
@@ -71,13 +75,13 @@ def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataF
 
 
 def without_blob(column: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options after a BLOB column is dropped."""
+    """Return the options after a BLOB column was dropped."""
     changed = {o.key: ",".join(n for n in names(options.get(o.key, "")) if n != column) for o in _OPTIONS}
     return {k: changed.get(k, v) for k, v in options.items() if changed.get(k, v) or k not in changed}
 
 
 def check_blobs(schema: TableSchema, options: TableOptions) -> None:
-    """Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError` for invalid BLOB columns."""
+    """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for invalid BLOB columns."""
     blobs = [f.name for f in schema.fields if f.type.kind is Kind.BLOB]
     for option in _OPTIONS:
         _check_named(option, names(options.values.get(option.key, "")), blobs)
@@ -105,7 +109,7 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
 
 
 def check_not_renamed(field: DataField) -> None:
-    """Raises `InvalidSchemaError` for a BLOB column, because options and files name it."""
+    """Raise `InvalidSchemaError` for a BLOB column: it cannot be renamed, because options and files name it."""
     if field.type.kind is Kind.BLOB:
         raise InvalidSchemaError(f"Cannot rename BLOB column: [{field.name}]. Add another one, and copy the values.")
 
@@ -120,8 +124,8 @@ def _as_blob(field: DataField) -> DataField:
     kind = field.type.kind
     if kind not in _BINARIES and _part(field.type) in _BINARIES:
         raise UnsupportedFeatureError(
-            f"Column {field.name!r} of type {field.type.sql()} cannot be made of BLOBs: this version supports columns "
-            "of single BLOBs only."
+            f"Column {field.name!r} of type {field.type.sql()} cannot contain BLOBs: this version supports "
+            "columns of single BLOBs only."
         )
     if kind not in _BINARIES:
         raise InvalidSchemaError(f"The type of blob field must be binary: column {field.name!r} is {field.type.sql()}.")

@@ -9,7 +9,7 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.spec.schema import TableSchema
 
 FIELDS_PREFIX = "fields."
-# options with a list of the table's columns as the value
+# Options with a list of the table's columns as their value.
 COLUMN_LISTS = (
     "blob-descriptor-field",
     "blob-field",
@@ -23,14 +23,15 @@ COLUMN_LISTS = (
     "upsert-key",
 )
 _ELSEWHERE = frozenset((*(n for n in COLUMN_LISTS if n.startswith("blob-")), "sink.clustering.by-columns"))
-_OF_FIELDS = ("sequence-group", "nested-key")  # in `fields.<columns>.<suffix>`, the value of these is a list
+_OF_FIELDS = ("sequence-group", "nested-key")  # suffixes of `fields.<columns>.<suffix>` with a list as their value
 _FILE_INDEX, _COLUMNS = "file-index.", ".columns"
 
 
 def check_column_lists(schema: TableSchema, previous: TableSchema | None = None) -> None:
-    """Raises `InvalidOptionError` for an empty name, a repeated name, and a name that is not a column.
+    """Raise `InvalidOptionError` for an empty name, a repeated name, and a name that is not a column.
 
-    A table of another engine may have such an option already: if the version `previous` has it, it stays.
+    Another engine may have created a table with such an option: an option that the version `previous` already has is
+    accepted.
     """
     before = {} if previous is None else previous.options
     for key, value in schema.options.items():
@@ -41,12 +42,13 @@ def check_column_lists(schema: TableSchema, previous: TableSchema | None = None)
 
 
 def _lists(key: str, value: str) -> Iterator[tuple[str, bool]]:
-    """The lists in an option, each with whether its names must be columns of the table. For the other lists, other
-    rules check this, with their own messages."""
+    """Yield the lists in an option, and whether their names must be columns of the table.
+
+    For lists of other names, other rules check this, with their own messages."""
     if key in COLUMN_LISTS:
         yield value, key not in _ELSEWHERE
     elif key.startswith(_FILE_INDEX) and key.endswith(_COLUMNS):
-        yield value, False  # also values of maps, `m[key]`
+        yield value, False  # names may also be values of maps, `m[key]`
     elif key.startswith(FIELDS_PREFIX):
         columns, dot, suffix = key[len(FIELDS_PREFIX) :].partition(".")
         if dot:

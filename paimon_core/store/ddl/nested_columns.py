@@ -18,16 +18,17 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ColumnPosition:
-    """The place of a column among its siblings: before or after the column `reference`, or at one end."""
+    """The position of a column among its siblings: before or after the column `reference`, or first or last."""
 
     side: Literal["first", "last", "before", "after"]
     reference: str | None = None
 
 
 def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) -> Fields:
-    """Apply `edit` to the list that contains the last step of a path, or would contain it. Return all columns.
+    """Apply `edit` to the list of fields that contains the last step of a path, or would contain it. Return all
+    columns.
 
-    Raises `InvalidSchemaError` if the steps before it do not exist.
+    Raises `InvalidSchemaError` if the earlier steps do not exist.
     """
     if len(path) == 1:
         return edit(fields)
@@ -36,7 +37,7 @@ def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) 
 
 
 def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField]) -> Fields:
-    """Change one field of the columns. Raises `InvalidSchemaError` for an unknown one."""
+    """Change one field of the columns. Raises `InvalidSchemaError` if it does not exist."""
 
     def change(siblings: Fields) -> Fields:
         at = index_of(siblings, path[-1])
@@ -46,7 +47,7 @@ def edit_field(fields: Fields, path: Path, edit: Callable[[DataField], DataField
 
 
 def find_field(fields: Fields, path: Path) -> DataField | None:
-    """The field at a path, or None if it does not exist."""
+    """Return the field at a path, or None if it does not exist."""
     for step in path[:-1]:
         found = next((f for f in fields if f.name == step), None)
         fields = () if found is None else children(found.type)
@@ -54,7 +55,7 @@ def find_field(fields: Fields, path: Path) -> DataField | None:
 
 
 def insert_at(siblings: Fields, field: DataField, position: ColumnPosition) -> Fields:
-    """Add a field to the list. Raises `InvalidSchemaError` for a reference that is not in it."""
+    """Add a field to the list. Raises `InvalidSchemaError` if the list does not contain the position's reference."""
     if position.side in ("first", "last"):
         at = 0 if position.side == "first" else len(siblings)
     else:
@@ -63,13 +64,13 @@ def insert_at(siblings: Fields, field: DataField, position: ColumnPosition) -> F
 
 
 def without_field(siblings: Fields, name: str) -> tuple[DataField, Fields]:
-    """A field, and the others. Raises `InvalidSchemaError`."""
+    """Return a field, and the list without it. Raises `InvalidSchemaError`."""
     at = index_of(siblings, name)
     return siblings[at], siblings[:at] + siblings[at + 1 :]
 
 
 def index_of(siblings: Fields, name: str) -> int:
-    """The index of a field. Raises `InvalidSchemaError`, which lists the columns."""
+    """Return the index of a field. Raises `InvalidSchemaError`, which lists the columns."""
     for i, field in enumerate(siblings):
         if field.name == name:
             return i
@@ -91,13 +92,13 @@ def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) 
         case CollectionType() if names == ["element"]:
             return replace(field.type, element=changed[0].type)
     raise InvalidSchemaError(
-        f"Column {field.name!r} is of type {field.type.sql()}: only the types of array elements and of map values can "
-        "be changed in it."
+        f"Column {field.name!r} is of type {field.type.sql()}: only the types of array elements and map values "
+        "can be changed."
     )
 
 
 def children(data_type: DataType) -> Fields:
-    """The parts of a type as fields; elements have the names that paths use for them."""
+    """Return the parts of a type as fields. Elements have the names that paths use for them."""
     match data_type:
         case RowType(fields=fields):
             return fields

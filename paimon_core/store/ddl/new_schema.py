@@ -62,8 +62,8 @@ def new_table_schema(
 ) -> TableSchema:
     """Return version 0 of a new table's schema; `columns` get new ids.
 
-    Keys may also be in the options `primary-key` and `partition`, which are then removed. Primary key columns become
-    NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
+    Keys may also be given by the options `primary-key` and `partition`, which are then removed. Primary key columns
+    become NOT NULL. Raises `InvalidSchemaError`, `InvalidOptionError`, `UnsupportedFeatureError`.
     """
     kept = dict(options or {})
     keys = _keys("primary key", "primary-key", primary_keys, kept)
@@ -87,8 +87,9 @@ def new_table_schema(
 
 
 def same_partitions(old: TableSchema, new: TableSchema) -> bool:
-    """Return whether manifests of one schema can be read with the other: partitions are stored by the order and types
-    of their keys."""
+    """Return whether the two schemas store partitions in the same way: by the same order and types of keys.
+
+    Manifests of one schema can then be read with the other."""
     then, now = ([(f.name, f.type.with_nullable(True)) for f in s.partition_fields] for s in (old, new))
     return then == now
 
@@ -104,8 +105,7 @@ def replacing_schema(old: TableSchema, new: TableSchema) -> TableSchema:
 def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> None:
     """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for an invalid table.
 
-    Buckets without a key are refused only if the version `previous` did not have them: a table with rows cannot get a
-    key.
+    Buckets without a key are accepted if the version `previous` already had them: a table with rows cannot get a key.
     """
     encode_schema(schema)  # raises for a text that cannot be written
     _check_columns(schema)
@@ -168,7 +168,7 @@ def _numbered_type(data_type: DataType, ids: Iterable[int]) -> DataType:
 
 
 def _check_scan(options: TableOptions, previous: TableSchema | None) -> None:
-    """Check the options for what a query reads by default. A table that already has such options keeps them."""
+    """Check the options that set what a query reads by default. A table that already has such options keeps them."""
     before = {} if previous is None else previous.options
     if any(options.values.get(key) != before.get(key) for key in SCAN_OPTIONS):
         check_scan_mode(options)
@@ -189,7 +189,7 @@ def _check_moment(options: TableOptions) -> None:
 
 def _check_columns(schema: TableSchema) -> None:
     all_names = [f.name for f in schema.fields]
-    _check_unique("Column", all_names)  # whether upper case makes another name depends on the session
+    _check_unique("Column", all_names)  # the session decides whether upper and lower case differ
     for name in all_names:
         if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
             raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
@@ -209,12 +209,12 @@ def _check_keys(schema: TableSchema) -> None:
 
 
 def _check_folders(schema: TableSchema) -> None:
-    """Raise `InvalidSchemaError` if no folder of a partition can be named, so that every write would fail."""
+    """Raise `InvalidSchemaError` if folders of partitions cannot be named, so that every write would fail."""
     for field in schema.partition_fields:
         if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and TableOptions(schema.options)[PARTITION_LEGACY_NAME]:
             raise InvalidSchemaError(
-                f"Partition column {field.name!r} cannot be of type {field.type.sql()}: folders of partitions cannot "
-                "spell its values. Partition by a STRING, for example by hex(…) of the values."
+                f"Partition column {field.name!r} cannot be of type {field.type.sql()}: names of folders cannot "
+                "contain its values. Partition by a STRING, for example by hex(…) of the values."
             )
 
 
@@ -264,7 +264,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions, keyless: bool) -> 
 def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
     columns = options[SEQUENCE_FIELD]
     if SEQUENCE_FIELD in options and not columns:
-        raise InvalidOptionError("Option 'sequence.field' names no column: name one, or leave it out.")
+        raise InvalidOptionError("Option 'sequence.field' is empty: name a column, or remove the option.")
     _check_unique("Sequence field", columns)
     for field in _named(schema, "sequence.field", columns):
         if field.type.kind in NESTED_KINDS:
@@ -300,7 +300,7 @@ def _check_upsert_key(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_fields(schema: TableSchema, options: TableOptions) -> None:
-    """Options that name columns: `fields.<columns>.<…>` and `rowkind.field`."""
+    """Check options that name columns: `fields.<columns>.<…>` and `rowkind.field`."""
     for key in options.values:
         if not key.startswith(FIELDS_PREFIX) or key == DEFAULT_FUNCTION:
             continue

@@ -1,4 +1,4 @@
-"""The options of a table that cannot change after its creation, by ALTER TABLE or for one use."""
+"""The rules for options that cannot change after a table's creation, neither by ALTER TABLE nor for one use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from paimon_core.options import BUCKET, DELETION_VECTORS, DELETION_VECTORS_MODIF
 from paimon_core.options.support import change_of
 from paimon_core.spec.schema import TableSchema
 
-KEY_OPTIONS = ("primary-key", "partition")  # in a schema, keys are not options, but users may write them as options
+KEY_OPTIONS = (
+    "primary-key",
+    "partition",
+)  # users may write keys as options, but a schema does not store them as options
 _COLUMN_LISTS = (  # options with a list of columns as the value
     "bucket-key",
     "changelog-producer.row-deduplicate-ignore-fields",
@@ -19,7 +22,7 @@ _COLUMN_LISTS = (  # options with a list of columns as the value
 
 
 def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots: bool = True) -> None:
-    """Raises `InvalidOptionError` if the option cannot get another value than the table gave it."""
+    """Raise `InvalidOptionError` if the value of the option cannot be changed."""
     if schema.options.get(key) == value or _says_what_is(schema, key, value):
         return
     if _is_fixed(key, has_snapshots):
@@ -37,11 +40,11 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
             f"'{DELETION_VECTORS_MODIFIABLE.key}' = 'true' to allow it."
         )
     if change_of(key) is Change.ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
-        raise InvalidOptionError(f"Option {key!r} cannot be switched off again: rows written meanwhile were left out.")
+        raise InvalidOptionError(f"Option {key!r} cannot be disabled again: rows written meanwhile were left out.")
 
 
 def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool = True) -> None:
-    """Raises `InvalidOptionError` if the option cannot be removed."""
+    """Raise `InvalidOptionError` if the option cannot be removed."""
     if _is_fixed(key, has_snapshots) or (has_snapshots and key == BUCKET.key):
         is_key = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True)).get(key)
         if key in schema.options or is_key:
@@ -80,7 +83,7 @@ def _is_true(schema: TableSchema, key: str) -> bool:
 
 
 def _says_what_is(schema: TableSchema, key: str, value: str) -> bool:
-    """Return whether the option repeats the table's keys, or its type, as they are."""
+    """Return whether the option only repeats the present keys or the present type of the table."""
     if key == "type":
         return value.strip().lower() == schema.options.get(key, "table").strip().lower()
     keys = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True))

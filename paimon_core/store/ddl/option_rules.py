@@ -1,4 +1,4 @@
-"""Options of a table that exclude each other, or allow fewer values than their types do: pure functions."""
+"""Rules for options that exclude each other, or that allow fewer values than their types: pure functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _GROUP = re.compile(r"fields\.[^.]+\.(?!sequence-group$)\S*sequence-group")
 
 
 def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
-    """Raises `InvalidOptionError` naming an option with an invalid value."""
+    """Raise `InvalidOptionError` naming an option with an invalid value."""
     _check_retained(options)
     for option in TABLE_OPTIONS:
         if option.least is not None and option in options and options[option] < option.least:
@@ -54,7 +54,7 @@ def check_option_rules(schema: TableSchema, options: TableOptions) -> None:
     buckets = options[DYNAMIC_BUCKET_MAX]
     if buckets < 1 and buckets != -1:
         raise InvalidOptionError(
-            f"Option '{DYNAMIC_BUCKET_MAX.key}' cannot be '{buckets}': use a number greater than 0, or -1 for no bound."
+            f"Option '{DYNAMIC_BUCKET_MAX.key}' cannot be '{buckets}': use a number greater than 0, or -1 for no limit."
         )
     _check_changelog(schema, options)
     _check_snapshot_ordering(schema, options)
@@ -105,7 +105,7 @@ def _check_chain(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_retained(options: TableOptions) -> None:
-    """Check the options for retention. Without options of their own, changelogs are kept as long as snapshots."""
+    """Check the options for retention. Unless they have their own options, changelogs are kept as long as snapshots."""
     fewest, most = options[SNAPSHOT_NUM_RETAINED_MIN], options[SNAPSHOT_NUM_RETAINED_MAX]
     own_fewest, own_most = options[CHANGELOG_NUM_RETAINED_MIN], options[CHANGELOG_NUM_RETAINED_MAX]
     _check_range("snapshot", fewest, most)

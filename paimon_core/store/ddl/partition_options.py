@@ -1,4 +1,7 @@
-"""Options about the times and the marks of partitions: CREATE TABLE and ALTER TABLE refuse what nothing could use."""
+"""The rules for options about the times and the marks of partitions.
+
+CREATE TABLE and ALTER TABLE refuse values that can never work.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ from paimon_core.options import (
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.partition_times import partition_time
 
-# Java's names; some of them need a metastore or a class of Java, as marking a partition reports
+# Java's names of actions. Some actions need a metastore or a Java class; marking a partition then raises an error.
 _ACTIONS = ("success-file", "done-partition", "mark-event", "http-report", "custom")
 _LETTERS = re.compile(r"([a-zA-Z])\1*|'(?:[^']|'')*'|.", re.DOTALL)
-# how many of each letter Java's DateTimeFormatter reads together
+# The number of repetitions of each letter that Java's DateTimeFormatter accepts.
 _COUNTS: Mapping[str, range | tuple[int, ...]] = {
     **dict.fromkeys("dhHkKmsw", range(1, 3)),
     **dict.fromkeys("MLQqEe", range(1, 6)),
@@ -36,7 +39,10 @@ _COUNTS: Mapping[str, range | tuple[int, ...]] = {
 
 
 def check_partition_options(schema: TableSchema, options: TableOptions, previous: TableSchema | None) -> None:
-    """Raise `InvalidOptionError` for an option that nothing could use. A table that has it already keeps it."""
+    """Raise `InvalidOptionError` for an option value that can never work.
+
+    A table that already has the option keeps it.
+    """
     before = {} if previous is None else previous.options
     actions, formatter, pattern = PARTITION_MARK_DONE_ACTION, PARTITION_TIMESTAMP_FORMATTER, PARTITION_TIMESTAMP_PATTERN
     changed = {o.key for o in (actions, formatter, pattern) if options.values.get(o.key) != before.get(o.key)}
@@ -73,7 +79,8 @@ def _check_pattern(schema: TableSchema, options: TableOptions) -> None:
         return
     raise InvalidOptionError(
         f"Option '{PARTITION_TIMESTAMP_PATTERN.key}' cannot be {pattern!r}: {problem}. Write it with "
-        f"{', '.join(f'${key}' for key in schema.partition_keys)}, which stand for the values of a partition."
+        f"{', '.join(f'${key}' for key in schema.partition_keys)}, which are replaced by the values of a "
+        "partition."
     )
 
 
@@ -85,7 +92,7 @@ def _is_never_a_time(text: str, formatter: str) -> bool:
 
 
 def _malformed(formatter: str) -> str | None:
-    """What Java's DateTimeFormatter finds wrong with a text; None if it takes the text."""
+    """Return the reason why Java's DateTimeFormatter refuses a text, or None if it accepts the text."""
     depth, pads = 0, False
     for match in _LETTERS.finditer(formatter):
         part, letter = match[0], match[1]

@@ -1,7 +1,7 @@
 """Changes of a table's schema, and the resulting next version: pure functions.
 
-A change names a column by its path, see `nested_columns`. A column keeps its field id for ever, and the id is never
-used again: old files are read by field ids. Source: Paimon's pages "Altering Tables" and "Schema".
+A change names a column by its path, see `nested_columns`. A column always keeps its field id, and the id is never used
+again: old files are read by field ids. Source: Paimon's pages "Altering Tables" and "Schema".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RemoveOption:
 
 @dataclass(frozen=True, slots=True)
 class UpdateComment:
-    """A new table comment; None removes it."""
+    """Sets the comment of the table. None removes it."""
 
     comment: str | None
 
@@ -69,7 +69,7 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnType:
-    """A new type; the column keeps its nullability."""
+    """Sets the type of a column, which keeps its nullability."""
 
     path: Path
     type: DataType
@@ -83,7 +83,7 @@ class UpdateColumnNullability:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnComment:
-    """A new column comment; None removes it."""
+    """Sets the comment of a column. None removes it."""
 
     path: Path
     comment: str | None
@@ -97,7 +97,7 @@ class UpdateColumnPosition:
 
 @dataclass(frozen=True, slots=True)
 class UpdateColumnDefault:
-    """A new default, as SQL text of a constant; None removes it."""
+    """Sets the default value of a column, as SQL text of a constant. None removes it."""
 
     path: Path
     default: str | None
@@ -119,9 +119,9 @@ SchemaChange = SetOption | RemoveOption | UpdateComment | _ColumnChange
 def apply_changes(
     schema: TableSchema, changes: Sequence[SchemaChange], time_millis: int, *, has_snapshots: bool = True
 ) -> TableSchema:
-    """Return the next version, or the same object if nothing changes.
+    """Return the next version of a schema, or the same object if nothing changes.
 
-    A table without snapshots may still change options that are fixed once it has rows. Raises `InvalidOptionError`,
+    A table without snapshots may also change options that are fixed once it has rows. Raises `InvalidOptionError`,
     `InvalidSchemaError`, `UnsupportedFeatureError`.
     """
     changed = schema
@@ -223,7 +223,7 @@ def _moved(siblings: Fields, name: str, position: ColumnPosition) -> Fields:
 
 def _without(siblings: Fields, path: Path) -> Fields:
     _, others = without_field(siblings, path[-1])
-    # a table may have no columns for a moment: REPLACE COLUMNS adds its new columns later
+    # A table may be without columns for a moment: REPLACE COLUMNS adds its new columns later.
     if not others and len(path) > 1:
         raise InvalidSchemaError(f"Column {_dotted(path)} cannot be dropped: it is the only one in its struct.")
     return others
@@ -242,7 +242,7 @@ def _edited(schema: TableSchema, field: DataField, change: _ColumnChange) -> Dat
             return replace(field, description=comment)
         case UpdateColumnDefault(_, default):
             return replace(field, default=default)
-    raise UnsupportedFeatureError(f"Column {field.name!r} cannot take the change {change}.")
+    raise UnsupportedFeatureError(f"Column {field.name!r} does not support the change {change}.")
 
 
 def _check_type(schema: TableSchema, field: DataField, path: Path, new: DataType) -> None:

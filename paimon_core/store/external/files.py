@@ -1,9 +1,8 @@
-"""Files that metadata names outside of the table: which of them are read, and which may be deleted.
-
-Others may have written a schema or a manifest, but the files that it names are read and deleted with the rights of the
-current user. So such a file is accepted only at a place where writers put it: in an external path that the table
-declares or the catalog allows, in the folder of its entry's bucket, under its entry's name, which contains a UUID. An
-external path must not be in the folder of another table. It must not be a whole storage, unless the catalog allows it.
+"""Files outside of a table that its metadata names: which of them may be read and deleted. Other users may have written
+a schema or a manifest, but the files that it names are read and deleted with the rights of the current user. So such a
+file is accepted only at a place where writers put it: in an external path that the table declares or the catalog
+allows, in the folder of its entry's bucket, under its entry's name, which contains a UUID. An external path must not be
+in the folder of another table. It must not be a whole storage, unless the catalog allows it.
 
     PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.FORMAT      data files, and index files
     PATH/[FOLDER/][KEY=VALUE/…]bucket-N/[0110/1010/0001/11001011/]data-UUID-N.managed.blob  packs of BLOBs
@@ -40,8 +39,10 @@ _ALIKE = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 
 
 def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) -> None:
-    """Raises `CorruptFileError` if the entries of a manifest name files outside of the table at places that no writer
-    uses, `NotAllowedError` if they are in folders that the table cannot have."""
+    """Raise an error if the entries of a manifest name invalid files outside of the table.
+
+    Raises `CorruptFileError` for a path that writers do not use, `NotAllowedError` for a folder that the table must not
+    use."""
     paths = entries.external_paths
     rows = np.flatnonzero(pc.greater(pc.fill_null(pc.binary_length(paths), 0), 0).to_numpy(zero_copy_only=False))
     if not rows.size:
@@ -69,7 +70,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
 
 
 def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexManifestEntry]) -> None:
-    """Check the entries of an index manifest, as `check_data_files`."""
+    """Check the entries of an index manifest, like `check_data_files`."""
     layout = re.compile(_layout(store))
     for entry in entries:
         path, name = entry.file.external_path, entry.file.file_name
@@ -79,7 +80,7 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
             folder, _, last = path.rpartition("/")
             if last != name or not _GLOBAL_INDEX.fullmatch(name):
                 raise _outside(manifest, path)
-            # usually the option was given to the procedure that made the index, so no schema has it
+            # Usually the option was passed to the procedure that created the index, so the schema does not have it.
             check_location(store, folder, None)
             continue
         found = layout.fullmatch(path)
@@ -93,8 +94,10 @@ def check_index_files(store: TableStore, manifest: str, entries: Iterable[IndexM
 
 
 def check_pack(store: TableStore, path: str) -> None:
-    """Check a file with BLOBs of a keyed table that a descriptor names. Raises `InvalidDataError` if it is not a pack,
-    `NotAllowedError` if it is in a folder that the table cannot have."""
+    """Check a file to which a descriptor of a keyed table refers.
+
+    Raises `InvalidDataError` if it is not a pack of BLOBs, `NotAllowedError` if it is in a folder that the table must
+    not use."""
     if not path.endswith(_PACK):
         raise InvalidDataError(
             f"Metadata of table {store.name} names {path} for a BLOB, but tables with a primary key keep BLOBs in "
@@ -107,8 +110,11 @@ def check_pack(store: TableStore, path: str) -> None:
 
 
 def check_location(store: TableStore, folder: str, option: str | None) -> None:
-    """Raises `NotAllowedError` for a folder that must not have files of a table. `option` must declare the folder."""
-    key = f"{store.root}?{option}?{folder}"  # kept in the cache as long as the checked manifests
+    """Raise `NotAllowedError` for a folder that must not have files of a table.
+
+    The table's `option` must declare the folder.
+    """
+    key = f"{store.root}?{option}?{folder}"  # cached as long as the checked manifests
 
     def look() -> tuple[str]:
         _ExternalFolders(store).check(folder, option)
@@ -118,8 +124,9 @@ def check_location(store: TableStore, folder: str, option: str | None) -> None:
 
 
 def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The external path and the path of each file outside of the table that may be deleted. Such a file has a name that
-    writers give, and is in a folder that the table may have."""
+    """Yield the files outside of the table that may be deleted: their external path and their own path.
+
+    Such a file has a name that writers use, and is in a folder that the table may use."""
     external, layout = _ExternalFolders(store), re.compile(_layout(store))
     for path in paths:
         folder, _, name = path.rpartition("/")
@@ -130,8 +137,9 @@ def deletable(store: TableStore, paths: Iterable[str]) -> Iterator[tuple[str, st
 
 
 def searched_folders(store: TableStore) -> list[str]:
-    """The external paths of a table in which to search for orphans: only paths that the catalog allows, because another
-    table may have the same path."""
+    """Return the external paths of a table in which to search for orphans.
+
+    These are only paths that the catalog allows, because another table may have the same path."""
     if store.allowed.external_paths is None:
         return []
     external = _ExternalFolders(store)
@@ -141,14 +149,14 @@ def searched_folders(store: TableStore) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ExternalFolders:
-    """Checked folders outside of a table; each is looked up once."""
+    """Checked folders outside of a table. Each folder is checked once."""
 
     store: TableStore
     _taken: dict[tuple[str, str | None, str], bool] = field(default_factory=dict)
     _tables: dict[str, bool] = field(default_factory=dict)
 
     def takes(self, root: str, option: str, folder: str) -> bool:
-        """Return whether the table may delete the files of a folder in the external path `root`."""
+        """Return whether the table may delete files in a folder of the external path `root`."""
         key = root, option, folder
         if key not in self._taken:
             try:
@@ -159,7 +167,7 @@ class _ExternalFolders:
         return self._taken[key]
 
     def check(self, folder: str, option: str | None) -> None:
-        """Check a folder, see `check_location`."""
+        """Check a folder; see `check_location`."""
         store, path = self.store, plain_path(folder).rstrip("/")
         scheme, _, key = _parts(path)
         if _UNUSUAL.search(key[1:]) and key.strip("/"):
@@ -185,7 +193,7 @@ class _ExternalFolders:
             yield from _declared(TableOptions(schema.options), option)
 
     def _table_above(self, folder: str) -> str | None:
-        """The folder of another table that contains a folder, or is that folder; else None."""
+        """Return the folder of another table that contains a folder or is the same folder, or None."""
         scheme, bucket, key = _parts(folder)
         start = f"{scheme}://{bucket}" if scheme else ""
         parts = key.strip("/").split("/")
@@ -196,14 +204,14 @@ class _ExternalFolders:
         if folder not in self._tables:
             try:
                 self._tables[folder] = bool(schema_ids(self.store.io, folder))
-            except StorageError:  # a folder that must not be listed
+            except StorageError:  # the user may not list the folder
                 self._tables[folder] = False
         return self._tables[folder]
 
     def _refused(self, folder: str, why: str) -> NotAllowedError:
         return NotAllowedError(
-            f"Table {self.store.name} cannot have files in {without_secrets(folder)}: it {why}. If you trust the table "
-            f"with it, add the locations of the tables' files to the catalog's option '{EXTERNAL_PATHS}'."
+            f"Table {self.store.name} cannot have files in {without_secrets(folder)}: it {why}. If the table may "
+            f"have files there, add the locations of the tables' files to the catalog's option '{EXTERNAL_PATHS}'."
         )
 
 
@@ -212,7 +220,7 @@ def _declared(options: TableOptions, option: str) -> Iterator[str]:
 
 
 def _layout(store: TableStore) -> str:
-    """A pattern for paths of data files outside of the table, for Python and for Arrow."""
+    """Return a pattern for paths of data files outside of the table, for both Python and Arrow."""
     data_folder = store.options[DATA_FILE_DIRECTORY]
     folders = [re.escape(data_folder)] if data_folder else []
     folders += [f"{re.escape(escape_path_name(key))}=[^/]+" for key in store.schema.partition_keys]
@@ -221,7 +229,7 @@ def _layout(store: TableStore) -> str:
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """Scheme and bucket, both "" for local paths, and the rest."""
+    """Return the scheme and bucket of a path (both "" for local paths), and the rest."""
     match = _SCHEME.fullmatch(path)
     return (match[1].lower(), match[2], match[3]) if match else ("", "", path)
 

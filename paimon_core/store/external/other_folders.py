@@ -28,7 +28,7 @@ _NULL_OF_PYTHON = "None"
 
 
 def other_places(store: TableStore, path: str) -> Iterator[str]:
-    """The other paths at which a data file of a partition may be if it is not at `path`."""
+    """Yield the other paths at which a data file of a partition may be, if it is missing at `path`."""
     folder, _, name = path.rpartition("/")
     for other in _other_folders(store, folder):
         yield f"{other}/{name}"
@@ -41,9 +41,10 @@ def is_elsewhere(store: TableStore, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FilePlaces:
-    """Finds where data files of a table are. Whether a folder exists is checked once for each partition and bucket.
+    """Finds the actual paths of a table's data files.
 
-    With `of_many`, this is checked by listings of the folders above, because most partitions will be asked for.
+    The existence of a folder is checked once per partition and bucket. With `of_many`, the folders above are listed
+    instead, because most partitions will be needed.
     """
 
     store: TableStore
@@ -52,14 +53,16 @@ class FilePlaces:
     _listed: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def of(self, path: str) -> str:
-        """The path at which the data file is that belongs at `path`; `path` itself if it is nowhere else."""
+        """Return the actual path of the data file that belongs at `path`, or `path` itself if the file is not
+        elsewhere.
+        """
         others = self._elsewhere(path)
         if not others or self.store.io.exists(path):
             return path
         return next((other for other in others if self.store.io.exists(other)), path)
 
     def every(self, path: str) -> tuple[str, ...]:
-        """All paths at which the data file may be: `path` first."""
+        """Return all paths at which the data file may be, `path` first."""
         return path, *self._elsewhere(path)
 
     def _elsewhere(self, path: str) -> list[str]:
@@ -70,7 +73,7 @@ class FilePlaces:
         return [f"{other}/{name}" for other in self._known[folder]]
 
     def _is_listed(self, folder: str) -> bool:
-        """Return whether a folder of the table is listed in the folder above it, and that one above it, and so on."""
+        """Return whether a folder of the table exists, by listing the folder above it, and each folder above that."""
         above, _, name = folder.rpartition("/")
         if above != self.store.paths.data_root and not self._is_listed(above):
             return False
@@ -83,7 +86,7 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
     keys, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
     parts = bucket_dir.rsplit("/", len(keys) + 1)
     if not keys or len(parts) != len(keys) + 2 or not bucket_dir.startswith(f"{store.paths.data_root}/"):
-        return  # the folder is outside of the table, and no writer chose its name
+        return  # outside of the table, writers do not choose the folder's name
     try:
         values = [partition_value(keys, bucket_dir, default, f.name) for f in keys]
     except InvalidDataError:
@@ -101,7 +104,7 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
 
 
 def _spellings(field: DataField, value: pa.Scalar, default: str) -> tuple[str, str, str, str]:
-    """The texts of a value by Java's two rules and by Python's rule, with both names of NULL."""
+    """Return the texts of a value by Java's two rules and by Python's rule, with both names of NULL."""
     known = value.as_py()
     if known is None:
         return default, default, default, _NULL_OF_PYTHON

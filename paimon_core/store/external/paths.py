@@ -1,8 +1,8 @@
 """External paths: folders outside of a table for its new data files, `PATH/[PARTITION/]bucket-N`.
 
-With `entropy-inject`, files go to subfolders there. The 20 lowest bits of a hash of a file's name spell these,
-`0110/1010/0001/11001011`, so that object stores distribute the files. Metadata keeps the full path of such a file, in
-`_EXTERNAL_PATH`. Source: configuration page, options of that name.
+With `entropy-inject`, files are in subfolders such as `0110/1010/0001/11001011`: the 20 lowest bits of a hash of the
+file's name. So object stores distribute the files. Metadata keeps the full path of such a file, in `_EXTERNAL_PATH`.
+Source: configuration page, options of that name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _LOCAL = "file"
 
 
 def new_file_paths(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
-    """Return a function from the name of a new file of a bucket to its path.
+    """Return a function from the name of a new file of a bucket to the file's path.
 
-    Raises `InvalidOptionError`, `UnsupportedFeatureError` for paths that cannot have files of the table.
+    Raises `InvalidOptionError`, and `UnsupportedFeatureError` if an external path cannot have files of the table.
     """
     roots = external_roots(store)
     if not roots:
@@ -41,7 +41,7 @@ def new_file_paths(store: TableStore, bucket_dir: str) -> Callable[[str], str]:
 
 
 def entropy_folders(name: str) -> str:
-    """The folders that the hash of a file's name spells."""
+    """Return the subfolders for a file: bits of the hash of its name."""
     bits = f"{murmur3_bytes(name.encode(), 0) & 0xFFFFF:020b}"
     return f"{bits[:4]}/{bits[4:8]}/{bits[8:12]}/{bits[12:]}/"
 
@@ -55,13 +55,13 @@ def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
                 f"{len(roots)}, '{DATA_FILE_EXTERNAL_WEIGHTS.key}' {len(weights)}."
             )
         return lambda: random.choices(roots, weights)[0]
-    start = random.randrange(len(roots))  # so that tasks with one file each do not all choose the same
+    start = random.randrange(len(roots))  # tasks with one file each must not all choose the same path
     order = islice(cycle(roots), start, None)
     return lambda: next(order)
 
 
 def external_roots(store: TableStore) -> list[str]:
-    """The external paths of a table that are in use. Raises as `new_file_paths` does."""
+    """Return the external paths that a table uses for new files. Raises the same errors as `new_file_paths`."""
     strategy = store.options[DATA_FILE_EXTERNAL_STRATEGY]
     paths = store.options[DATA_FILE_EXTERNAL_PATHS]
     if strategy == "none" or not paths:
@@ -84,8 +84,9 @@ def external_roots(store: TableStore) -> list[str]:
     for path in paths:
         if _scheme(path) != own:
             raise UnsupportedFeatureError(
-                f"Table {store.name} cannot be written: '{DATA_FILE_EXTERNAL_PATHS.key}' names {path}, which is on "
-                f"another storage than the table ({own}); this version writes to external paths of the same one."
+                f"Table {store.name} cannot be written: '{DATA_FILE_EXTERNAL_PATHS.key}' names {path}, which is "
+                f"on another storage than the table ({own}); this version writes only to external paths on the "
+                "table's storage."
             )
     for path in paths:
         check_location(store, path, DATA_FILE_EXTERNAL_PATHS.key)
@@ -93,7 +94,7 @@ def external_roots(store: TableStore) -> list[str]:
 
 
 def external_path(store: TableStore, path: str) -> str | None:
-    """The path of a file for its metadata, or None if the file is in the table."""
+    """Return the path of a file for its metadata, or None if the file is in the table's folder."""
     if path.startswith(f"{store.root}/"):
         return None
     return path if _scheme(path) else f"{_LOCAL}:{path}"

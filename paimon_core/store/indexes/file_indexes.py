@@ -27,10 +27,10 @@ _ReadAt = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class FileIndex:
-    """The index of a data file. `path` is the path of the `.index` file, None for an index in metadata; `size` is in
-    bytes.
+    """The index of a data file.
 
-    `bodies` are the wanted ones; a column without any row has no body (None).
+    `path` is the path of the `.index` file, None for an index in metadata; `size` is in bytes. `bodies` are the
+    requested bodies by column; the body of a column without rows is empty (None).
     """
 
     path: str | None
@@ -40,7 +40,7 @@ class FileIndex:
 
 
 def index_file_of(file: DataFileMeta) -> str | None:
-    """The name of the `.index` file of a data file. Raises `CorruptFileError` for several."""
+    """Return the name of the `.index` file of a data file, or None. Raises `CorruptFileError` if it has several."""
     names = [n for n in file.extra_files if n.endswith(INDEX_SUFFIX)]
     if len(names) > 1:
         raise UnfamiliarFormError(
@@ -56,7 +56,7 @@ def has_file_index(file: DataFileMeta) -> bool:
 def read_file_index(
     store: TableStore, bucket_dir: str, file: DataFileMeta, wanted: Callable[[BodyLocation], bool]
 ) -> FileIndex | None:
-    """The index of a data file with the wanted bodies, or None if it has no index.
+    """Return the index of a data file with the wanted bodies, or None if the file does not have an index.
 
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
@@ -93,8 +93,8 @@ def _read(store: TableStore, path: str, wanted: Callable[[BodyLocation], bool]) 
             return FileIndex(path, size, locations, tuple((p, _body(path, read_at, p)) for p in locations if wanted(p)))
     except FileNotFoundError as e:
         raise DataFileMissingError(
-            f"File index {path} is missing: it was deleted, or its snapshot expired while it was read. Run the query "
-            "again; if it stays so, rebuild it by CALL sys.rewrite_file_index."
+            f"File index {path} is missing: it was deleted, or its snapshot expired while it was read. Run the "
+            "query again; if the error remains, rebuild it by CALL sys.rewrite_file_index."
         ) from e
 
 

@@ -30,7 +30,7 @@ RowSpan = tuple[int, int]  # from the first row to before the end
 
 
 def of_column(entries: Iterable[IndexManifestEntry], field_id: int) -> list[IndexManifestEntry]:
-    """The readable index files that index only this column."""
+    """Return the readable index files of only this column."""
     return [
         e
         for e in entries
@@ -42,13 +42,13 @@ def of_column(entries: Iterable[IndexManifestEntry], field_id: int) -> list[Inde
 
 
 def covered(files: Iterable[IndexFileMeta]) -> list[RowSpan]:
-    """The rows that index files cover, in order, without overlap."""
+    """Return the rows that index files cover, as ordered spans without overlap."""
     metas = [f.global_index for f in files if f.global_index is not None]
     return joined((m.row_range_start, m.row_range_end + 1) for m in metas)
 
 
 def joined(spans: Iterable[RowSpan]) -> list[RowSpan]:
-    """Join spans: the same rows in as few spans as possible, in order."""
+    """Join spans of rows into as few spans as possible, in order."""
     result: list[RowSpan] = []
     for start, end in sorted(spans):
         if result and start <= result[-1][1]:
@@ -59,7 +59,7 @@ def joined(spans: Iterable[RowSpan]) -> list[RowSpan]:
 
 
 def without(spans: Sequence[RowSpan], excluded: Sequence[RowSpan]) -> list[RowSpan]:
-    """The rows of `spans` that are not `excluded`; both in order, without overlap."""
+    """Return the rows of `spans` that are not in `excluded`. Both are ordered and without overlap."""
     result: list[RowSpan] = []
     first = 0
     for start, end in spans:
@@ -77,8 +77,9 @@ def without(spans: Sequence[RowSpan], excluded: Sequence[RowSpan]) -> list[RowSp
 
 
 def kept_its_type(store: TableStore, field: DataField) -> bool:
-    """Return whether a column never had another type. Else an index may have keys of that type, and does not show
-    it."""
+    """Return whether a column never had another type.
+
+    If it had, an index may have keys of that type, and does not show it."""
     versions = schema_ids(store.io, store.paths.version_root) if store.schema.id else ()
     then = (f.type for v in versions for f in stored_fields(store, v) if f.id == field.id)
     now = field.type
@@ -86,7 +87,10 @@ def kept_its_type(store: TableStore, field: DataField) -> bool:
 
 
 def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
-    """Return a new file with its name and path. Raises `InvalidOptionError`, `NotAllowedError`."""
+    """Return the metadata of a new index file, with its name and path.
+
+    Raises `InvalidOptionError`, `NotAllowedError`.
+    """
     file = IndexFileMeta(
         index_type=index_type, file_name=f"{index_type}-global-index-{uuid.uuid4()}.index", file_size=0, row_count=0
     )
@@ -103,8 +107,9 @@ def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
 
 
 class IndexInput:
-    """Reads a range of bytes of an index file, or fewer bytes at its end. Raises `DataFileMissingError`,
-    `StorageError`."""
+    """A function that reads a range of bytes of an index file, or fewer bytes at its end.
+
+    Raises `DataFileMissingError`, `StorageError`."""
 
     def __init__(self, store: TableStore, path: str) -> None:
         self._store, self._path = store, path
@@ -116,8 +121,8 @@ class IndexInput:
                 return bytes(self._file.read_at(min(size, there), start)) if there > 0 else b""
         except FileNotFoundError as e:
             raise DataFileMissingError(
-                f"Global index file {self._path} is missing: it was deleted, or its snapshot expired meanwhile. Run "
-                f"the query again; if it stays so, {ADVICE}."
+                f"Global index file {self._path} is missing: it was deleted, or its snapshot expired meanwhile. "
+                f"Run the query again; if the error remains, {ADVICE}."
             ) from e
 
     @cached_property

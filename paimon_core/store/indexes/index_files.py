@@ -1,4 +1,4 @@
-"""The index manifest of a version and the index files it names: read through the store's cache, and written.
+"""Read and write the index manifest of a version and its index files, through the store's cache.
 
 TABLE/manifest/index-manifest-UUID-N   all index files of a version
 TABLE/index/index-UUID-N               one index file; in the bucket's folder by `index-file-in-data-file-dir`
@@ -34,7 +34,7 @@ from paimon_core.store.table_store import TableStore
 
 
 def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:
-    """The index files of a version. Raises `CorruptFileError`, `NotAllowedError`."""
+    """Return the index files of a version. Raises `CorruptFileError`, `NotAllowedError`."""
     if snapshot is None or snapshot.index_manifest is None:
         return ()
     path = store.paths.manifest(snapshot.index_manifest)
@@ -48,14 +48,14 @@ def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexMa
 
 
 def index_manifest_file(store: TableStore, entries: Sequence[IndexManifestEntry]) -> MetadataFile:
-    """Return the index manifest of a version as a file that is not yet written."""
+    """Return the index manifest of a version, as a file that is not yet written."""
     return MetadataFile(
         f"index-manifest-{uuid.uuid4()}-0", record_bytes(store, INDEX_MANIFEST_ENTRY, ENTRY_VERSION, entries)
     )
 
 
 def index_path(store: TableStore, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    """The path of an index file of a bucket; a global index belongs to no bucket."""
+    """Return the path of an index file. A global index does not belong to a bucket."""
     if file.external_path:
         return plain_path(file.external_path)
     if store.options[INDEX_FILE_IN_DATA_DIR] and file.global_index is None:
@@ -75,7 +75,7 @@ def write_index_file(store: TableStore, bucket: BucketKey, file: IndexFileMeta, 
 
 
 def read_index_file(store: TableStore, path: str) -> bytes:
-    """The bytes of an index file. Raises `DataFileMissingError`, `StorageError`."""
+    """Return the bytes of an index file. Raises `DataFileMissingError`, `StorageError`."""
     try:
         return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError as e:
@@ -83,20 +83,20 @@ def read_index_file(store: TableStore, path: str) -> bytes:
 
 
 def delete_index_files(store: TableStore, partition: bytes, bucket: int, files: Iterable[IndexFileMeta]) -> None:
-    """Delete index files that no snapshot names. A file that cannot be deleted remains as an orphan."""
+    """Delete index files that are not in any snapshot. A file that cannot be deleted remains as an orphan."""
     for file in files:
         with suppress(OSError):
             store.io.delete(index_path(store, partition, bucket, file))
 
 
 def delete_new_indexes(store: TableStore, messages: Iterable[CommitMessage]) -> None:
-    """Delete the new index files of messages, as `delete_index_files`."""
+    """Delete the new index files of messages, like `delete_index_files`."""
     for message in messages:
         delete_index_files(store, message.partition, message.bucket, message.new_index_files)
 
 
 def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[BucketKey, dict[str, DeletionFile]]:
-    """The deletion vectors of each bucket, by the names of their data files."""
+    """Return the deletion vectors of each bucket, by the names of their data files."""
     found: defaultdict[BucketKey, dict[str, DeletionFile]] = defaultdict(dict)
     for entry in index_entries(store, snapshot):
         if entry.file.index_type == DELETION_VECTORS_INDEX:
@@ -106,13 +106,13 @@ def deletion_files(store: TableStore, snapshot: Snapshot | None) -> defaultdict[
 
 
 def vectors_by_file(store: TableStore, bucket: BucketKey, files: Iterable[IndexFileMeta]) -> dict[str, DeletionFile]:
-    """The deletion vectors in index files of a bucket, by the names of the data files."""
+    """Return the deletion vectors in index files of a bucket, by the names of the data files."""
     paths = [(index_path(store, *bucket, f), f) for f in files]
     return {v.data_file: DeletionFile(path, v) for path, f in paths for v in f.dv_ranges or ()}
 
 
 def read_deletions(io: FileIO, deletion: DeletionFile, row_count: int) -> Positions:
-    """The deleted rows of a data file that has `row_count` rows: ascending positions.
+    """Return the ascending positions of the deleted rows of a data file with `row_count` rows.
 
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """

@@ -493,7 +493,7 @@ def test_a_folder_that_cannot_be_written_fails_the_commit_at_once(tmp_path: Path
 def test_a_file_named_like_the_snapshot_folder_fails_the_commit_at_once(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     Path(store.paths.snapshot_dir).write_bytes(b"")
-    with pytest.raises(StorageRefusedError, match="remove the file that stands where a folder is needed"):
+    with pytest.raises(StorageRefusedError, match="remove the file in the place of a folder"):
         Table(store).commit([message(store, data_file(store, 1, 1))], info())
     assert manifests_on_disk(store) == set()
 

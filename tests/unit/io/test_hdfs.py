@@ -97,9 +97,9 @@ class _NoLock:
     ("failure", "words", "refused"),
     [
         (RuntimeError(ACCESS), "Permission denied: user=eve, access=WRITE; grant this user access", True),
-        (RuntimeError(SAFE_MODE), "safe mode, and refuses changes until it leaves that", False),
+        (RuntimeError(SAFE_MODE), "safe mode, and refuses changes until it leaves this mode", False),
         (RuntimeError(STANDBY), "is a standby: write the location with the name service", False),
-        (RuntimeError(NO_NODES), "no data node of the cluster takes new blocks", False),
+        (RuntimeError(NO_NODES), "no data node of the cluster accepts new blocks", False),
         (RuntimeError('InvalidArgument("No NameNode hosts found")'), "set HADOOP_CONF_DIR, or write host:port", False),
         (
             RuntimeError('InvalidArgument("No fs.defaultFS setting found")'),

@@ -232,7 +232,7 @@ def test_errors_name_path_cause_and_advice(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"1")
     with pytest.raises(StorageError) as caught:
         IO.make_dirs(f"{tmp_path}/file/below")
-    advice = "remove the file that stands where a folder is needed"
+    advice = "remove the file in the place of a folder"
     assert str(caught.value) == f"Cannot create folder {tmp_path}/file/below: File exists; {advice}."
     with pytest.raises(StorageError, match=r"Cannot write .*: File name too long; use a shorter name"):
         IO.write_bytes(f"{tmp_path}/{'x' * 250}", b"1")

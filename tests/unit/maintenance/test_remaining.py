@@ -76,7 +76,7 @@ def test_files_stay_where_versions_come_all_the_time(history: History, caplog: p
 
     assert expire(history.fresh(Tagging()), 1) == 5
     history.check()
-    assert "were not deleted" in caplog.text and "keep making and removing versions" in caplog.text
+    assert "were not deleted" in caplog.text and "keep creating and removing versions" in caplog.text
     assert len(find_orphans(history.fresh(), FOREVER).paths) > 5
 
 

@@ -109,7 +109,7 @@ def test_a_definition(lake: PaimonCatalog) -> None:
 
 @pytest.mark.parametrize("arrow", [pa.null(), pa.time64("us"), pa.duration("s"), pa.decimal256(50, 0)], ids=str)
 def test_a_type_that_paimon_lacks(lake: PaimonCatalog, arrow: pa.DataType) -> None:
-    with pytest.raises(UnsupportedFeatureError, match=r"Column 'a\.b' cannot be of the Arrow type"):
+    with pytest.raises(UnsupportedFeatureError, match=r"Column 'a\.b' cannot have the Arrow type"):
         lake.create_table("shop.t", pa.schema([("a", pa.struct([("b", arrow)]))]))
     assert lake.list_tables("shop") == []
 

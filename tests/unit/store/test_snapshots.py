@@ -73,7 +73,7 @@ def test_a_missing_snapshot_says_which_exist(store: TableStore) -> None:
 
 def test_a_snapshot_under_another_number_is_refused(store: TableStore) -> None:
     Path(store.paths.snapshot(4)).write_bytes(Path(store.paths.snapshot(3)).read_bytes())
-    with pytest.raises(CorruptFileError, match="holds snapshot 3"):
+    with pytest.raises(CorruptFileError, match="contains snapshot 3"):
         read_snapshot(store, 4)
 
 

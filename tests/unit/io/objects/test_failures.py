@@ -43,7 +43,7 @@ def error_of(options: dict[str, str], call: Callable[[Any], object]) -> StorageE
         (Answer(400, "ExpiredToken"), "credentials have expired", "get new ones"),
         (Answer(403, "AccessDenied"), "permission is denied", "grant this user access"),
         (Answer(400, "AuthorizationHeaderMalformed"), "in another region", r"s3\.endpoint\.region"),
-        (Answer(404, "NoSuchBucket"), "no bucket of this name", "correct the location"),
+        (Answer(404, "NoSuchBucket"), "no bucket with this name", "correct the location"),
         (Answer(403), "permission is denied", "grant this user access"),
     ],
 )
@@ -59,7 +59,7 @@ def test_no_server(call: Callable[[Any], object]) -> None:
     error = error_of({"s3.endpoint": "http://127.0.0.1:1"}, call)
     assert "no server listens there: http://127.0.0.1:1; correct the endpoint" in str(error)
     error = error_of({"s3.endpoint": "http://nosuch.invalid"}, call)
-    assert "no host of this name: http://nosuch.invalid; correct the endpoint" in str(error)
+    assert "no host with this name: http://nosuch.invalid; correct the endpoint" in str(error)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -217,7 +217,7 @@ def test_a_wrong_bucket_is_an_error_everywhere(server: ObjectServer) -> None:
     path = f"{server.dialect}://other/wh/file"
     io = load_file_io(path, server.options)
     for call in (io.exists, io.status, io.read_bytes, io.list, io.make_dirs, io.open_input, io.delete_dir):
-        with pytest.raises(StorageRefusedError, match=r"no bucket of this name.*correct the location"):
+        with pytest.raises(StorageRefusedError, match=r"no bucket with this name.*correct the location"):
             call(path)
 
 

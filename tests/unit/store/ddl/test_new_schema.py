@@ -66,7 +66,7 @@ def test_ids_are_given_in_reading_order() -> None:
         ({"primary-key": ""}, InvalidSchemaError, "primary-key.*empty name"),
         ({"primary-key": "k,,v"}, InvalidSchemaError, "primary-key.*empty name"),
         ({"partition": " "}, InvalidSchemaError, "partition.*empty name"),
-        ({"sequence.field": "", "primary-key": "k"}, InvalidOptionError, "names no column"),
+        ({"sequence.field": "", "primary-key": "k"}, InvalidOptionError, "is empty: name a column"),
         ({"primary-key": "p", "partition": "p"}, InvalidSchemaError, "only partition columns"),
     ],
 )
