@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_row_fields import RowField
+from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.arrow.text_casts import iso_moments, to_text
@@ -22,6 +23,7 @@ from paimon_core.manifests.entries import EntryColumns
 from paimon_core.scan.partitions import values_array
 from paimon_core.scan.pruning.entries import StatsGroup
 from paimon_core.spec.binary_row import decode_hints, decode_row, encode_row
+from paimon_core.spec.casts import can_cast
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
@@ -107,11 +109,12 @@ def column_texts(now: TableSchema, manifest: EntryColumns, group: StatsGroup, zo
 def texts_now(now: DataField, then: DataField, values: Sequence[Any], zone: tzinfo | None) -> list[str]:
     """Return values of a column as texts of its current type, or of the old type if a value cannot be cast."""
     same = now.type.with_nullable(True) == then.type.with_nullable(True)
-    if not same and any(v is not None for v in values):
+    if not same and can_cast(then.type, now.type) and any(v is not None for v in values):
         try:
             column, types = cast_column(values_array(then, values), then.type, now.type, zone), [now.type]
-            values, then = [decode_row(types, encode_row(types, [v]))[0] for v in column.to_pylist()], now
-        except InvalidDataError:
+            stored = (encode_row(types, [scalar_value(v, now.type)]) for v in column)
+            values, then = [decode_row(types, row)[0] for row in stored], now
+        except (InvalidDataError, pa.ArrowInvalid):  # Arrow's: nanoseconds before 1677, for example
             pass
     return [_NULL if v is None else internal_text(then.type, v) for v in values]
 

@@ -26,6 +26,7 @@ from paimon_core.spec.types import (
     DecimalType,
     Kind,
     TimeType,
+    parse_type,
 )
 from paimon_core.spec.value_texts import internal_text
 from paimon_core.system_tables.file_texts import field_texts, texts_now
@@ -45,6 +46,26 @@ VALUES: list[tuple[DataType, st.SearchStrategy[Any]]] = [
     (BOOLEAN, st.booleans()),
     (BYTES, st.binary(max_size=9)),
 ]
+
+
+ONE_OF_EACH: dict[str, Any] = {
+    "BOOLEAN": True,
+    "INT": 3,
+    "BIGINT": 2**40,
+    "DOUBLE": 2.5,
+    "DECIMAL(10, 2)": Decimal("1.25"),
+    "STRING": "12:00:00",
+    "CHAR(5)": "abc",
+    "BYTES": b"ab",
+    "DATE": 1,
+    "TIME(3)": 1001,
+    "TIMESTAMP(3)": (-1, 0),
+    "TIMESTAMP(9)": (0, 1),
+    "TIMESTAMP(6)": (-62_135_596_800_000, 0),
+    "TIMESTAMP(6) WITH LOCAL TIME ZONE": (5, 1000),
+}
+TIME, TIMESTAMP = TimeType(Kind.TIME, precision=3), TimeType(Kind.TIMESTAMP, precision=6)
+NANOS = TimeType(Kind.TIMESTAMP, precision=9)
 
 
 @pytest.mark.parametrize(("data_type", "values"), [pytest.param(*v, id=str(v[0])) for v in VALUES])
@@ -68,6 +89,9 @@ def test_columns_print_as_values(data_type: DataType, values: st.SearchStrategy[
         (TimeType(Kind.TIMESTAMP, precision=6), STRING, datetime(1960, 1, 2, 3, 4, 5), "1960-01-02 03:04:05.000000"),
         (DecimalType(precision=5, scale=1), DecimalType(precision=9, scale=3), Decimal("1.5"), "1.500"),
         (STRING, INT, "no number", "no number"),
+        (STRING, TIME, "10:11:12.5", "36672500"),
+        (TIMESTAMP, TIME, datetime(1970, 1, 1, 0, 0, 1), "1000"),
+        (TIMESTAMP, NANOS, datetime(1000, 1, 1), "1000-01-01T00:00"),
     ],
 )
 def test_bounds_are_shown_in_the_type_that_a_column_has_now(
@@ -76,3 +100,13 @@ def test_bounds_are_shown_in_the_type_that_a_column_has_now(
     old, new = DataField(id=0, name="x", type=then), DataField(id=0, name="y", type=now)
     values = [decode_row([then], encode_row([then], [v]))[0] for v in (value, None)]
     assert texts_now(new, old, values, UTC) == [text, "null"]
+
+
+@pytest.mark.parametrize("then", ONE_OF_EACH)
+def test_bounds_have_a_text_whatever_type_the_column_has_now(then: str) -> None:
+    """Schemas of other writers may have type changes that are not allowed here."""
+    old = DataField(id=0, name="x", type=parse_type(then))
+    for now in ONE_OF_EACH:
+        new = DataField(id=0, name="x", type=parse_type(now))
+        (text, null) = texts_now(new, old, [ONE_OF_EACH[then], None], UTC)
+        assert text and null == "null"
