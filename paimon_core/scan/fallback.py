@@ -13,7 +13,7 @@ from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel, resolve_snapshot
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.branches import open_branch
+from paimon_core.store.branches import have_same_columns, open_branch, open_lending_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 
@@ -31,8 +31,8 @@ def plan_with_fallback(
     With a fallback branch, the partitions that `snapshot` lacks are planned in the branch. With a primary branch, the
     branch's partitions are planned there, and only the others in the table. For chain tables, see `plan_chain`.
 
-    For a version of the past, the branch is read as it was at that time. Also raises `BranchNotFoundError`, and
-    `InvalidOptionError` if the branch has other columns.
+    For a version of the past, the branch is read as it was at that time, with the columns of the table's version. Also
+    raises `BranchNotFoundError`, and `InvalidOptionError` if the branch has other columns.
     """
     plan = plan_scan(store, snapshot, predicate, level=level, since=since)
     if is_chain(store):
@@ -40,7 +40,7 @@ def plan_with_fallback(
     name = store.options[SCAN_FALLBACK_BRANCH] or store.options[SCAN_PRIMARY_BRANCH]
     if not name or store.branch:
         return plan
-    branch = open_branch(store, name)
+    branch = open_lending_branch(store, name) if is_time_travel(store) else open_branch(store, name)
     _check_same_columns(store, branch)
     then = _branch_snapshot(store, branch, snapshot)
     other = plan_scan(branch, then, predicate, level=level, since=since)
@@ -98,8 +98,7 @@ def _branch_snapshot(store: TableStore, branch: TableStore, snapshot: Snapshot |
 
 
 def _check_same_columns(store: TableStore, branch: TableStore) -> None:
-    ours, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.schema.fields] for s in (store, branch))
-    if ours != theirs or store.schema.partition_keys != branch.schema.partition_keys:
+    if not have_same_columns(store.schema, branch.schema):
         raise InvalidOptionError(
             f"Table {store.name} cannot read partitions of its branch {branch.branch!r}: the branch has other columns "
             "or partition columns. Alter one of them, or unset 'scan.fallback-branch' or 'scan.primary-branch'."

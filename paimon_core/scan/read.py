@@ -21,7 +21,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, has_vector
-from paimon_core.store.branches import open_branch
+from paimon_core.store.branches import open_lending_branch
 from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.data.evolved_files import EvolvedFiles
 from paimon_core.store.data.row_tracking import readable_fields
@@ -38,7 +38,7 @@ def read_split(
     still be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     if split.branch:
-        store = open_branch(store, split.branch)
+        store = open_lending_branch(store, split.branch)
     with files_of(store.name):
         yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_core.errors import BranchNotFoundError
 from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH, TableOptions
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.paths import BRANCH_PREFIX, TablePaths, is_file_name
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.schemas import latest_schema
+from paimon_core.store.schemas import latest_schema, load_schema, schema_ids
 from paimon_core.store.table_store import TableStore
 
 # Options that name a branch from which a table reads rows. A copy of the table has no branches.
@@ -40,6 +42,26 @@ def open_branch(store: TableStore, name: str) -> TableStore:
         known = ", ".join([MAIN_BRANCH, *names])
         raise BranchNotFoundError(f"Table {store.identifier} has no branch {name!r}; its branches are {known}.")
     return store.under(schema, branch)
+
+
+def open_lending_branch(store: TableStore, name: str) -> TableStore:
+    """Return the store of a branch for reads beside `store`: with the newest schema that has the columns of `store`.
+
+    A version of the past has the columns of its time, and so has the branch at that time. Without such a schema the
+    branch has its latest one. Raises `BranchNotFoundError`.
+    """
+    branch = open_branch(store, name)
+    if have_same_columns(store.schema, branch.schema):
+        return branch
+    root = branch.paths.version_root
+    earlier = (load_schema(store.io, root, n) for n in reversed(schema_ids(store.io, root)) if n != branch.schema.id)
+    return replace(branch, schema=next((s for s in earlier if have_same_columns(store.schema, s)), branch.schema))
+
+
+def have_same_columns(one: TableSchema, other: TableSchema) -> bool:
+    """Return whether two schemas have the same columns, nullability and field ids aside, and partition columns."""
+    names, others = ([(f.name, f.type.with_nullable(True)) for f in s.fields] for s in (one, other))
+    return names == others and one.partition_keys == other.partition_keys
 
 
 def check_lending_branches(store: TableStore, options: TableOptions) -> None:
