@@ -61,7 +61,11 @@ def row_ranges(files: Iterable[DataFileMeta]) -> list[RowRange]:
 def first_row(file: DataFileMeta) -> int:
     """Return the id of a file's first row. Raises `UnfamiliarFormError` if metadata does not have it."""
     if file.first_row_id is None:
-        raise UnfamiliarFormError(file.file_name, "its metadata has no first row id, which data evolution needs")
+        raise UnfamiliarFormError(
+            file.file_name,
+            "its metadata has no first row id, which 'data-evolution.enabled' = 'true' needs",
+            "if the file is older than this option, set it to 'false' again: no engine reads the table with it",
+        )
     return file.first_row_id
 
 
