@@ -48,7 +48,7 @@ class BlobFile:
 
     @staticmethod
     def open(io: FileIO, path: str) -> BlobFile:
-        """Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""
+        """Open a file. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""
         with storage_errors("read", path), io.open_input(path) as file:
             size = file.size()
             footer = file.read_at(min(size, _FOOTER), max(size - _FOOTER, 0))
@@ -73,11 +73,11 @@ class BlobFile:
 
     @property
     def spans(self) -> tuple[Lengths, Lengths]:
-        """Return per row the offset and the length of its value in bytes; the length is -1 for no value."""
+        """Return per row the offset and the length of its value in bytes. The length is -1 if there is no value."""
         return self.offsets + _HEAD, np.where(self.lengths > 0, self.lengths - _HEAD - _TAIL, -1)
 
     def read(self, start: int, count: int) -> Iterator[pa.Array]:
-        """Yield the values of some rows, in pieces; NULL for values that the file does not have."""
+        """Yield the values of some rows, in pieces, with NULL for values that the file does not have."""
         while count:
             ends = self.offsets[start : start + count] + np.maximum(self.lengths[start : start + count], 0)
             rows = max(1, int(np.searchsorted(ends - self.offsets[start], _MOST_BYTES, side="right")))
@@ -93,7 +93,7 @@ class BlobFile:
             data = pa.py_buffer(file.read_at(size, low))
         if data.size != size:
             raise CorruptFileError(self.path, "it ends before the last value that its index lists")
-        # three slots per row: the bytes before the value, the value, the bytes after it
+        # There are three slots per row: the bytes before the value, the value, and the bytes after it.
         starts = offsets - low
         lead, tail = np.where(stored, _HEAD, 0), np.where(stored, _TAIL, 0)
         ends = starts + np.maximum(lengths, 0)
@@ -117,12 +117,15 @@ class BlobFileWriter:
         self.size = self.row_count = 0
 
     def room(self, values: pa.Array, target: int) -> int:
-        """Return the number of values until the file has `target` bytes; the last value may exceed them."""
+        """Return the number of values until the file has `target` bytes.
+
+        The last of these values may exceed the size.
+        """
         ends = self.size + np.cumsum(_entry_lengths(values))
         return min(len(values), int(np.searchsorted(ends, target)) + 1)
 
     def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Append values; the values that are not `written` are in older files."""
+        """Append values. Values that are not marked as `written` are in older files."""
         lengths = _entry_lengths(values)
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
@@ -144,7 +147,7 @@ class BlobFileWriter:
         return self._file.finish()
 
     def abort(self) -> None:
-        """Give the file up and delete it, as far as that is possible."""
+        """Close the file and delete it, as far as possible."""
         self._file.abort()
 
 
@@ -156,7 +159,7 @@ def _entry_lengths(values: pa.Array) -> Lengths:
 def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:
     """Return the bytes after each value: its length and its checksum.
 
-    The checksums take a loop over values: neither Arrow nor numpy has a CRC32 function for columns."""
+    The checksums need a loop over values: neither Arrow nor numpy has a CRC32 function for columns."""
     tails = np.zeros(len(sizes), dtype=[("length", "<i8"), ("checksum", "<u4")])
     tails["length"] = sizes
     ends = (int(n).to_bytes(8, "little") for n in sizes)
@@ -167,7 +170,7 @@ def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:
 
 
 def _encode_lengths(lengths: Lengths) -> bytes:
-    """Zigzag varints of differences."""
+    """Encode the differences of the lengths as zigzag varints."""
     differences = np.diff(lengths, prepend=0)
     zigzag = ((differences << 1) ^ (differences >> 63)).view(np.uint64)
     shifts = np.arange(_MOST_VARINT, dtype=np.uint64) * np.uint64(7)
@@ -180,7 +183,7 @@ def _encode_lengths(lengths: Lengths) -> bytes:
 
 
 def _decode_lengths(path: str, data: bytes) -> Lengths:
-    """Zigzag varints of differences."""
+    """Decode the lengths from the zigzag varints of their differences."""
     raw = np.frombuffer(data, dtype=np.uint8)
     if not len(raw):
         return np.zeros(0, dtype=np.int64)

@@ -23,7 +23,7 @@ def codec(options: TableOptions, known: Mapping[str, T], format_name: str, own: 
 
 
 def known_codec(option: str, name: str, known: Mapping[str, T], format_name: str) -> T:
-    """Return the value in `known` for a name, which an option gives. Raises `InvalidOptionError`."""
+    """Return the value in `known` for a codec's name in an option. Raises `InvalidOptionError`."""
     plain = name.strip().lower() or "none"
     if plain not in known:
         raise InvalidOptionError(

@@ -21,15 +21,15 @@ def _nothing(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """The columns of a file to read: by field id, else by name, or `by_name` only.
+    """The columns of a file to read: by field id, else by name, or only by name with `by_name`.
 
-    Columns that the file does not have get the value that `missing` returns for their name, NULL if it is `None`. Names
-    may differ in case from the file's names, unless the request is by name and `case_sensitive`.
+    If the file does not have a column, `missing` returns the value for its name, or `None` for NULL. Names may differ
+    in case from the file's names, unless the request is by name and `case_sensitive`. `stored` returns the columns of
+    the schema with which the file was written, for files without field ids.
 
-    `stored` returns the columns of the schema that the file was written with, for files without field ids.
-    `predicate` (over `fields`) may skip parts of the file without a match; matching rows are never skipped.
-    `unread` are columns that the file must have although they are not read: a file without them is of another table.
-    `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes` bound a batch.
+    `predicate` (over `fields`) may skip parts of the file without a match; matching rows are never skipped. `unread`
+    are columns that the file must have although they are not read: a file without them belongs to another table.
+    `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes` limit a batch.
     `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is corrupt.
     """
 
@@ -49,7 +49,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A finished file: its size in bytes, and statistics of the fields it was opened with (bounds include NaN)."""
+    """A finished file: its size in bytes, and the statistics of its fields (bounds include NaN)."""
 
     path: str
     size: int
@@ -61,17 +61,20 @@ class FormatWriter(Protocol):
     """One file that is being written."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows of the schema the file was opened with, as one row group."""
+        """Append rows with the schema of the file, as one row group."""
 
     @property
     def size(self) -> int:
-        """Bytes written so far."""
+        """The number of bytes written so far."""
 
     def close(self) -> WrittenFile:
         """Finish the file and make it durable."""
 
     def abort(self) -> None:
-        """Give the file up and delete it. Never fails: a file that cannot be deleted stays, but no reader sees it."""
+        """Close the file and delete it.
+
+        This never raises: a file that cannot be deleted stays, but readers do not see it.
+        """
 
 
 class FileFormat(Protocol):
@@ -82,7 +85,7 @@ class FileFormat(Protocol):
         """The ending of file names, without the dot."""
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        """Raises `UnsupportedFeatureError` for a column that files of the format cannot hold, and `InvalidOptionError`
+        """Raise `UnsupportedFeatureError` for a column that files of the format cannot store, and `InvalidOptionError`
         for an invalid option of the format."""
 
     def open_writer(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions) -> FormatWriter:

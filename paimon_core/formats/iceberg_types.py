@@ -64,17 +64,20 @@ _AVRO: dict[str, Any] = {
 
 
 def iceberg_schema(schema_id: int, fields: Iterable[DataField]) -> Node:
-    """Return a schema as Iceberg's metadata stores it. Raises `UnsupportedFeatureError` for a column of other types."""
+    """Return a schema in the form of Iceberg's metadata.
+
+    Raises `UnsupportedFeatureError` for a column of another type.
+    """
     return {"type": "struct", "schema-id": schema_id, "fields": [_field(f, f.name) for f in fields]}
 
 
 def single_value(data_type: DataType, value: Any) -> bytes:
-    """Return a value of `binary_row.decode_row` as Iceberg's bounds store it."""
+    """Return a value of `binary_row.decode_row` in the form of Iceberg's bounds."""
     return bound_of(data_type, partition_value(data_type, value))
 
 
 def bound_of(data_type: DataType, value: Any) -> bytes:
-    """Return a value of `partition_value` as Iceberg's bounds store it."""
+    """Return a value of `partition_value` in the form of Iceberg's bounds."""
     if isinstance(data_type, DecimalType):
         return shortest_bytes(int.from_bytes(value, "big", signed=True))
     if data_type.kind in _MOST_DIGITS:
@@ -90,7 +93,7 @@ def value_order(data_type: DataType, value: Any) -> Any:
 
 
 def partition_value(data_type: DataType, value: Any) -> Any:
-    """Return a value of `binary_row.decode_row` in the form of `avro_type` of its type."""
+    """Return a value of `binary_row.decode_row` in the form of its `avro_type`."""
     if value is None:
         return None
     if isinstance(data_type, DecimalType):
@@ -104,7 +107,7 @@ def partition_value(data_type: DataType, value: Any) -> Any:
 
 
 def avro_type(data_type: DataType) -> Any:
-    """The Avro type of a partition value."""
+    """Return the Avro type of a partition value."""
     if isinstance(data_type, DecimalType):
         digits = {"precision": data_type.precision, "scale": data_type.scale}
         size = _decimal_size(data_type.precision)
@@ -114,7 +117,7 @@ def avro_type(data_type: DataType) -> Any:
 
 
 def has_bounds(data_type: DataType) -> bool:
-    """Whether metadata can have the least and the largest value of a column."""
+    """Return whether metadata can have the smallest and the largest value of a column."""
     return data_type.kind in _NAMES or isinstance(data_type, DecimalType)
 
 
@@ -138,7 +141,7 @@ def _type(data_type: DataType, column: int, depth: int, place: str) -> Any:
             inner = _type(element, column, depth + 1, place)
             identity = ELEMENT_ID_START + ELEMENT_IDS_PER_FIELD * column + depth + 1
             return {"type": "list", "element-id": identity, "element-required": not element.nullable, "element": inner}
-        case CollectionType(element=element):  # a multiset is its elements with their counts
+        case CollectionType(element=element):  # a multiset is stored as a map from elements to counts
             return _map(element, INT.with_nullable(False), column, depth + 1, place)
         case MapType(key=key, value=value):
             return _map(key, value, column, depth + 1, place)

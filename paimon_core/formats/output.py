@@ -12,7 +12,7 @@ from paimon_core.lazy import cached_property
 
 
 class Output(Protocol):
-    """The target of a format's bytes."""
+    """The target for a format's bytes."""
 
     path: str
 
@@ -43,7 +43,7 @@ class OutputFile:
 
     @property
     def size(self) -> int:
-        """Bytes so far."""
+        """The number of bytes so far."""
         return int(self.sink.tell())
 
     def finish(self) -> int:
@@ -55,7 +55,7 @@ class OutputFile:
         return self._io.status(self.path).size if size is None else size
 
     def abort(self) -> None:
-        """Delete the file if possible. Errors are ignored: the caller reports the error before."""
+        """Delete the file if possible. Errors are ignored, because the caller reports an earlier error."""
         with suppress(Exception):
             self.sink.close()
         with suppress(OSError):
@@ -63,14 +63,14 @@ class OutputFile:
 
 
 class MemoryOutput:
-    """A file in memory: its bytes are `content` when it is finished."""
+    """A file in memory. Its bytes are in `content` once it is finished."""
 
     def __init__(self) -> None:
         self.path, self.sink, self.content = "<memory>", pa.BufferOutputStream(), pa.py_buffer(b"")
 
     @property
     def size(self) -> int:
-        """Bytes so far."""
+        """The number of bytes so far."""
         return int(self.sink.tell())
 
     def finish(self) -> int:
@@ -79,5 +79,5 @@ class MemoryOutput:
         return int(self.content.size)
 
     def abort(self) -> None:
-        """Forget the file."""
+        """Discard the file."""
         self.sink.close()

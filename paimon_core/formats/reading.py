@@ -1,4 +1,4 @@
-"""Reading data files of any format: columns as a request wants them, and errors that name the file."""
+"""Read data files of any format: convert columns to the types of a request, and name the file in errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_errors(format_name: str, path: str) -> Iterator[None]:
 
 
 def check_row_count(request: ReadRequest, found: int) -> None:
-    """Raises `CorruptFileError` if the number of rows in a file differs from metadata."""
+    """Raise `CorruptFileError` if the number of rows in a file differs from metadata."""
     if request.row_count not in (None, found):
         raise CorruptFileError(request.path, f"it has {found} rows, but metadata lists {request.row_count}")
 
@@ -72,7 +72,7 @@ def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str
 
 
 def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:
-    """Return rows of a file as a request wants them. Raises `InvalidDataError`, `UnfamiliarFormError`."""
+    """Convert rows of a file to the fields of a request. Raises `InvalidDataError`, `UnfamiliarFormError`."""
     target, arrays = arrow_schema(request.fields), []
     stored = _stored_types(batch.schema, request)
     for source, field in zip(sources, target, strict=True):
@@ -96,7 +96,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
 
 
 def _stored_types(found: pa.Schema, request: ReadRequest) -> dict[str, pa.DataType]:
-    """Return the types, with ids, that columns without ids had when the file was written, by the file's names."""
+    """Return the types, with ids, that columns without ids had when the file was written, by the names in the file."""
     if request.by_name or not have_names_only(found):
         return {}
     stored = arrow_schema(request.stored())

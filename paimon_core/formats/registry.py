@@ -1,4 +1,4 @@
-"""The formats of data files by name, and the choice of a format for a new file."""
+"""The formats of data files by name, and the choice of the format for a new file."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _A
 
 
 def write_format(options: TableOptions) -> FileFormat:
-    """The format that new files get. Raises `UnsupportedFeatureError`."""
+    """Return the format for new files. Raises `UnsupportedFeatureError`."""
     return _named(options[FILE_FORMAT], f"'{FILE_FORMAT.key}' = '{options[FILE_FORMAT]}'")
 
 
 def formats_to_write(options: TableOptions) -> frozenset[str]:
-    """The names of the formats that new files may get."""
+    """Return the names of all formats that new files may have."""
     return frozenset(own[FILE_FORMAT] for _, own in _roles(options))
 
 
 def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
-    """Raises `InvalidOptionError`, `UnsupportedFeatureError` for formats and options that new files cannot have."""
+    """Raise `InvalidOptionError` or `UnsupportedFeatureError` for formats and options that new files cannot have."""
     for what, own in _roles(options):
         if own[FILE_FORMAT] not in FORMATS:
             known = ", ".join(WRITTEN_FORMATS)
@@ -106,9 +106,9 @@ def block_bytes(options: TableOptions) -> int:
 
 
 def for_rows(options: TableOptions, rows: pa.Table) -> TableOptions:
-    """The options as they are for a file of these rows: Parquet instead of ORC if that cannot hold them.
+    """Return the options for a file of these rows: Parquet instead of ORC if ORC cannot store them.
 
-    Readers of Paimon tables go by the names of files: tables may have files of several formats."""
+    Readers of Paimon tables use the file name's ending: a table may have files of several formats."""
     if write_format(options).extension != "orc" or all(holds_times(c) for col in rows.columns for c in col.chunks):
         return options
     changed = options.merged({FILE_FORMAT.key: "parquet"})
@@ -128,7 +128,7 @@ def file_ending(options: TableOptions) -> str:
 
 
 def format_of_file(file_name: str) -> FileFormat:
-    """The format of an existing file. Raises `UnsupportedFeatureError`."""
+    """Return the format of an existing file. Raises `UnsupportedFeatureError`."""
     return _named(format_name(file_name), f"File {file_name}")
 
 
@@ -139,7 +139,7 @@ def format_name(file_name: str) -> str:
 
 
 def of_format(file_names: pa.Array, name: str) -> NDArray[np.bool_]:
-    """Return which of many file names are of a format, by the rule of `format_name`."""
+    """Return which of many file names have a format, by the rule of `format_name`."""
     pattern = rf"(?i)(^|\.){name}(\.({'|'.join(COMPRESSED_ENDINGS)}))?$"
     found: NDArray[np.bool_] = pc.match_substring_regex(file_names, pattern).to_numpy(zero_copy_only=False)
     return found

@@ -1,9 +1,8 @@
 """Column statistics of data files: taken from Parquet footers or values, and cut by `metadata.stats-mode`.
 
-Modes: `none`, `counts` (NULLs only), `truncate(n)` (bounds of at most n characters or bytes; the upper bound is rounded
-up, and if that is not possible, both are dropped), `full`. Nested columns have only a NULL count, in Parquet not even
-that.
-Source: Paimon's configuration page, `metadata.stats-mode`, `fields.COLUMN.stats-mode`.
+Modes: `none`, `counts` (only NULL counts), `truncate(n)` (bounds of at most n characters or bytes; the upper bound is
+rounded up, and if that is not possible, both are dropped), `full`. Nested columns have only a NULL count, and in
+Parquet not even a NULL count. Source: Paimon's configuration page, `metadata.stats-mode`, `fields.COLUMN.stats-mode`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class StatsMode:
     length: int | None = None
 
     def apply(self, stats: ColumnStats) -> ColumnStats:
-        """The statistics cut to this mode."""
+        """Return the statistics reduced to this mode."""
         if not self.bounds:
             return ColumnStats(null_count=stats.null_count if self.counts else None)
         if self.length is None:
@@ -68,7 +67,7 @@ def parse_stats_mode(option: str, text: str) -> StatsMode:
 
 
 def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[StatsMode, ...]:
-    """The mode of each column of a table."""
+    """Return the mode of each column of a table."""
     default, first = parse_stats_mode(STATS_MODE.key, options[STATS_MODE]), options[STATS_KEEP_FIRST_N]
     modes = []
     for i, field in enumerate(fields):
@@ -81,7 +80,8 @@ def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[St
 def value_stats(
     fields: Sequence[DataField], modes: Sequence[StatsMode], stats: Sequence[ColumnStats], *, dense: bool = True
 ) -> tuple[SimpleStats, tuple[str, ...] | None]:
-    """Return statistics of a file's columns, and the names of the covered columns, None for all columns.
+    """Return the statistics of a file's columns, and the names of the covered columns, or None if all columns are
+    covered.
 
     Statistics that are not `dense` cover all columns.
     """
@@ -101,12 +101,12 @@ def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnSta
         return ColumnStats(null_count=nulls)
     try:
         return ColumnStats(_decode(data_type, found.min_raw), _decode(data_type, found.max_raw), nulls)
-    except (ValueError, TypeError):  # bounds of another physical type, or cut within a character
+    except (ValueError, TypeError):  # the bounds have another physical type, or end within a character
         return ColumnStats(null_count=nulls)
 
 
 def float_stats(column: pa.ChunkedArray) -> ColumnStats:
-    """Return statistics of floats. NaN is the largest number; a bound of zero has the sign that covers both zeros."""
+    """Return statistics of floats. NaN is the largest number. A bound of zero has the sign that covers both zeros."""
     low, high = pc.min_max(column).as_py().values()
     if low is not None and pc.any(pc.is_nan(column)).as_py():
         high = math.nan
@@ -132,13 +132,13 @@ class ValueStats:
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows into account."""
+        """Add the rows to the statistics."""
         self.row_count += rows.num_rows
         for field, parts in self._parts.items():
             parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
 
     def result(self) -> dict[str, ColumnStats]:
-        """Statistics by column."""
+        """Return the statistics by column."""
         return {f.name: merge_stats(parts) for f, parts in self._parts.items()}
 
 
@@ -189,7 +189,9 @@ def _rounded_up(value: Any, length: int) -> Any:
 
 
 def _next_text(text: str) -> str | None:
-    """Return the least text, not longer than `text`, above all texts that begin with `text`; None if there is none."""
+    """Return the smallest text, not longer than `text`, that is larger than all texts that begin with `text`, or
+    None.
+    """
     for i in range(len(text) - 1, -1, -1):
         following = ord(text[i]) + 1
         if following in _SURROGATES:

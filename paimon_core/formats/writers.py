@@ -17,7 +17,7 @@ _MOST = 100  # characters of a name: a footer may hold any text
 
 
 def writer_of(source: pa.NativeFile) -> str:
-    """Return the software that wrote a file, "" if the footer cannot be read or does not name it."""
+    """Return the software that wrote a file, or "" if the footer cannot be read or does not name it."""
     try:
         source.seek(0)
         if source.read(3) != b"ORC":

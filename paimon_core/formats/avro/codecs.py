@@ -30,28 +30,28 @@ CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 DEFAULT_LEVEL = zstd.COMPRESSION_LEVEL_DEFAULT  # of zstandard
 _MOST_CONTENT = 2**30
 _ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
-_MOST_OF_RECORD = 2**20  # only keys of megabytes, which are in metadata as a whole, could make it more
+_MOST_OF_RECORD = 2**20  # only keys of megabytes, which metadata stores in full, could exceed it
 _MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
 _ZSTANDARD_STEP = 2**18
 _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
 
 
 class UnknownCodecError(ValueError):
-    """A codec that this version does not have: the file may be healthy."""
+    """An unknown codec: this version does not support it, and the file may be healthy."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"its codec {name[:80]!r} is not one of {', '.join(CODECS)}")
 
 
 class InflatedError(ValueError):
-    """Blocks that decompress to far more bytes than honest blocks do."""
+    """Blocks decompress to far more bytes than in honest files."""
 
     def __init__(self) -> None:
         super().__init__("it decompresses to far more bytes than a file of its size can hold")
 
 
 def most_content(packed: int, records: int | None = None) -> int:
-    """Return the most bytes that `packed` bytes may decompress to: more than in honest files, at most a gigabyte.
+    """Return the most bytes to which `packed` bytes may decompress: more than in honest files, at most a gigabyte.
 
     If the number of records of a metadata file is known, allow a megabyte per record on average."""
     most = min(_MOST_CONTENT, _ANY_CONTENT + _MOST_RATIO * packed)
@@ -59,7 +59,7 @@ def most_content(packed: int, records: int | None = None) -> int:
 
 
 def compress(codec: str, level: int, content: bytes) -> bytes:
-    """Compress the content of a block; `level` is the level of zstandard."""
+    """Compress the content of a block. `level` is only for zstandard."""
     match codec:
         case "deflate":
             packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
@@ -67,7 +67,7 @@ def compress(codec: str, level: int, content: bytes) -> bytes:
         case "snappy":
             return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
         case "zstandard":
-            # without a checksum, a frame with a changed byte may decompress to wrong bytes
+            # Without a checksum, a frame with a changed byte could decompress to wrong bytes.
             wanted: dict[int, int] = {
                 zstd.CompressionParameter.compression_level: level,
                 zstd.CompressionParameter.checksum_flag: 1,
@@ -94,7 +94,7 @@ def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
 def decompress_frames(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]:
     """Return the content of consecutive zstandard frames, at most `most` bytes, followed by `spare` zeros.
 
-    Raises as `decompress`."""
+    Raises the same errors as `decompress`."""
     with _unpacking("zstandard"):
         return _zstandard_content(packed, most, spare)
 

@@ -61,7 +61,7 @@ _DECIMAL = np.dtype((np.uint8, (_DECIMAL_BYTES,)))
 
 
 def to_plain(column: pa.Array, data_type: DataType) -> pa.Array:
-    """The plain values of a column."""
+    """Convert a column to plain values."""
     pair = map_types(data_type)
     if pair is not None:
         records = struct_of([to_plain(column.keys, pair[0]), to_plain(column.items, pair[1])], len(column.keys))
@@ -80,7 +80,7 @@ def to_plain(column: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def plain_type(data_type: DataType, avro: AvroType) -> pa.DataType:
-    """Return the Arrow type of values of a Paimon type that are decoded by an Avro type.
+    """Return the Arrow type of values of a Paimon type, decoded by an Avro type.
 
     Raises `UnfamiliarSchemaError` if the Avro type does not resolve to the Paimon type."""
     avro, pair = stored_type(data_type, avro), map_types(data_type)
@@ -96,7 +96,10 @@ def plain_type(data_type: DataType, avro: AvroType) -> pa.DataType:
 
 
 def plain_fields(fields: Sequence[DataField], avro: AvroType) -> pa.StructType:
-    """As `plain_type`, of the fields that a record has. Raises `UnfamiliarSchemaError` naming the column."""
+    """Return the Arrow type of a record's fields, like `plain_type`.
+
+    Raises `UnfamiliarSchemaError` naming the column.
+    """
     indices, found = record_indices(avro), list[tuple[str, pa.DataType]]()
     for field in fields:
         if field.name in indices:
@@ -109,9 +112,10 @@ def plain_fields(fields: Sequence[DataField], avro: AvroType) -> pa.StructType:
 
 
 def stored_type(data_type: DataType, avro: AvroType) -> AvroType:
-    """Return the type of the values that are not NULL; for a union of numbers, or of texts, a type for all of them.
+    """Return the type of the values that are not NULL. For a union of numbers or of texts, return a type for all of
+    them.
 
-    Raises `UnfamiliarSchemaError` if it does not resolve to the Paimon type."""
+    Raises `UnfamiliarSchemaError` if the type does not resolve to the Paimon type."""
     others = [t for t in avro.branches if t.kind != "null"]
     kinds = {t.kind for t in others}
     strange = _STRANGE.get(data_type.kind, frozenset())
@@ -143,7 +147,7 @@ def _plain_atomic(data_type: DataType, avro: AvroType) -> pa.DataType:
 
 
 def from_plain(column: pa.Array, data_type: DataType, avro: AvroType, target: pa.DataType) -> pa.Array:
-    """Return the column of plain values of `plain_type`. Raises `pa.ArrowInvalid` for values out of range."""
+    """Convert plain values of `plain_type` to a column. Raises `pa.ArrowInvalid` for values out of range."""
     avro, pair = stored_type(data_type, avro), map_types(data_type)
     nulls = column.is_null() if column.null_count else None
     if avro.kind == "null":
@@ -167,7 +171,7 @@ def from_plain(column: pa.Array, data_type: DataType, avro: AvroType, target: pa
 def row_from_plain(
     column: pa.StructArray, data_type: RowType, avro: AvroType, target: pa.StructType, nulls: pa.Array | None = None
 ) -> pa.StructArray:
-    """Do as `from_plain` for records; fields that the records do not have are NULL."""
+    """Convert records like `from_plain`. Fields that the records do not have are NULL."""
     indices, children = record_indices(avro), []
     for field, arrow in zip(data_type.fields, target, strict=True):
         if field.name in indices:
@@ -187,7 +191,7 @@ def record_indices(avro: AvroType) -> dict[str, tuple[int, AvroType]]:
 
 
 def struct_of(children: Sequence[pa.Array], rows: int, nulls: pa.Array | None = None) -> pa.StructArray:
-    """Records of the columns."""
+    """Return records made of the columns."""
     if not children:
         return pa.array([{}] * rows, pa.struct([]))
     return pa.StructArray.from_arrays(list(children), names=[f"f{i}" for i in range(len(children))], mask=nulls)
@@ -199,7 +203,7 @@ def _list_like(column: pa.Array, values: pa.Array) -> pa.ListArray:
 
 
 def _entry(avro: AvroType) -> tuple[AvroType, AvroType]:
-    """Avro types of the keys and the values of a map, which may be an array of pairs."""
+    """Return the Avro types of the keys and the values of a map, which may be an array of pairs."""
     if avro.kind == "map":
         return AvroType("string"), avro.parts[0]
     pair = avro.parts[0].branches if avro.kind == "array" else ()
@@ -215,7 +219,7 @@ def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
         return column
     if pa.types.is_timestamp(column.type) and DIGITS[column.type.unit] > DIGITS[target.unit]:
         column = pc.floor_temporal(column, unit=_UNIT_NAMES[target.unit])
-    # a promoted number may lose its last digits, and a time the digits that the column's type does not have
+    # A promoted number may lose its last digits, and a time may lose digits that the column's type does not have.
     safe = not pa.types.is_floating(target) and not pa.types.is_time(target)
     try:
         return column.cast(target, safe=safe)
@@ -249,7 +253,7 @@ def _scaled_decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
 def _unscaled_bytes(column: pa.Array) -> pa.Array:
     big = fixed_values(column, _DECIMAL)[:, ::-1]
     sign = np.where(big[:, :1] >= 0x80, 0xFF, 0).astype(np.uint8)
-    # a leading byte is superfluous if it only repeats the sign that the next byte also shows
+    # A leading byte is superfluous if it only repeats the sign of the next byte.
     idle = (big[:, :-1] == sign) & ((big[:, 1:] & 0x80) == (sign & 0x80))
     leading = np.cumprod(idle, axis=1).sum(axis=1)
     content = np.ascontiguousarray(big[np.arange(_DECIMAL_BYTES) >= leading[:, None]])

@@ -69,7 +69,10 @@ class ContainerReader:
         self._sync = _exactly(source, SYNC_SIZE)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Record count and content of each block, a gigabyte at most: for data files, one block at a time in memory."""
+        """Yield the record count and the content of each block, at most a gigabyte.
+
+        Only one block is in memory at a time.
+        """
         for count, packed in self._packed():
             yield count, decompress(self.codec, packed)
 
@@ -116,7 +119,7 @@ class ContainerReader:
 
 
 class ContainerWriter:
-    """Writes a container to a sink; `about` is further metadata for the header."""
+    """Writes a container to a sink. `about` is more metadata for the header."""
 
     def __init__(
         self, sink: Any, schema: Any, codec: str, level: int, about: Mapping[str, bytes] | None = None
@@ -139,7 +142,10 @@ def block_header(count: int, size: int) -> bytes:
 
 
 def recoded(data: bytes, codec: str) -> bytes:
-    """Return the container with its blocks, bounded, in another codec. Raises `ValueError` for other bytes."""
+    """Return the container with its blocks in another codec, within the limits of `bounded`.
+
+    Raises `ValueError` for other bytes.
+    """
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
@@ -185,7 +191,7 @@ def _read_bytes(source: Source, most: int) -> bytes:
 
 
 def _read_number(source: Source, first: bytes = b"") -> int:
-    """Read the next number; `first` is its first byte if the caller has read it already."""
+    """Read the next number. `first` is its first byte, if the caller has already read it."""
     coded = first or source.read(1)
     while coded[-1:] >= b"\x80" and len(coded) < MOST_BYTES and (byte := source.read(1)):
         coded += byte

@@ -1,4 +1,6 @@
-"""Avro data files: columns have names only. fastavro codes records, Arrow does the rest by columns."""
+"""Avro data files, in which columns have only names. fastavro decodes records, and Arrow converts them column by
+column.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class AvroFormat:
 
 
 class AvroFileWriter:
-    """One Avro file of blocks of about 256 KB."""
+    """Writes one Avro file, in blocks of about 256 KB."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
         schema, name = record_schema(fields), codec(options, _CODECS, "Avro", _CODEC)
@@ -101,7 +103,7 @@ def _schema_errors(path: str) -> Iterator[None]:
 
 
 class _BlockDecoder:
-    """Decodes blocks of one file; `sources` are the file's columns for the fields of the request."""
+    """Decodes the blocks of one file. `sources` are the file's columns for the fields of the request."""
 
     def __init__(self, avro: AvroType, request: ReadRequest) -> None:
         found = [t for t in avro.branches if t.kind == "record"]  # Java makes a union of record and null
@@ -113,18 +115,18 @@ class _BlockDecoder:
             raise UnfamiliarSchemaError("several of its columns have the same name")
         stored = [f for f in request.stored() or request.fields if f.name in names]
         self.sources = request_sources(list(arrow_schema(stored)), request)
-        # without any column, rows would not be counted
+        # Without any column, rows would not be counted.
         fields = tuple(f for f in stored if f.name in self.sources) or tuple(stored[:1])
         self._avro, self._row = record, RowType(fields=fields)
         self._codec = RecordCodec(plain_schema(avro))
         self._plain, self._arrow = plain_fields(fields, record), pa.struct(list(arrow_schema(fields)))
 
     def records(self, count: int, content: bytes) -> list[Any]:
-        """The records of a block."""
+        """Return the records of a block."""
         return self._codec.decode(count, content)
 
     def batch(self, records: list[Any]) -> pa.RecordBatch:
-        """Records as columns."""
+        """Convert records to columns."""
         plain = pa.array(records, self._plain)
         return pa.RecordBatch.from_struct_array(row_from_plain(plain, self._row, self._avro, self._arrow))
 

@@ -51,19 +51,19 @@ _SEVEN, _ONE = np.uint64(7), np.uint64(1)
 
 
 class UnusualError(Exception):
-    """The records may be legal, but cannot be followed in step: the caller must decode them one by one."""
+    """The records may be legal, but cannot be followed in parallel: the caller must decode them one by one."""
 
 
 class Coded:
-    """Coded records: bytes, followed by `PADDING` zeros, which are read at many offsets at once."""
+    """Encoded records: bytes, followed by `PADDING` zeros. Numbers are read at many offsets at once."""
 
     def __init__(self, content: NDArray[np.uint8]) -> None:
         self.size, self.bytes = len(content) - PADDING, content
-        # a word at every byte: one gather takes eight bytes
+        # The array has a word at every byte, so one gather reads eight bytes.
         self.words = np.ndarray((self.size + PADDING - 8,), dtype="<u8", buffer=content.data, strides=(1,))
 
     def numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
-        """Return the numbers at the offsets, and the offset after each."""
+        """Return the numbers at the offsets, and the offset after each number."""
         first = self.bytes[offsets]
         if not (first >= 0x80).any():
             small = first.astype(np.int64)
@@ -82,7 +82,7 @@ class Coded:
         return offsets + lengths if lengths.all() else self._long_numbers(offsets)[1]
 
     def _long_numbers(self, offsets: Offsets) -> tuple[NDArray[np.int64], Offsets]:
-        """Do as `numbers` for numbers of up to ten bytes; longer ones end after the content."""
+        """Read numbers of up to ten bytes, like `numbers`. Longer numbers end after the content."""
         value, going, ends = (
             np.zeros(len(offsets), dtype=np.uint64),
             np.ones(len(offsets), dtype=np.bool_),
@@ -96,7 +96,7 @@ class Coded:
         return _zigzag(value), np.where(going, self.size + 1, ends)
 
     def slices(self, offsets: Offsets) -> tuple[Offsets, NDArray[np.int64]]:
-        """Return the beginnings and lengths of the bytes or strings at the offsets."""
+        """Return the starts and lengths of the bytes or strings at the offsets."""
         lengths, starts = self.numbers(offsets)
         return starts, lengths
 
@@ -112,10 +112,10 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class RecordOffsets:
-    """The beginnings and ends of records, and of their fields; arrays have shape (records,).
+    """The starts and ends of records, and of their fields; arrays have shape (records,).
 
-    `fields` has the beginning of each value by path, after the branch of its union, and `NULL` for NULL. Paths of
-    skipped fields, and of fields without any value, are missing."""
+    `fields` has the start of each value by path, after the branch of its union, and `NULL` for NULL. Paths of skipped
+    fields, and of fields without any value, are missing."""
 
     coded: Coded
     starts: Offsets
@@ -146,7 +146,10 @@ def find_records(
 
 
 def _follow(avro: Any, coded: Coded, starts: Offsets) -> RecordOffsets:
-    """Follow the candidates at the offsets, whatever lies there; a candidate that cannot be a record ends at -1."""
+    """Follow the candidates at the offsets, whatever their bytes are.
+
+    A candidate that cannot be a record ends at -1.
+    """
     found: dict[Path, Offsets] = {}
     sound = np.ones(len(starts), dtype=np.bool_)
     ends, sound = _Steps(coded, found).after(avro, starts, (), sound, required=True)
@@ -159,8 +162,10 @@ def _joined(parts: list[Offsets]) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Passes values. A step takes the beginnings of values and the mask of sound candidates, and returns the ends of
-    the values. It notes the beginnings by path, unless the path is `None`."""
+    """Steps over values.
+
+    A step gets the starts of values and the mask of sound candidates, and returns the ends of the values. It records
+    the starts by path, unless the path is `None`."""
 
     coded: Coded
     found: dict[Path, Offsets]
@@ -225,7 +230,7 @@ class _Steps:
         return ends, sound
 
     def _any_branch(self, avro: list[Any], at: Offsets, sound: NDArray[np.bool_]) -> tuple[Offsets, NDArray[np.bool_]]:
-        """Pass values of any union."""
+        """Step over values of any union."""
         if len(avro) > _MOST_BRANCHES:
             raise UnusualError
         mark = self.coded.bytes[at]
@@ -249,12 +254,12 @@ class _Steps:
         while (rows := np.flatnonzero(remaining)).size:
             ends[rows], sound[rows] = inner.after(items, ends[rows], path, sound[rows], required=required)
             remaining[rows] = np.where(sound[rows], remaining[rows] - 1, 0)
-        # a second block of items, which only long arrays have, is not followed
+        # A second block of items is not followed: only long arrays have one.
         sound = sound & (~some | (self.coded.bytes[ends] == 0))
         return self._bounded(ends + some, sound)
 
     def _small_numbers(self, at: Offsets, remaining: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
-        """Pass numbers of one byte, each after its mark for not null: a word has four of them."""
+        """Step over one-byte numbers, each after its mark for not null. A word has four of them."""
         marks = np.uint64(0x0002000200020002)
         noise = np.uint64(0x80FF80FF80FF80FF)
         while (rows := np.flatnonzero(remaining)).size:
@@ -278,7 +283,7 @@ class _Steps:
 
 
 def _reached(starts: Offsets, ends: Offsets, size: int) -> NDArray[np.int64]:
-    """Return the candidates that lead from offset 0 to the end, by doubling the steps."""
+    """Return the candidates that lead from offset 0 to the end, by doubling the number of steps."""
     rows = len(starts)
     if not rows or starts[0] != 0:
         return np.zeros(0, dtype=np.int64)
@@ -298,7 +303,7 @@ def _reached(starts: Offsets, ends: Offsets, size: int) -> NDArray[np.int64]:
 
 
 def _number_lengths(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the number of bytes of the number at the beginning of each word; 0 for more than eight bytes.
+    """Return the number of bytes of the number at the start of each word, 0 for more than eight bytes.
 
     A number ends with the first byte without the high bit."""
     ends = ~words & _HIGH_BITS

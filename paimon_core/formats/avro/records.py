@@ -22,7 +22,7 @@ _MEANING = "logicalType"
 
 
 class RecordCodec:
-    """Codes the records of an Avro schema.
+    """Encodes and decodes the records of an Avro schema.
 
     Raises `ValueError` for an invalid Avro schema, and for records without any bytes: a few bytes could then announce
     any number of records."""
@@ -32,11 +32,11 @@ class RecordCodec:
         parse_type(array)
         try:
             self._array = fastavro.parse_schema(array)
-        except Exception as e:  # whatever fastavro makes of it
+        except Exception as e:  # fastavro raises various exceptions
             raise ValueError(f"its schema is not a valid Avro schema ({reason(e)})") from e
 
     def encode(self, records: list[Any]) -> bytes:
-        """The content of a block."""
+        """Return the content of a block."""
         coded = io.BytesIO()
         fastavro.schemaless_writer(coded, self._array, records)
         return coded.getvalue()[len(encode_varint(zigzag(len(records)))) : -len(_END_OF_ARRAY)] if records else b""
@@ -65,7 +65,7 @@ def _plain(avro: Any) -> Any:
 
 
 def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[str, str] | None = None) -> bytes:
-    """Return a container of records in blocks of about 16 KB; `about` is further metadata for its header."""
+    """Return a container of records in blocks of about 16 KB. `about` is more metadata for its header."""
     sink = io.BytesIO()
     fastavro.writer(sink, fastavro.parse_schema(avro), records, codec="null", metadata=about)
     # fastavro needs another package for snappy, and writes zstandard frames without a checksum
@@ -73,7 +73,8 @@ def write_records(avro: Any, records: Iterable[Any], codec: str, about: Mapping[
 
 
 def read_records(container: ContainerReader, *, plain: bool = False) -> Iterator[Any]:
-    """Read the records of a metadata file, bounded, as Python values. Raises `ValueError`.
+    """Yield the records of a metadata file as Python values, within the limits of `ContainerReader.bounded`. Raises
+    `ValueError`.
 
     With `plain`, logical types such as dates are returned as they are stored."""
     codec = RecordCodec(_plain(container.schema) if plain else container.schema)

@@ -51,12 +51,15 @@ _PLAIN = {
 
 
 def record_schema(fields: Sequence[DataField]) -> dict[str, Any]:
-    """The Avro schema of a data file. Raises `UnsupportedFeatureError` for types that Avro files cannot hold."""
+    """Return the Avro schema of a data file.
+
+    Raises `UnsupportedFeatureError` for types that Avro files cannot store.
+    """
     return _record(fields, RECORD_NAME)
 
 
 def map_types(data_type: DataType) -> tuple[DataType, DataType] | None:
-    """Key and value type of a MAP or MULTISET, None for another type."""
+    """Return the key and value type of a MAP or MULTISET, or None for another type."""
     if isinstance(data_type, MapType):
         return data_type.key.with_nullable(False), data_type.value
     if isinstance(data_type, CollectionType) and data_type.kind is Kind.MULTISET:
@@ -65,7 +68,7 @@ def map_types(data_type: DataType) -> tuple[DataType, DataType] | None:
 
 
 def plain_record(avro: Any) -> Any:
-    """The schema that decodes the same bytes without logical types: see `spec.avro_types.plain_schema`."""
+    """Return the schema that decodes the same bytes without logical types; see `spec.avro_types.plain_schema`."""
     return plain_schema(parse_type(avro))
 
 

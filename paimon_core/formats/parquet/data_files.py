@@ -47,7 +47,7 @@ class ParquetFormat:
     extension = "parquet"
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        """Parquet files hold every type."""
+        """Check nothing about types: Parquet files can store every type."""
         writer_settings(options, arrow_schema(fields))
         check_encodings(options)
         options[VERIFY_CHECKSUM]
@@ -66,7 +66,7 @@ class ParquetFormat:
                 yield conform_batch(batch, sources, request)
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """Do as `read` for the rows at ascending positions only; other row groups are not read."""
+        """Read like `read`, but only the rows at ascending positions. Other row groups are not read."""
         with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
@@ -75,13 +75,13 @@ class ParquetFormat:
                 raise CorruptFileError(request.path, f"its index lists row {rows[-1]}, but it has {sum(sizes)} rows")
             group_of = np.searchsorted(ends, rows, side="right")
             groups = np.unique(group_of)
-            # positions among the rows of these groups only
+            # Positions count the rows of these groups only.
             left_out = (ends - np.array(sizes)) - (np.cumsum(np.isin(np.arange(len(sizes)), groups) * sizes) - sizes)
             for batch in rows_at(_batches(file, request, groups.tolist(), sources), rows - left_out[group_of]):
                 yield conform_batch(batch, sources, request)
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """Do as `read` without the rows at ascending positions."""
+        """Read like `read`, but without the rows at ascending positions."""
         with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
@@ -90,7 +90,7 @@ class ParquetFormat:
             )
             read = np.isin(np.arange(len(sizes)), groups)
             group_of = np.searchsorted(np.cumsum(sizes), rows, side="right")
-            # positions among the rows of the groups that are read
+            # Positions count the rows of the groups that are read.
             inside = np.append(read, False)[group_of]
             left_out = np.cumsum(np.where(read, 0, sizes))
             others = rows[inside] - left_out[group_of[inside]]
@@ -99,14 +99,14 @@ class ParquetFormat:
 
 
 class ParquetFileWriter:
-    """One Parquet file; each `write` is a row group, or several if rows are sorted by key."""
+    """Writes one Parquet file. Each `write` is a row group, or several if rows are sorted by key."""
 
     def __init__(self, output: Output, fields: Sequence[DataField], options: TableOptions):
         self._output = output
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
         self._footers: list[pq.FileMetaData] = []
-        # footers leave NaN out, and have no bounds of INT96; readers that trust them would lose rows
+        # Footers leave NaN out, and have no bounds of INT96. Readers that trusted such bounds would lose rows.
         self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
             f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
         }
@@ -178,7 +178,7 @@ class ParquetFileWriter:
 
 
 def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
-    """Yield the rows of each row group, one group after the other, as `ParquetFormat.read` returns them."""
+    """Yield the rows of each row group, one group after another, in the form of `ParquetFormat.read`."""
     with parquet_errors(io, request.path), _open(io, request) as file:
         sources = request_sources(list(file.schema), request)
         for group in range(file.metadata.num_row_groups):
@@ -209,8 +209,11 @@ class _Opened:
 
 @contextmanager
 def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
-    """Open the file and read its footer. Raises `UnfamiliarFormError`, `CorruptFileError` for another table's file."""
-    # a local file is read as batches need it, without a memory map: a file that shrinks would end the process
+    """Open the file and read its footer.
+
+    Raises `UnfamiliarFormError`, and `CorruptFileError` for another table's file.
+    """
+    # Read a local file as batches need it, without a memory map: if a mapped file shrinks, the process ends.
     pre_buffer, verify = not io.is_near, request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
@@ -294,7 +297,7 @@ def _matching_groups(
 
 
 def _with_matches(file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]) -> list[int]:
-    """Return the groups with a matching value. Columns of the other groups need not be decoded."""
+    """Return the groups with a matching value. Columns of all other groups need not be decoded."""
     usable = _comparable(file.schema, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):

@@ -30,7 +30,7 @@ _SAMPLE_ROWS = 20_000
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns with repeated values get a dictionary.")
 _FIRST_VERSION = ("v1", "parquet_1_0")
 _VERSION = Option("parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2 packs integers.")
-# share of a value's bits: above, unpacking costs as much as reading fewer bytes saves
+# The share of a value's bits. Above it, unpacking costs as much as reading fewer bytes saves.
 _NARROW = 0.65
 
 
@@ -47,7 +47,7 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
 
 
 def check_encodings(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` for values that do not parse."""
+    """Raise `InvalidOptionError` for values that do not parse."""
     _ = options[_VERSION], options[_DICTIONARY]
 
 

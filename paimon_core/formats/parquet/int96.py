@@ -23,7 +23,7 @@ from paimon_core.formats.parquet.footer import (
 )
 from paimon_core.formats.parquet.thrift import I32, Fields, decode
 
-# fields: type and length of a schema element; the type has the same field id in a chunk's metadata
+# Fields: type and length of a schema element. The type has the same field id in a chunk's metadata.
 _TYPE, _LENGTH = 1, 2
 _INT96, _FIXED, _TWELVE = (I32, 3), (I32, 7), (I32, 12)
 
@@ -77,7 +77,7 @@ class Int96Sink(io.RawIOBase):
 
 
 def stored_leaves(schema: pa.Schema) -> tuple[list[int], int]:
-    """Return the indices of columns of such bytes among the leaves of all columns, and the number of leaves."""
+    """Return the indices of columns of such bytes among all leaf columns, and the number of leaf columns."""
     found = leaves(schema)
     return [i for i, (_, arrow) in enumerate(found) if arrow.equals(STORED_TIME)], len(found)
 
@@ -93,5 +93,5 @@ def _to_int96(file: Fields, leaves: frozenset[int], count: int) -> None:
 
 
 def _chunks(file: Fields) -> Iterator[Fields]:
-    """The metadata of all column chunks."""
+    """Yield the metadata of all column chunks."""
     return (chunk_metadata(chunk) for group in row_groups(file) for chunk in column_chunks(group))

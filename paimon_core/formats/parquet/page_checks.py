@@ -30,13 +30,13 @@ _ANY_PAGES, _MOST_RATIO = 2**26, 2**16  # runs of one value shrink to next to no
 
 @dataclass(frozen=True, slots=True)
 class CheckedFooter:
-    """The chunks of each row group, with their columns' names and paths, to check the pages of some of them."""
+    """The chunks of each row group, with their columns' names and paths. It can check the pages of some of them."""
 
     source: pa.NativeFile
     groups: tuple[tuple[Fields, ...], ...]
 
     def check_pages(self, group: int, names: Collection[str]) -> None:
-        """Raises `ValueError` for pages of the columns with impossible sizes."""
+        """Raise `ValueError` for pages of the columns with impossible sizes."""
         with checked_structure():
             for chunk in self.groups[group]:
                 if chunk[_PATH][1].values[0].decode() in names:
@@ -44,7 +44,7 @@ class CheckedFooter:
 
 
 def checked_footer(source: pa.NativeFile, schema: pq.ParquetSchema, groups: int) -> CheckedFooter | None:
-    """Return the footer of a file with that schema and number of row groups, None if it is too long to check.
+    """Return the footer of a file with that schema and number of row groups, or None if it is too long to check.
 
     Raises `ValueError` if access to its chunks would end the process."""
     if len(schema) * groups > _MOST_CHUNKS:

@@ -23,7 +23,7 @@ from paimon_core.spec.types import (
     TimeType,
 )
 
-# as Parquet numbers them: none, Snappy, GZIP, Zstandard, raw LZ4
+# Codecs by their numbers in Parquet: none, Snappy, GZIP, Zstandard, raw LZ4.
 _CODECS = frozenset((0, 1, 2, 6, 7))
 # plain, dictionaries (both names), levels (RLE, BIT_PACKED), DELTA_BINARY_PACKED, and the second version's encodings of
 # text: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
@@ -97,7 +97,7 @@ def _is_group(element: Element) -> bool:
 
 
 def _is_plain_list(element: Element, item: DataType) -> bool:
-    """Return whether a list has three levels; readers disagree about lists of two levels."""
+    """Return whether a list has three levels. Readers disagree about lists with two levels."""
     if element.annotation != "list" or len(element.children) != 1:
         return False
     (repeated,) = element.children

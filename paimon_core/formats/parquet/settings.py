@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 def writer_settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
-    """Arguments of `pq.ParquetWriter` for files of these columns. Raises `InvalidOptionError`."""
+    """Return the arguments of `pq.ParquetWriter` for files with these columns. Raises `InvalidOptionError`."""
     paths = [path for path, _ in leaves(schema)]
     common = codec(options, CODECS, "Parquet", _COMPRESSION)
     codecs = dict.fromkeys(paths, common) | {

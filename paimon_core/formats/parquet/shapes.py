@@ -40,7 +40,7 @@ _TYPE, _LENGTH, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _
 _ENCODINGS, _PATH, _CODEC = 2, 3, 4  # ColumnMetaData
 _ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields after the schema
 _LONG_LIST = 15
-# the type and the encodings of a chunk, which end where its path begins
+# The type and the encodings of a chunk, which end where its path begins.
 _BEFORE_PATH = re.compile(
     rb"\x15[\x00-\x0e]\x19([\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5])([\x00-\x12]*)\Z"
 )
@@ -71,10 +71,10 @@ _LOGICAL_TYPES = {1: "string", 2: "map", 3: "list", 6: "date"}
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A column of a Parquet schema, or a part of one. `physical` is `None` for groups.
+    """A column of a Parquet schema, or a part of one.
 
-    `annotation` is the logical type as text: `decimal(10,2)`, `timestamp(us,local)`, `int(8)`, …; "" for none, "other"
-    for one that no Paimon type needs.
+    `physical` is `None` for groups. `annotation` is the logical type as text: `decimal(10,2)`, `timestamp(us,local)`,
+    `int(8)`, …; "" without one, "other" for a logical type that no Paimon type uses.
     """
 
     name: str
@@ -104,13 +104,13 @@ class FileLook:
     encodings: frozenset[int]
 
     def __len__(self) -> int:
-        """Return the weight in a cache, beside the path: 0, because the shape is shared."""
+        """Return the weight in a cache: 0 beside the path, because the shape is shared."""
         return 0
 
 
 @dataclass(slots=True)
 class Shapes:
-    """A bounded number of schemas by the first bytes of footers, the newest first."""
+    """Up to a limit of schemas, by the first bytes of footers, newest first."""
 
     known: tuple[tuple[bytes, Shape], ...] = field(default=())
 
@@ -150,7 +150,7 @@ def _look(footer: bytes, shapes: Shapes) -> FileLook:
 
 
 def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
-    """Return the summary of a footer if its fields are spelled as by known writers, else None."""
+    """Return the summary of a footer if its fields have the spelling of known writers, else None."""
     if footer[at] != _ROWS_HEADER:
         return None
     rows, at = varint_at(footer, at + 1)
@@ -174,8 +174,9 @@ def _quick_look(footer: bytes, at: int, shape: Shape) -> FileLook | None:
 
 
 def _chunk(footer: bytes, at: int, path: bytes) -> tuple[bytes, int, int] | None:
-    """Return the encodings and the codec of the next chunk of a path, and the offset after them; None for no chunk.
-    Statistics may contain the bytes of a path, too, so the bytes around the path are checked."""
+    """Return the encodings and the codec of the next chunk of a path, and the offset after them, or None.
+
+    Statistics may also contain the bytes of a path, so the bytes around the path are checked."""
     while (start := footer.find(path, at)) >= 0:
         at = start + len(path)
         before = _BEFORE_PATH.search(footer, max(0, start - _MOST_BEFORE), start)
@@ -277,5 +278,5 @@ def _leaves(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...
 
 
 def _path_bytes(path: tuple[str, ...]) -> bytes:
-    """Return a path as the field of a chunk's metadata that follows the encodings."""
+    """Return a path as a field of chunk metadata, in which it follows the encodings."""
     return encode({_PATH: (9, Items((8,), [name.encode() for name in path]))})[:-1].replace(b"\x39", b"\x19", 1)

@@ -64,10 +64,10 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
     """Write the file of a request to `target`, with the request's columns changed by `change`.
 
     `change` is called for each row group, with the position of its first row, and must return as many rows as it gets.
-    The result has statistics of the changed columns. Returns None, and writes nothing, if the bytes of the file cannot
-    be copied: its types differ from the types in new files, or it has bloom filters or encryption.
+    The result has statistics of the changed columns.
 
-    Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
+    Return None, and write nothing, if the bytes of the file cannot be copied: its types differ from the types in new
+    files, or it has bloom filters or encryption. Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
     with (
         read_errors("Parquet", request.path),
@@ -90,7 +90,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The new columns of a row group: a file of their own."""
+    """The new columns of a row group, as a file of their own."""
 
     content: pa.Buffer
     footer: Fields
@@ -134,7 +134,7 @@ def _write(output: OutputFile, source: _Source, file: Fields, parts: Iterator[_P
 
 @dataclass(slots=True)
 class _Splice:
-    """A file that is put together from the chunks of other files."""
+    """A file that is assembled from the chunks of other files."""
 
     sink: pa.NativeFile
     offset: int = 0
@@ -144,7 +144,7 @@ class _Splice:
         self._add(MAGIC)
 
     def add_group(self, group: Fields, source: _Source, part: _Part) -> None:
-        """Add a row group: the chunks of the part, and the chunks that only the source has."""
+        """Add a row group: the chunks of the part, and the source's chunks of the other columns."""
         of_part = _Source(source.path, pa.BufferReader(part.content))
         new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
         start, chunks = self.offset, []
@@ -200,7 +200,7 @@ def _path(chunk: Fields) -> tuple[bytes, ...]:
 
 
 def _is_plain(group: Fields) -> bool:
-    """Return whether a row group has rows, and its chunks consist of pages only."""
+    """Return whether a row group has rows, and its chunks consist only of pages."""
     chunks = column_chunks(group)
     whole = all(META in c and _CRYPTO not in c and not chunk_metadata(c).keys() & {_BLOOM, _INDEX_PAGE} for c in chunks)
     return whole and bool(group[_ROWS][1])
@@ -215,14 +215,14 @@ def _extent(meta: Fields) -> tuple[int, int]:
 
 
 def _is_alike(file: Fields, part: _Part) -> bool:
-    """Return whether a file has the columns of a part, of the same types."""
+    """Return whether a file has the columns of a part with the same types."""
     old, new = _columns(file), _columns(part.footer)
     same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
     return same and all(map(_is_plain, row_groups(part.footer)))
 
 
 def _columns(file: Fields) -> dict[bytes, list[Fields]]:
-    """Return the elements of the schema by their column."""
+    """Return the schema elements of each column."""
     elements = iter(schema_elements(file))
     root = next(elements)
     columns: dict[bytes, list[Fields]] = {}

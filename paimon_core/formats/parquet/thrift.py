@@ -39,13 +39,13 @@ def decode(data: bytes) -> Fields:
 
 
 def decode_at(data: bytes) -> tuple[Fields, int]:
-    """Do as `decode`, and also return the size of the structure: other bytes may follow."""
+    """Decode like `decode`, and also return the size of the structure: other bytes may follow."""
     decoder = _Decoder(data)
     return decoder.structure(0), decoder.offset
 
 
 def encode(fields: Fields) -> bytes:
-    """The reverse of `decode`."""
+    """Encode a structure: the reverse of `decode`."""
     result = bytearray()
     _write_structure(result, fields)
     return bytes(result)
@@ -53,7 +53,7 @@ def encode(fields: Fields) -> bytes:
 
 @contextmanager
 def checked_structure() -> Iterator[None]:
-    """Raise `ValueError` if the code in the `with` block finds a part of a structure missing or of another type."""
+    """Raise `ValueError` if the `with` block finds that a part of a structure is missing or has another type."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, StopIteration) as e:
@@ -61,7 +61,7 @@ def checked_structure() -> Iterator[None]:
 
 
 class _Decoder:
-    """Reads values, one after the other."""
+    """Reads values, one after another."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.offset = data, 0

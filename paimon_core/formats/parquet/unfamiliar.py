@@ -12,7 +12,7 @@ from paimon_core.formats.reading import read_errors
 from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO
 
-# as Parquet numbers them: none, Snappy, GZIP, Brotli, Hadoop's LZ4, Zstandard, raw LZ4
+# Codecs by their numbers in Parquet: none, Snappy, GZIP, Brotli, Hadoop's LZ4, Zstandard, raw LZ4.
 _CODECS = frozenset((0, 1, 2, 4, 5, 6, 7))
 _NAMES = {3: "LZO"}
 _ENCODINGS = frozenset((0, 2, 3, 4, 5, 6, 7, 8, 9))
@@ -21,9 +21,10 @@ _ENCRYPTED = b"PARE"
 
 @contextmanager
 def parquet_errors(io: FileIO, path: str) -> Iterator[None]:
-    """Raise errors of pyarrow about a file as `read_errors` does.
+    """Raise errors of pyarrow about a file like `read_errors`.
 
-    Raises `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow does not have."""
+    Raises `UnfamiliarFormError` if the footer is whole, and names a codec or an encoding that pyarrow does not support.
+    """
     try:
         with naming_writer(io, path), read_errors("Parquet", path):
             yield

@@ -1,1 +1,1 @@
-"""CSV, JSON and plain text: a row per line."""
+"""CSV, JSON and plain text, with one row per line."""

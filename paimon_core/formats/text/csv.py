@@ -1,7 +1,6 @@
-"""CSV: a line per row, values in the order of the columns.
-
-Values with a special character are quoted; a quote or escape in them follows an escape character. Unless `csv.mode` is
-strict, missing values at the end of a line are NULL, and values after the last column are ignored.
+"""CSV: one line per row, with values in the order of the columns. Values with a special character are quoted; an escape
+character precedes a quote or escape in them. Unless `csv.mode` is strict, missing values at the end of a line are NULL,
+and values after the last column are ignored.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ MODE = Option(
     "A value that does not parse becomes NULL, drops its row, or fails; strict: a wrong number of values fails, too.",
 )
 _MALFORMED = {"permissive": Malformed.NULL_TO_END, "dropmalformed": Malformed.NO_ROW}
-_STANDS_IN = "\ue000"  # for a line feed within a line that ends otherwise
+_STANDS_IN = "\ue000"  # replaces a line feed within a line that has another ending
 
 
 class CsvLayout:
-    """`TextLayout` of CSV."""
+    """The `TextLayout` of CSV."""
 
     name = "csv"
 
@@ -78,7 +77,7 @@ class CsvLayout:
 
 
 def _check_options(options: TableOptions) -> None:
-    """Raises `InvalidOptionError` for options that exclude each other."""
+    """Raise `InvalidOptionError` for options that exclude each other."""
     special = [options[o] for o in (FIELD_DELIMITER, QUOTE, ESCAPE)]
     if len(set(special)) < len(special):
         keys = ", ".join(repr(o.key) for o in (FIELD_DELIMITER, QUOTE, ESCAPE))
@@ -89,7 +88,7 @@ def _check_options(options: TableOptions) -> None:
 def _parse(source: object, schema: pa.Schema, options: TableOptions, skipped: int) -> Iterator[pa.RecordBatch]:
     if not schema.names:
         raise UnsupportedFeatureError("A CSV file needs at least one column.")
-    others: dict[int, list[str]] = defaultdict(list)  # lines by their number of values, if it differs from the schema
+    others: dict[int, list[str]] = defaultdict(list)  # lines by a number of values that does not fit
 
     def put_aside(row: pv.InvalidRow) -> str:
         if options[MODE] == STRICT:

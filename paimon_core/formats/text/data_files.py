@@ -1,4 +1,4 @@
-"""CSV, JSON and text files: a line per row, all values as text, compressed as a whole.
+"""CSV, JSON and text files: one line per row, with all values as text. A file is compressed as a whole.
 
     data-UUID-N.csv[.gz|.bz2|.zst]     values in the order of the columns
     data-UUID-N.json[.gz|.bz2|.zst]    an object per line, values by column name
@@ -60,7 +60,7 @@ class TextFormat:
             for batch in self._layout.decode(stream, schema, request.options):
                 rows += batch.num_rows
                 if request.row_count is not None and rows > request.row_count:
-                    break  # the number of rows of a compressed file is not needed
+                    break  # stop: the exact number of rows of a wrong file is not needed
                 # without any column, rows would not be counted
                 wanted = [i for i, f in enumerate(stored) if f.name in sources] or [0]
                 found = _values(batch, stored, wanted, self._layout.malformed(request.options))
@@ -70,7 +70,7 @@ class TextFormat:
 
 
 class TextFileWriter:
-    """One CSV, JSON or text file."""
+    """Writes one CSV, JSON or text file."""
 
     def __init__(
         self, layout: TextLayout, output: OutputFile, fields: Sequence[DataField], options: TableOptions
@@ -111,7 +111,7 @@ class TextFileWriter:
 def _values(
     batch: pa.RecordBatch, stored: Sequence[DataField], wanted: Sequence[int], malformed: Malformed
 ) -> pa.RecordBatch:
-    """Parse texts to values; `malformed` decides about texts that do not parse."""
+    """Parse texts to values. `malformed` decides about texts that do not parse."""
     schema = pa.schema([arrow_schema([stored[i]]).field(0) for i in wanted])
     bad = np.zeros(batch.num_rows, dtype=np.bool_)
     columns = []
@@ -132,7 +132,10 @@ def _null_where_failing(column: pa.Array, data_type: DataType, target: pa.DataTy
 
 
 def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """Return the values of texts, NULL for texts that do not parse, and a mask of these, found by halving."""
+    """Return the values of texts, NULL for texts that do not parse, and a mask of these texts.
+
+    They are found by halving.
+    """
     try:
         return value_of_text(column, data_type, target), np.zeros(len(column), dtype=np.bool_)
     except (pa.ArrowException, ValueError, InvalidDataError):
@@ -162,7 +165,7 @@ def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
 
 
 class _Counted(RawIOBase):
-    """A file that is read once from its beginning; `given` counts its bytes."""
+    """A file that is read once from its start. `given` counts the bytes that were read."""
 
     def __init__(self, source: pa.NativeFile) -> None:
         self._source, self.given = source, 0

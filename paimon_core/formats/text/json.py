@@ -1,4 +1,4 @@
-"""JSON: an object per line, values by the names of the columns.
+"""JSON: one object per line, with values by the names of the columns.
 
 This library writes texts, arrays and objects. Other tools also write numbers and booleans, which are read as texts.
 """
@@ -19,7 +19,7 @@ from paimon_core.spec.types import DataField, Kind, nested_types
 
 DELIMITER = Option("json.line-delimiter", some_text, "\n", "Text after each line of JSON files.")
 IGNORE_ERRORS = Option("json.ignore-parse-errors", boolean, False, "Read bad values as NULL, leave bad rows out.")
-# without effect: neither Spark's maps nor JSON objects have keys that are NULL
+# This option has no effect: neither Spark's maps nor JSON objects can have NULL keys.
 NULL_KEY_MODE = Option(
     "json.map-null-key-mode", one_of("fail", "drop", "literal"), "fail", "How NULL keys are written."
 )
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class JsonLayout:
-    """`TextLayout` of JSON; keys of maps are texts."""
+    """The `TextLayout` of JSON. Keys of maps are texts."""
 
     name = "json"
 
@@ -58,7 +58,7 @@ class JsonLayout:
 
 
 def _objects(lines: Sequence[bytes]) -> list[Any]:
-    """Raises `ValueError`."""
+    """Parse lines to JSON objects. Raises `ValueError`."""
     rows: list[Any] = json.loads(f"[{b','.join(lines).decode()}]", parse_int=str, parse_float=str, parse_constant=str)
     if len(rows) != len(lines) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("a line is not a JSON object")
@@ -66,7 +66,7 @@ def _objects(lines: Sequence[bytes]) -> list[Any]:
 
 
 def _but_failing(parse: Callable[[Sequence[bytes]], list[T]], lines: Sequence[bytes]) -> list[T]:
-    """Parse lines without the lines that do not parse, found by halving."""
+    """Parse lines, except lines that do not parse. These are found by halving."""
     try:
         return parse(lines)
     except (ValueError, RecursionError):
@@ -82,7 +82,10 @@ def _array(rows: list[Any], row_type: pa.StructType, *, ignores: bool) -> pa.Str
 
 
 def _fitted(value: Any, wanted: pa.DataType, ignores: bool) -> Any:
-    """Convert a JSON value to the shape of a type of texts. Raises `ValueError` for another shape."""
+    """Convert a JSON value to the shape of a nested type with texts as leaves.
+
+    Raises `ValueError` for another shape.
+    """
     if value is None:
         return None
     if pa.types.is_string(wanted):

@@ -1,4 +1,7 @@
-"""The protocol that converts rows to lines of text and back, and plain text; see also `csv` and `json`."""
+"""The interface for converting rows to lines of text and back, and the layout of plain text.
+
+`csv` and `json` have the other layouts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from paimon_core.spec.types import DataField, Kind
 
 
 def some_text(text: str) -> str:
-    """A parser of options."""
+    """Parse an option with one or more characters."""
     if not text:
         raise ValueError("one or more characters")
     return text
@@ -31,7 +34,7 @@ class Malformed(Enum):
 
     ERROR = auto()
     NULL = auto()
-    NULL_TO_END = auto()  # with the values after it
+    NULL_TO_END = auto()  # also makes the values after it NULL
     NO_ROW = auto()
 
 
@@ -40,26 +43,29 @@ class TextLayout(Protocol):
 
     @property
     def name(self) -> str:
-        """The format's name, and the ending of file names."""
+        """The format's name, which is also the ending of file names."""
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        """Raises `UnsupportedFeatureError` for columns that such files cannot hold, `InvalidOptionError`."""
+        """Raise `UnsupportedFeatureError` for columns that such files cannot store, `InvalidOptionError`."""
 
     def malformed(self, options: TableOptions) -> Malformed:
         """Return the treatment of values that do not parse."""
 
     def encode(self, batch: pa.RecordBatch, options: TableOptions) -> bytes:
-        """Lines of columns of texts."""
+        """Return the lines for columns of texts."""
 
     def header(self, names: Sequence[str], options: TableOptions) -> bytes:
-        """The first lines of a file."""
+        """Return the first lines of a file."""
 
     def decode(self, stream: pa.NativeFile, schema: pa.Schema, options: TableOptions) -> Iterator[pa.RecordBatch]:
-        """Columns of texts from lines."""
+        """Yield columns of texts from lines."""
 
 
 class LinesLayout:
-    """One column of texts, a line each; NULL is an empty line, which is an empty text."""
+    """The layout of one column of texts, with one line per text.
+
+    NULL becomes an empty line, which is read as an empty text.
+    """
 
     name = "text"
 
@@ -102,7 +108,7 @@ def text_lines(stream: pa.NativeFile, delimiter: str) -> Iterator[list[bytes]]:
             yield [b"".join((*parts, first)), *others[:-1]]
             parts.clear()
         rest = others[-1] if others else first
-        kept = max(0, len(rest) - len(end) + 1)  # an end may have begun behind it
+        kept = max(0, len(rest) - len(end) + 1)  # a delimiter may have begun after it
         parts.append(rest[:kept])
         carried = rest[kept:]
         if sum(map(len, parts)) > _LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""Values as the texts that CSV and JSON files hold, and back: dates and times as in SQL literals, bytes in base64.
+"""Convert values to the texts in CSV and JSON files, and back: dates and times as in SQL literals, bytes in base64.
 
 Times with a local time zone are written in UTC.
 """
@@ -25,7 +25,7 @@ _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
-    """Convert a column to texts; a nested column keeps its shape, with texts as leaves."""
+    """Convert a column to texts. A nested column keeps its shape, with texts as leaves."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
         keys, items = to_text(column.keys, pair[0]), to_text(column.items, pair[1])
@@ -54,7 +54,7 @@ def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def text_type(data_type: DataType) -> pa.DataType:
-    """The Arrow type of a column's texts."""
+    """Return the Arrow type of a column's texts."""
     pair = map_types(data_type)
     if pair is not None:
         return pa.map_(text_type(pair[0]), text_type(pair[1]))
@@ -72,7 +72,7 @@ def from_text(
     target: pa.DataType,
     parse: Callable[[pa.Array, DataType, pa.DataType], pa.Array] | None = None,
 ) -> pa.Array:
-    """Convert texts of `text_type` to a column; `parse` may return NULL for texts that `value_of_text` refuses."""
+    """Convert texts of `text_type` to a column. `parse` may return NULL for texts that `value_of_text` refuses."""
     pair, nulls = map_types(data_type), column.is_null() if column.null_count else None
     if pair is not None:
         keys = from_text(column.keys, pair[0], target.key_type, parse)
@@ -89,20 +89,23 @@ def from_text(
             return pa.ListArray.from_arrays(_offsets(column), values, type=target, mask=nulls)
         case RowType(fields=fields):
             typed = zip(fields, target, strict=True)
-            # a field of a NULL may contain an arbitrary text
+            # A field of a NULL struct may contain any text.
             children = [from_text(c, f.type, t.type, parse) for c, (f, t) in zip(column.flatten(), typed, strict=True)]
             return pa.StructArray.from_arrays(children, fields=list(target), mask=nulls)
     return (parse or value_of_text)(column, data_type, target)
 
 
 def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
-    """Do as `from_text` for a type that is not nested. Raises `pa.ArrowInvalid`, `ValueError` for invalid texts."""
+    """Convert texts like `from_text`, for a type that is not nested.
+
+    Raises `pa.ArrowInvalid`, `ValueError` for invalid texts.
+    """
     if data_type.kind in _BYTES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):
         try:
             return int96.stored(_moments(column, "ns"))
-        except pa.ArrowInvalid:  # years that nanoseconds cannot hold
+        except pa.ArrowInvalid:  # years outside of the range of nanoseconds
             return int96.stored(_moments(column, "us"))
     if pa.types.is_timestamp(target):
         return _moments(column, target.unit).cast(arrow_type(data_type))
@@ -113,7 +116,7 @@ def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) ->
 
 
 def _moments(column: pa.Array, unit: str) -> pa.Array:
-    """Cast times to a unit and cut further digits off."""
+    """Cast times to a unit. Further digits are cut off."""
     try:
         return column.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:

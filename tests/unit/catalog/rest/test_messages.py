@@ -73,7 +73,7 @@ def test_a_type_of_javas_says_whether_null_stays() -> None:
 
 
 def test_a_place_within_a_column_has_no_name() -> None:
-    with pytest.raises(UnsupportedFeatureError, match="place of a field"):
+    with pytest.raises(UnsupportedFeatureError, match="cannot move a field"):
         encode_change(UpdateColumnPosition(("a", "b"), ColumnPosition("first")))
 
 
