@@ -22,7 +22,7 @@ from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
 from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
 from paimon_sql.spark.errors.raised import install_raised_errors, quiet_crossings
-from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
 from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
@@ -89,7 +89,14 @@ def install(spark: SparkSession) -> SparkSession:
     Raises `UnsupportedFeatureError` for a Spark that lacks internals that this package uses (see `doctor`). Warns about
     a Spark version that has not been tested.
     """
-    context = _context_of(spark)
+    jvm = prepare(_context_of(spark))
+    install_parser(jvm, java_session(spark))
+    spark.sql("SELECT 1")  # the hook makes the configured catalogs now
+    return spark
+
+
+def prepare(context: SparkContext) -> Jvm:
+    """Check the Spark of a context, choose the Python of its workers, and let PySpark's methods ask here first."""
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
         # an interpreter without a path may be another Python on the workers, which lacks our packages
         run_workers_with(context, sys.executable)
@@ -97,7 +104,6 @@ def install(spark: SparkSession) -> SparkSession:
     check_spark(jvm)
     if context.master.startswith("local") and _is_installed_for(context.pythonExec):
         fork_workers_from(jvm, "paimon_sql.spark.workers.daemon")
-    install_parser(jvm, java_session(spark))
     install_writers()
     install_path_tables()
     install_session_methods()
@@ -105,8 +111,7 @@ def install(spark: SparkSession) -> SparkSession:
     install_stream_writers()
     install_raised_errors()
     quiet_crossings()
-    spark.sql("SELECT 1")  # the hook makes the configured catalogs now
-    return spark
+    return jvm
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import paimon_sql
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.shell.arguments import FileGiven, hand_to_spark_submit, parser
+from paimon_sql.shell.jars import make_jar, print_options
 from paimon_sql.shell.opening import open_session
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
@@ -24,6 +25,7 @@ from paimon_sql.shell.startup import quiet_start
 
 QUICKSTART = Path(__file__).with_name("quickstart.sql")
 _INTERRUPTED = 130
+_COMMANDS = {"run": run_program, "serve": run_server, "jar": make_jar, "spark-options": print_options}
 
 
 class GivenScript(NamedTuple):
@@ -34,10 +36,8 @@ class GivenScript(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     words = sys.argv[1:] if argv is None else list(argv)
-    if words[:1] == ["run"]:
-        return run_program(words[1:])
-    if words[:1] == ["serve"]:
-        return run_server(words[1:])
+    if words[:1] and words[0] in _COMMANDS:
+        return _COMMANDS[words[0]](words[1:])
     if words == ["doctor"]:
         return _doctor()
     quickstart = words[:1] == ["quickstart"]

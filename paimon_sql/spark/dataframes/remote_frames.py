@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.spark.dataframes.changelog_option import located_table, without_changelog
 from paimon_sql.spark.jvm.client_sessions import locate_tables, rewrite_merges
 from paimon_sql.spark.jvm.collections import python_map
-from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.sessions import java_session, name_parts
 from paimon_sql.spark.proxy import Function1, Function2
 from paimon_sql.spark.statements.parser import registry_in
@@ -27,16 +27,22 @@ def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
     folder on the driver's class path.
     """
     jvm, session = jvm_of(spark.sparkContext), java_session(spark)
+    locate_tables(jvm, class_path, locator(jvm, session))
+    rewrite_merges(jvm, session, Function2(jvm, merged))
+
+
+def locator(jvm: Jvm, session: JavaObject) -> Function1:
+    """Return a function that finds a table: it takes options, and returns the parts of a name with NULs between them.
+    The parser of the session reads names."""
 
     def located(options: Any) -> str:
         given, changelog = without_changelog(python_map(options))
         return "\0".join(name_parts(session, located_table(given, None, changelog=changelog)))
 
-    locate_tables(jvm, class_path, Function1(jvm, located))
-    rewrite_merges(jvm, session, Function2(jvm, _merged))
+    return Function1(jvm, located)
 
 
-def _merged(session: JavaObject, plan: JavaObject) -> JavaObject:
+def merged(session: JavaObject, plan: JavaObject) -> JavaObject:
     """Return the plan of the command that runs a merge, if the merge's target is a Paimon table; otherwise the plan
     itself.
     """

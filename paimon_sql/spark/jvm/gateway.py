@@ -25,6 +25,7 @@ from paimon_sql.spark.jvm.hooks import hook, java_type, method, python
 from paimon_sql.spark.jvm.lookup import SparkMembers
 
 _CACHED = 256  # values per kind: Spark requests the same ones in every statement, and never changes them
+KEPT = "_compiled_by_paimon_sql"  # an attribute of the gateway to a JVM program: a map of compiled objects
 _COMPILING = threading.RLock()  # if two threads need a class first, only one compiles it: see `_compiled`
 
 
@@ -47,7 +48,8 @@ class Jvm(SparkMembers):
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
         _keep_connections_once(self.gateway._gateway_client)
         server = JavaObject("GATEWAY_SERVER", self.gateway._gateway_client)
-        self.compiled("CallbackConnections").install(server.getGateway())
+        token = self.gateway.callback_server_parameters.auth_token
+        self.compiled("CallbackConnections").install(server.getGateway(), token)
 
     @property
     def has_ended(self) -> bool:
@@ -130,22 +132,48 @@ def _keep_connections_once(client: Any) -> None:
 @lru_cache(_CACHED)
 def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     """See `Jvm.compiled`. A class is compiled once per gateway: py4j finds methods by the name of their class, so it
-    would call a method of one class on an object of another class with the same name."""
+    would call a method of one class on an object of another class with the same name. A JVM program keeps the objects
+    for the next Python process."""
+    kept = gateway.__dict__.get(KEPT)
+    if kept is not None and (known := kept.get(name + without)) is not None:
+        return known
     nothing = gateway.new_array(JavaClass(classes.JAVA_CLASS, gateway._gateway_client), 0)
     made = _compiler(gateway, name, without).getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
-    return made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))
+    instance = made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))
+    if kept is not None:
+        kept.put(name + without, instance)
+    return instance
 
 
 def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
     """Return a Janino compiler that has compiled a source in `java/`."""
-
-    def java_class(full: str) -> Any:
-        return JavaClass(full, gateway._gateway_client)
-
-    compiler = java_class(classes.JANINO_COMPILER)()
-    compiler.setParentClassLoader(java_class(classes.SPARK_UTILS).getContextOrSparkClassLoader())
     source = files(java).joinpath(f"{name}.java").read_text("utf-8")
-    compiler.cook(re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source)
+    left = re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source
+    return _cooked(gateway, left, _class_loader(gateway))
+
+
+def compiled_in_turn(sources: Sequence[str]) -> dict[str, bytes]:
+    """Return the code of classes by their names. A source may use the classes of the sources before it. Starts a JVM
+    for this process if none runs."""
+    SparkContext._ensure_initialized()
+    gateway, made = SparkContext._gateway, {}
+    loader = _class_loader(gateway)
+    for source in sources:
+        compiler = _cooked(gateway, source, loader)
+        loader = compiler.getClassLoader()
+        made.update({str(name): bytes(code) for name, code in compiler.getBytecodes().items()})
+    return made
+
+
+def _class_loader(gateway: Any) -> JavaObject:
+    return JavaClass(classes.SPARK_UTILS, gateway._gateway_client).getContextOrSparkClassLoader()
+
+
+def _cooked(gateway: Any, source: str, loader: JavaObject) -> JavaObject:
+    """A compiler that has compiled a source; the classes of a loader are known to it."""
+    compiler = JavaClass(classes.JANINO_COMPILER, gateway._gateway_client)()
+    compiler.setParentClassLoader(loader)
+    compiler.cook(source)
     return compiler
 
 

@@ -315,11 +315,11 @@ def inject_parser(session: JavaObject, make: Any) -> None:
     method(classes.EXPERIMENTAL, "extraOptimizations", 0),
 )
 def add_last_optimization(jvm: Jvm, session: JavaObject, rule: JavaObject) -> None:
-    """Add a rule to the optimizer of a running session, after its other rules. A second call does not add it again."""
-    methods = session.experimental()
-    rules = items(methods.extraOptimizations())
-    if rule.ruleName() not in [r.ruleName() for r in rules]:
-        getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
+    """Add a rule to the optimizer of a running session, after its other rules. Replaces a rule of the same name: it may
+    belong to a Python process that has ended."""
+    methods, name = session.experimental(), rule.ruleName()
+    rules = [known for known in items(methods.extraOptimizations()) if known.ruleName() != name]
+    getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
 
 
 @hook(

@@ -292,6 +292,14 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     if has_parser(session):
         return
     loaded = LoadedCatalogs()
+    replace_parser(session, PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session)))
+    inject_parser(session, Function2(jvm, parsers(jvm, loaded)))
+    if binds_late(jvm):
+        rewrite_bound(jvm, session, Function2(jvm, _bound))
+
+
+def parsers(jvm: Jvm, loaded: LoadedCatalogs) -> Callable[[JavaObject, JavaObject], PaimonParser | JavaObject]:
+    """Return a function that makes the hook for a session and its parser. The sessions share loaded catalogs."""
 
     def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser | JavaObject:
         if is_ours(delegate):
@@ -300,10 +308,7 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
         made.place = place_of_original(of)  # Spark copies settings and temporary views, but not this
         return made
 
-    replace_parser(session, PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session)))
-    inject_parser(session, Function2(jvm, parser))
-    if binds_late(jvm):
-        rewrite_bound(jvm, session, Function2(jvm, _bound))
+    return parser
 
 
 def restrict_variables(jvm: Jvm, session: JavaObject) -> None:

@@ -2,10 +2,12 @@ import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import javax.net.SocketFactory;
 import py4j.CallbackClient;
 import py4j.ClientServerConnection;
 import py4j.Gateway;
+import py4j.Py4JException;
 import py4j.PythonClient;
 import py4j.Py4JJavaServer;
 import py4j.Py4JPythonClient;
@@ -23,25 +25,41 @@ public class CallbackConnections {
   public static class Client extends PythonClient {
     private final ArrayDeque idle = new ArrayDeque();
     private final PythonClient model;
+    private final String token;
 
-    Client(PythonClient model, InetAddress address, int port) {
+    Client(PythonClient model, InetAddress address, int port, String token) {
       super(model.getGateway(), null, port, address, CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
           CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT, SocketFactory.getDefault(), model.getJavaServer(),
-          model.isMemoryManagementEnabled(), model.getReadTimeout());
+          model.isMemoryManagementEnabled(), model.getReadTimeout(), token);
       this.model = model;
+      this.token = token;
     }
 
     public String sendCommand(String command, boolean blocking) {
       ClientServerConnection own = getPerThreadConnection();
-      if (own != null && own.getSocket() != null) return super.sendCommand(command, blocking);
+      if (own != null && own.getSocket() != null) {
+        try {
+          return super.sendCommand(command, blocking);
+        } catch (Py4JException e) {
+          throw explained(e);
+        }
+      }
       setPerThreadConnection(borrow());
       try {
         return super.sendCommand(command, blocking);
+      } catch (Py4JException e) {
+        throw explained(e);
       } finally {
         ClientServerConnection borrowed = getPerThreadConnection();
         setPerThreadConnection(null);
         if (borrowed != null && borrowed.getSocket() != null) giveBack(borrowed);
       }
+    }
+
+    /** The error of a broken channel. In a JVM program, the entry point knows how Python ended. */
+    private RuntimeException explained(Py4JException error) {
+      Object entry = model.getGateway().getEntryPoint();
+      return entry instanceof UnaryOperator ? (RuntimeException) ((UnaryOperator) entry).apply(error) : error;
     }
 
     private ClientServerConnection borrow() {
@@ -62,18 +80,19 @@ public class CallbackConnections {
     }
 
     public Py4JPythonClient copyWith(InetAddress address, int port) {
-      return new Client(model, address, port);
+      return new Client(model, address, port, token);
     }
   }
 
-  public void install(Gateway gateway) throws Exception {
+  /** `token` authenticates the JVM's calls; null if Python takes calls without. */
+  public void install(Gateway gateway, String token) throws Exception {
     synchronized (gateway) {
       Object client = gateway.getCallbackClient();
       if (client instanceof Client || !(client instanceof PythonClient)) return;
       PythonClient perThread = (PythonClient) client;
       Field field = Gateway.class.getDeclaredField("cbClient");
       field.setAccessible(true);
-      field.set(gateway, new Client(perThread, perThread.getAddress(), perThread.getPort()));
+      field.set(gateway, new Client(perThread, perThread.getAddress(), perThread.getPort(), token));
     }
   }
 }

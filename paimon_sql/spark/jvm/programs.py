@@ -1,0 +1,84 @@
+"""JVM programs: the classes of their jar, and the session of a driver that has started this process.
+
+The classes come from `java/door/`, compiled in a JVM of this process, without a session.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from importlib.resources import files
+
+from py4j.java_gateway import JavaObject
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from paimon_sql.spark.jvm import java
+from paimon_sql.spark.jvm.gateway import KEPT, Jvm, compiled_in_turn
+from paimon_sql.spark.jvm.hooks import hook, python
+from paimon_sql.spark.jvm.java import door
+
+_PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
+# each source may use the ones before it: Janino compiles one at a time
+_SOURCES = (
+    (java, "DefaultSource"),
+    (door, "DoorException"),
+    (door, "Interpreter"),
+    (door, "PythonProcess"),
+    (door, "Door"),
+    (door, "DoorParser"),
+    (door, "Extensions"),
+    (door, "SparkCatalog"),
+    (door, "SparkGenericCatalog"),
+)
+# names in settings that were written for Paimon's Java connector, and the classes of ours for them
+_NAMES_OF_JAVA = {
+    "org.apache.paimon.spark.SparkCatalog": "paimon_sql.SparkCatalog",
+    "org.apache.paimon.spark.SparkGenericCatalog": "paimon_sql.SparkGenericCatalog",
+    "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions": "paimon_sql.Extensions",
+}
+
+
+def door_classes() -> Mapping[str, bytes]:
+    """Return the code of each class by its name. Starts a JVM for this process if none runs."""
+    sources = [files(package).joinpath(f"{name}.java").read_text("utf-8") for package, name in _SOURCES]
+    return compiled_in_turn([*sources, *(_subclass(name, ours) for name, ours in _NAMES_OF_JAVA.items())])
+
+
+def _subclass(name: str, ours: str) -> str:
+    """The source of a class that differs from another one by its name alone."""
+    package, _, simple = name.rpartition(".")
+    return f"package {package};\npublic class {simple} extends {ours} {{}}\n"
+
+
+@hook(
+    "PySpark's `launch_gateway` with a port, `SparkContext` over a Java context",
+    "spark-sql, spark-shell and other JVM programs",
+    python("pyspark.java_gateway", "launch_gateway"),
+    python("pyspark", "SparkContext._ensure_initialized"),
+)
+def join_driver(port: int, secret: str) -> SparkSession:
+    """Return the session of the driver that listens on a port. Both sides of the channel require the secret."""
+    os.environ.update({_PORT: str(port), _SECRET: secret})
+    try:
+        gateway = launch_gateway()
+    finally:
+        for name in (_PORT, _SECRET):  # programs that this process starts have no need of them
+            os.environ.pop(name, None)
+    gateway.callback_server_parameters.auth_token = secret
+    setattr(gateway, KEPT, gateway.entry_point.compiled())
+    session = gateway.entry_point.session()
+    SparkContext._ensure_initialized(gateway=gateway)
+    java_context = gateway.jvm.JavaSparkContext(session.sparkContext())
+    conf = SparkConf(_jconf=session.sparkContext().getConf())
+    interrupt = signal.getsignal(signal.SIGINT)
+    context = SparkContext(gateway=gateway, jsc=java_context, conf=conf)
+    signal.signal(signal.SIGINT, interrupt)  # PySpark cancels all jobs then, which the driver decides
+    return SparkSession(context, session)
+
+
+def driver_entry(jvm: Jvm) -> JavaObject:
+    """Return the driver's object for this process."""
+    return jvm.gateway.entry_point

@@ -1,0 +1,103 @@
+"""Stock `spark-sql` and `spark-shell` with the jar that `paimon-sql jar` makes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.jvm_programs import JAR, Programs, programs_in
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```(bash|scala|text)\n(.*?)^```\n", re.M | re.S)
+PROGRAM = ROOT / "tests" / "support" / "jvm_door.scala"
+# reports a missing package the first time, and is Python from then on
+PYTHON = """#!/bin/sh
+if [ -e "$0.ran" ]; then exec {python} "$@"; fi
+touch "$0.ran"
+echo package paimon_sql
+exit 1
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    made = programs_in(tmp_path_factory.mktemp("programs"))
+    assert made.run(f"paimon-sql jar --out {JAR}").status == 0
+    return made
+
+
+def test_the_page_is_true(programs: Programs) -> None:
+    """The commands of docs/jvm.md run in order, and print what stands below them."""
+    blocks = BLOCK.findall((ROOT / "docs" / "jvm.md").read_text("utf-8"))
+    assert [kind for kind, _ in blocks].count("bash") == 2
+    outputs = []
+    for kind, text in blocks:
+        if kind == "scala":
+            (programs.folder / "visits.scala").write_text(text)
+        elif kind == "text":
+            assert outputs[-1].endswith(text)
+        else:
+            ended = programs.run(f"set -e\n{text}")
+            assert ended.status == 0, ended.err
+            outputs.append(ended.out)
+    assert re.search(r"SHA-256 [0-9a-f]{64}$", outputs[0].splitlines()[0])
+    assert "visits: 3" in outputs[1]
+
+
+def test_a_scala_program(programs: Programs) -> None:
+    """One program for all: the start of a JVM takes longer than its steps."""
+    python = programs.folder / "python"
+    python.write_text(PYTHON.format(python=sys.executable))
+    python.chmod(0o755)
+    lake = programs.folder / "door-lake"
+    command = f"spark-shell $(paimon-sql spark-options -w {lake} -c spark.pyspark.driver.python={python})"
+    ended = programs.run(command, PROGRAM.read_text("utf-8"), {"LAKE": str(lake)})
+    assert ended.status == 0, ended.err
+    found = dict(re.findall(r"^(?:scala> )*([\w ]+?) (?:=|raised) (.*)$", ended.out, re.M))
+    print(ended.out, ended.err)  # shown if the test fails
+    _check_missing(found, str(python))
+    _check_work(found)
+    _check_errors(found)
+    _check_restart(found)
+    assert not psutil.pid_exists(int(re.search(r"^(?:scala> )*process (\d+)$", ended.out, re.M)[1]))
+    assert re.search(r"PYSPARK_GATEWAY_SECRET|token", ended.err) is None
+
+
+def _check_missing(found: dict[str, str], python: str) -> None:
+    assert found["missing"].startswith("DoorException PAIMON_PYTHON_UNAVAILABLE 58000 ")
+    assert f"{python} -m pip install paimon-sql" in found["missing"]
+
+
+def _check_work(found: dict[str, str]) -> None:
+    assert found["current database"] == "default"
+    assert found["databases"] == "default"
+    assert found["create"] == "t"
+    assert (found["writeTo"], found["saveAsTable"], found["path"]) == ("3", "6", "8")
+    assert found["mergeInto"] == "[0,a],[1,a],[2,b],[3,b],[4,b]"
+    assert (found["time travel"], found["call"], found["newSession"]) == ("3", "[true]", "5")
+    assert (found["threads"], found["after threads"], found["foreachBatch"]) == ("4", "12", "12")
+
+
+def _check_errors(found: dict[str, str]) -> None:
+    expected = {
+        "no table": "ExtendedAnalysisException TABLE_OR_VIEW_NOT_FOUND 42P01",
+        "table exists": "TableAlreadyExistsException TABLE_OR_VIEW_ALREADY_EXISTS 42P07",
+        "no database": "NoSuchNamespaceException SCHEMA_NOT_FOUND 42704",
+        "bad option": "AnalysisException PAIMON_INVALID_OPTION ",
+        "no syntax": "ParseException PARSE_SYNTAX_ERROR 42601",
+    }
+    for name, text in expected.items():
+        assert found[name].startswith(text), found[name]
+
+
+def _check_restart(found: dict[str, str]) -> None:
+    assert found["pythons"] == found["pythons again"] == "1"
+    assert "PAIMON_PYTHON_UNAVAILABLE" in found["killed"] and "ended with status" in found["killed"]
+    assert found["after"] == "12"  # nothing half-written
+    assert found["goes on"] == found["newSession goes on"] == "13"

@@ -1,0 +1,88 @@
+"""Spark's own programs, `spark-sql` and `spark-shell`, with the jar of this package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from tests.support.quick_jvm import ARCHIVED
+
+BIN = Path(sys.executable).parent
+SPARK_HOME = Path(pyspark.__file__).parent
+JAR = "paimon-sql-door.jar"
+PATIENCE = 1800  # seconds
+_SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": ARCHIVED,
+    "spark.ui.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a program: its exit status, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """A folder with the jar, in which programs of the JVM run."""
+
+    folder: Path
+
+    def run(self, command: str, given: str = "", environment: Mapping[str, str] | None = None) -> Ended:
+        """Run a line of a shell with Spark's commands and `paimon-sql` on its path."""
+        done = subprocess.run(
+            ["bash", "-c", command],
+            input=given,
+            env=self._environment(environment or {}),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def started(self, command: str) -> Iterator[psutil.Process]:
+        """Run a command beside the block, and end it by SIGTERM; its output goes to the file `log`."""
+        with (self.folder / "log").open("w") as log:
+            words = ["bash", "-c", f"exec {command}"]
+            process = psutil.Popen(words, env=self._environment({}), cwd=self.folder, stdout=log, stderr=log)
+            try:
+                yield process
+            finally:
+                process.terminate()
+                process.wait(PATIENCE)
+
+    def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        return {
+            **{key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")},
+            "PATH": f"{BIN}{os.pathsep}{SPARK_HOME}/bin{os.pathsep}{os.environ['PATH']}",
+            "SPARK_HOME": str(SPARK_HOME),
+            "SPARK_CONF_DIR": str(self.folder / "conf"),
+            **given,
+        }
+
+
+def programs_in(folder: Path, settings: Mapping[str, str] | None = None) -> Programs:
+    """Make a folder with Spark's settings of the tests, and no jar yet."""
+    (folder / "conf").mkdir(parents=True)
+    lines = [f"{key} {value}\n" for key, value in {**_SETTINGS, **(settings or {})}.items()]
+    (folder / "conf" / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
+    return Programs(folder)
