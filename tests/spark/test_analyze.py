@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 
 pytestmark = pytest.mark.spark
 
@@ -21,6 +21,27 @@ COLUMNS = {
     "f": "double('nan')",
     "`a.b`": "5",
 }
+
+
+def test_all_tables_of_a_database(spark: Any) -> None:
+    spark.sql("CREATE DATABASE other")
+    for name in ("default.a", "default.`b c`", "other.d"):
+        spark.sql(f"CREATE TABLE {name} (k INT)")
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    spark.sql("CREATE TABLE f (k INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'csv')")
+
+    def analyzed() -> list[int]:
+        names = ("default.`a$statistics`", "default.`b c$statistics`", "other.`d$statistics`")
+        return [spark.table(name).count() for name in names]
+
+    with pytest.raises(PySparkException, match="NOSCAN is ineffective"):
+        spark.sql("ANALYZE TABLES COMPUTE STATISTICS NOSCAN")
+    assert analyzed() == [0, 0, 0]
+    spark.sql("ANALYZE TABLES COMPUTE STATISTICS")
+    assert analyzed() == [1, 1, 0]
+    spark.sql("analyze tables in paimon.other compute statistics")
+    assert analyzed() == [1, 1, 1]
+    spark.sql("ANALYZE TABLES IN spark_catalog.default COMPUTE STATISTICS")  # Spark's own
 
 
 def info(spark: Any, column: str) -> dict[str, str]:

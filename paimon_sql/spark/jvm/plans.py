@@ -235,6 +235,24 @@ def extended_listing(plan: JavaObject) -> tuple[tuple[str, ...], str] | None:
 
 
 @hook(
+    "`AnalyzeTables`",
+    "ANALYZE TABLES",
+    method(f"{classes.PLANS_PACKAGE}.AnalyzeTables", "child", 0),
+    method(f"{classes.PLANS_PACKAGE}.AnalyzeTables", "noScan", 0),
+    method(classes.UNRESOLVED_NAMESPACE, "multipartIdentifier", 0),
+)
+def analyzed_database(plan: JavaObject) -> tuple[tuple[str, ...], bool] | None:
+    """Return the namespace of a parsed ANALYZE TABLES, and whether it has NOSCAN; None for any other statement. The
+    namespace has no parts if it is the current one.
+    """
+    if simple_name(plan) != "AnalyzeTables":
+        return None
+    space = plan.child()
+    is_named = simple_name(space) == "UnresolvedNamespace"
+    return texts(space.multipartIdentifier()) if is_named else (), bool(plan.noScan())
+
+
+@hook(
     "`UnresolvedRelation` and its kin, `DataSourceV2Relation`, `SubqueryAlias`",
     "which table a statement is on",
     method(classes.UNRESOLVED_RELATION, "multipartIdentifier", 0),

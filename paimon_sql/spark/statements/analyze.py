@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
+
+from py4j.java_gateway import JavaObject
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
+from paimon_core.object_table import is_object_table
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import bound_text
 from paimon_core.table import Table
+from paimon_sql.catalog.base import with_databases
 from paimon_sql.preprocess.quoting import quoted_name
-from paimon_sql.spark.jvm.plans import AnalyzeColumns, AnalyzeTable
+from paimon_sql.spark.jvm.commands import create_namespace
+from paimon_sql.spark.jvm.plans import AnalyzeColumns, AnalyzeTable, analyzed_database
 from paimon_sql.spark.jvm.scans.statistics import column_statistics
-from paimon_sql.spark.statements.commands import TableCommand
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.commands import FunctionCommand, TableCommand
+from paimon_sql.spark.tables.catalog import SparkCatalog
 
 _WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
+_NO_SCAN = "NOSCAN is ineffective with paimon: leave it out, to count the rows."
+ANALYZE_TABLES = re.compile(r"\banalyze\s+tables\b", re.IGNORECASE)
 _COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")
 _ORDER = ("colId", "distinctCount", "min", "max", "nullCount", "avgLen", "maxLen")
+
+
+def with_each_table(registry: CatalogRegistry, plan: JavaObject) -> JavaObject:
+    """Return an ANALYZE TABLES as a command that analyzes each table of a Paimon database; any other statement
+    unchanged."""
+    asked = analyzed_database(plan)
+    place = None if asked is None else registry.find_database(asked[0])
+    if asked is None or place is None:
+        return plan
+    command = FunctionCommand(registry.jvm, "AnalyzeTables", partial(_analyze, registry, *place, no_scan=asked[1]))
+    return create_namespace(registry.jvm, command, "AnalyzeTables")
+
+
+def _analyze(registry: CatalogRegistry, catalog: SparkCatalog, database: str, *, no_scan: bool) -> None:
+    if no_scan:
+        raise UnsupportedFeatureError(_NO_SCAN)
+    for name in with_databases(catalog.catalog).list_tables(database):
+        options = catalog.catalog.load_table(Identifier(database, name)).schema.options
+        if not is_format_table(options) and not is_object_table(options):  # which have no snapshots
+            table = ".".join(map(quoted_name, (catalog.catalog_name, database, name)))
+            registry.bridge.python_session.sql(f"ANALYZE TABLE {table} COMPUTE STATISTICS")
 
 
 class AnalyzeStatement(TableCommand):
@@ -54,7 +88,7 @@ class AnalyzeStatement(TableCommand):
                     "Analyze table partition is not supported: statistics are of a whole table. Leave PARTITION out."
                 )
             if self.plan.no_scan:
-                raise UnsupportedFeatureError("NOSCAN is ineffective with paimon: leave it out, to count the rows.")
+                raise UnsupportedFeatureError(_NO_SCAN)
             return
         names = [f.name for f in schema.fields] if self.plan.columns is None else self.plan.columns
         exactly = self.session.is_case_sensitive()

@@ -56,6 +56,7 @@ from paimon_sql.spark.jvm.sessions import (
     with_variables,
 )
 from paimon_sql.spark.proxy import Function2, Proxy
+from paimon_sql.spark.statements.analyze import ANALYZE_TABLES, with_each_table
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, LoadedCatalogs
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.function_statements import FunctionStatements
@@ -138,6 +139,8 @@ class PaimonParser(Proxy):
         """Return the plan that Spark continues with in place of a parsed statement; `text` is the statement's text."""
         plan = self.functions.planned(plan, text)
         plan = self.older.planned(plan, text)
+        if ANALYZE_TABLES.search(text):
+            plan = with_each_table(self.registry, plan)
         if EXTENDED.search(text):
             plan = with_views(self.registry, plan)
         if may_be_view(text) and (named := temporary_view(plan)) is not None:
