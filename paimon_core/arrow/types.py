@@ -121,6 +121,11 @@ def without_ids(arrow: pa.DataType) -> pa.DataType:
     return pa.list_(plain(arrow.value_field)) if pa.types.is_list(arrow) else arrow
 
 
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without field ids, as callers outside of files see it."""
+    return pa.schema([pa.field(f.name, without_ids(f.type), nullable=f.nullable) for f in schema])
+
+
 def _field(name: str, data_type: DataType, identity: int | None, arrow: pa.DataType) -> pa.Field:
     metadata = None if identity is None else {FIELD_ID: str(identity).encode()}
     return pa.field(name, arrow, nullable=data_type.nullable, metadata=metadata)

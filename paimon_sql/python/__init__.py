@@ -1,5 +1,7 @@
 """Tables in Python without Spark: catalogs, scans as values, writes. Nothing here imports PySpark or starts a JVM.
 
-catalog  `open_catalog`, `open_table`; names and definitions of tables
-table    one table
+catalog      `open_catalog`, `open_table`: names of tables
+table        one table; `definitions` are its columns and options
+scan         which rows are read; `versions` chooses the version, `reading` reads splits
+where/       conditions in SQL over Arrow columns
 """

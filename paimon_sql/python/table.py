@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Unpack
 
 import pyarrow as pa
 
-from paimon_core.arrow.types import arrow_schema, without_ids
+from paimon_core.arrow.types import arrow_schema, plain_schema
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.object_table import is_object_table
+from paimon_core.scan.derived_tables import NAMED_TABLES, DerivedTable, derived_fields
+from paimon_core.scan.streams.options import check_batch_options
 from paimon_core.secrets import redacted
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
+from paimon_sql.python.scan import TableScan, new_scan
+from paimon_sql.python.versions import VersionChoice, at_version, chosen_options
 
 
 @dataclass(frozen=True)
@@ -29,14 +34,16 @@ class PaimonTable:
     catalog: Catalog = field(repr=False)
     identifier: Identifier
     inner: Table = field(repr=False)
+    derived: DerivedTable = DerivedTable.ROWS
 
     @staticmethod
     def load(catalog: Catalog, identifier: Identifier, zone: tzinfo | None) -> PaimonTable:
-        """Load a table of a catalog; `zone` is the zone of moments without a zone.
+        """Load a table of a catalog, or a table derived from it; `zone` is the zone of moments without a zone.
 
         Raises as `PaimonCatalog.table`.
         """
-        if identifier.system_table is not None:
+        kind_of_rows = (identifier.system_table or "").lower()
+        if kind_of_rows and kind_of_rows not in NAMED_TABLES:
             raise UnsupportedFeatureError(
                 f"{identifier} is a system table: open {identifier.base} and call inspect({identifier.system_table!r})."
             )
@@ -47,7 +54,7 @@ class PaimonTable:
                 raise UnsupportedFeatureError(
                     f"{identifier} is a {kind} table, which only Spark reads: use paimon_sql.connect."
                 )
-        return PaimonTable(catalog, identifier, found.in_zone(zone))
+        return PaimonTable(catalog, identifier, found.in_zone(zone), DerivedTable(kind_of_rows))
 
     @property
     def name(self) -> str:
@@ -57,7 +64,7 @@ class PaimonTable:
     @property
     def schema(self) -> pa.Schema:
         """The columns of the table, as scans return them."""
-        return plain_schema(arrow_schema(self.inner.schema.fields))
+        return plain_schema(arrow_schema(derived_fields(self.inner.store, self.derived)))
 
     @property
     def primary_key(self) -> tuple[str, ...]:
@@ -84,6 +91,37 @@ class PaimonTable:
         """The folder or URI of the table's files."""
         return self.inner.store.root
 
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+        options: Mapping[str, str] | None = None,
+        **choice: Unpack[VersionChoice],
+    ) -> TableScan:
+        """Return a scan: a value that says which rows to read. Nothing is read before it is asked for rows.
+
+        `columns` are the columns of the result (default: all of the table; metadata columns such as
+        `__paimon_file_path` only if they are named). `where` is a condition in SQL, as Spark reads it in ANSI mode.
+        `limit` is the largest number of rows. `options` are options of the table for this scan. `version`, `tag`,
+        `timestamp` and `branch` choose what is read, see `VersionChoice`; the default is the latest version.
+
+        Raises `ColumnNotFoundError`, `InvalidOptionError` for a text that is not a condition,
+        `UnsupportedFeatureError` for a condition that needs Spark, `SnapshotNotFoundError`, `BranchNotFoundError`,
+        `NoPrivilegeError`.
+        """
+        given = chosen_options(choice, options or {})
+        check_batch_options(self.name, given)
+        latest = self._on_branch(choice.get("branch")).with_options(given)
+        at, version = at_version(latest)
+        return new_scan(at, self.derived, version, columns, where, limit, latest)
+
+    def _on_branch(self, branch: str | None) -> Table:
+        identifier = self.identifier.on_branch(branch)
+        if identifier == self.identifier:
+            return self.inner
+        return self.catalog.load_table(identifier).in_zone(self.inner.store.zone)
+
     def alter(
         self,
         *,
@@ -108,8 +146,3 @@ class PaimonTable:
         ]
         self.catalog.alter_table(self.identifier, changes)
         return self.load(self.catalog, self.identifier, self.inner.store.zone)
-
-
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without the ids that columns have in files."""
-    return pa.schema([pa.field(f.name, without_ids(f.type), nullable=f.nullable) for f in schema])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from paimon_core.expressions.terms import Reference, Term
 from paimon_core.scan.aggregates import Aggregate
 from paimon_core.scan.limits import Order
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, Reference, Term, read_aggregates, read_order
+from paimon_sql.spark.jvm.scans.pushdown import AggregateCall, read_aggregates, read_order
 
 
 def aggregates_of(jvm: Jvm, aggregation: Any) -> tuple[tuple[str, ...], tuple[Aggregate, ...]] | None:

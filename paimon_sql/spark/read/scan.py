@@ -14,6 +14,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
 from paimon_core.expressions.predicate import Predicate, conjunction
+from paimon_core.expressions.terms import predicate_of
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
@@ -32,7 +33,6 @@ from paimon_sql.spark.jvm.scans.files import parquet_scan_builder
 from paimon_sql.spark.jvm.scans.pushdown import read_term
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning
-from paimon_sql.spark.read.filters import from_connector
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.statistics import scan_statistics
 from paimon_sql.spark.read.worker_batch import WorkerBatch
@@ -207,9 +207,7 @@ class _RuntimeFiltered(PaimonScan):
 
     def filter(self, predicates: Any) -> None:
         fields = {f.name: f for f in self.table.schema.partition_fields}
-        found = [
-            from_connector(read_term(self.jvm, p), fields) for p in predicates if len(p.children()) <= _MOST_VALUES
-        ]
+        found = [predicate_of(read_term(self.jvm, p), fields) for p in predicates if len(p.children()) <= _MOST_VALUES]
         known = conjunction(p for p in found if p is not None)
         if known is not None:
             # filter the whole plan again: if a query has the scan twice, Spark filters it twice

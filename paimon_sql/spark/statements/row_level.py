@@ -19,6 +19,7 @@ from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError
 from paimon_core.expressions.predicate import Or, equals
+from paimon_core.expressions.terms import core_value
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import (
     DATA_EVOLUTION,
@@ -43,7 +44,6 @@ from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
 from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
-from paimon_sql.spark.read.filters import core_value
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation

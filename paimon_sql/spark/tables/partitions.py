@@ -10,11 +10,11 @@ from pyspark.sql.types import CharType, StringType, StructField, StructType, Var
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Or, Predicate, equals
+from paimon_core.expressions.terms import core_value
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.proxy import Proxy
-from paimon_sql.spark.read.filters import core_value
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import to_struct
 

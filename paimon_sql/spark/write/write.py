@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, columns
+from paimon_core.expressions.terms import predicate_of, respelled
 from paimon_core.format_table.table import FormatTable
 from paimon_core.insert import insert_rows
 from paimon_core.options import BUCKET, UPSERT_KEY
@@ -27,7 +28,6 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import read_terms
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
-from paimon_sql.spark.read.filters import from_connector, respelled
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
@@ -81,7 +81,7 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
         keys, known_as = self.table.schema.partition_keys, self.session.known_as
         fields = {known_as(f.name): f for f in self.table.schema.fields}
         terms = read_terms(self.jvm, predicates)  # spelled as in the condition
-        parts = [from_connector(respelled(term, known_as), fields) for term in terms]
+        parts = [predicate_of(respelled(term, known_as), fields) for term in terms]
         known = tuple(p for p in parts if p is not None and columns(p) <= set(keys))
         if len(known) < len(parts):
             raise UnsupportedFeatureError(

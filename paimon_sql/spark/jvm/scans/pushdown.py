@@ -10,38 +10,10 @@ from typing import Any, Literal
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, method
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A column, or a field in it."""
-
-    path: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralValue:
-    """A value as Spark's rows store it, a decimal as text. None stands for NULL, and for kinds other than number, text
-    and binary.
-    """
-
-    value: bool | int | float | str | bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A predicate with its terms, by its name in the connector interface. Any other expression has the name of its
-    class, and no terms.
-    """
-
-    name: str
-    terms: tuple[Term, ...] = ()
-
-
-Term = Reference | LiteralValue | Call
 
 
 def read_term(jvm: Jvm, node: JavaObject) -> Term:

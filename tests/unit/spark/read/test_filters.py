@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, Not, Or, Predicate, StartsWith
+from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term, predicate_of, respelled
 from paimon_core.spec.types import BOOLEAN, DATE, DOUBLE, FLOAT, INT, STRING, DataField, Kind, TimeType
-from paimon_sql.spark.jvm.scans.pushdown import Call, LiteralValue, Reference, Term, _term
-from paimon_sql.spark.read.filters import from_connector, respelled, spark_prunes_soundly
+from paimon_sql.spark.jvm.scans.pushdown import _term
+from paimon_sql.spark.read.filters import spark_prunes_soundly
 
 TYPES = {"i": INT, "s": STRING, "f": FLOAT, "d": DOUBLE, "day": DATE, "t": TimeType(Kind.TIMESTAMP)}
 FIELDS = {name: DataField(id=0, name=name, type=t) for name, t in TYPES.items()}
@@ -43,12 +44,12 @@ def test_spark_writes_the_literals_of_booleans_as_predicates(literal: str) -> No
     value, fields = literal == "AlwaysTrue", {"b": DataField(id=0, name="b", type=BOOLEAN)}
 
     def predicate(name: str, *terms: list[object]) -> Predicate | None:
-        return from_connector(_term(["call", name, ["field", ["b"]], *terms]), fields)
+        return predicate_of(_term(["call", name, ["field", ["b"]], *terms]), fields)
 
     assert predicate("<=>", ["call", literal]) == Compare("b", "<=>", value)
     assert predicate(">", ["call", literal]) == Compare("b", ">", value)
     assert predicate("IN", ["call", literal], ["literal", True]) == In("b", (value, True))
-    assert from_connector(_term(["call", literal]), fields) is None
+    assert predicate_of(_term(["call", literal]), fields) is None
 
 
 def test_names_of_columns_are_spelled_otherwise_at_any_depth() -> None:

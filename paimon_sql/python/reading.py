@@ -1,0 +1,172 @@
+"""The rows of splits: filtered, with the columns of a scan, read by several threads in the order of the splits."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from paimon_core.arrow.required_parts import with_required_parts
+from paimon_core.errors import CorruptFileError, reason
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.expressions.shown import Shown
+from paimon_core.scan.derived_tables import DerivedTable, read_derived
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
+from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_sql.python.where.condition import Condition
+
+_AHEAD = 4  # batches of a split that wait for their turn
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads the rows of a scan from splits. It travels: `pickle` copies it to another process.
+
+    `schema` are the columns of the result. `predicate` filters rows while files are read; rows that do not match may
+    remain. `condition` decides. With `shown`, only these rows and masked columns are visible.
+    """
+
+    store: TableStore
+    derived: DerivedTable
+    schema: pa.Schema
+    predicate: Predicate | None = None
+    condition: Condition | None = None
+    shown: Shown | None = None
+
+    def batches(self, split: DataSplit) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a split. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`,
+        `InvalidDataError` for a value that the condition fails on."""
+        wanted = self.schema.names
+        used = () if self.condition is None else sorted(self.condition.columns - set(wanted))
+        names = [*wanted, *used]
+        for batch in self._visible(split, names):
+            rows = batch if self.condition is None else self.condition.filter(batch)
+            if rows.num_rows:
+                yield self._typed(rows)
+
+    def _visible(self, split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows that the catalog's user may see."""
+        if self.shown is None:
+            yield from read_derived(self.store, self.derived, split, names, self.predicate)
+            return
+        for batch in read_derived(self.store, self.derived, split, self.shown.stored(names)):
+            yield self.shown.of(batch, names)
+
+    def _typed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of the result, without the ids that nested columns have in files."""
+        try:
+            arrays = [with_required_parts(rows.column(i)).cast(f.type) for i, f in enumerate(self.schema)]
+            return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        except pa.ArrowInvalid as e:
+            raise CorruptFileError(self.store.root, f"a value does not fit its column ({reason(e)})") from e
+
+
+@dataclass(frozen=True)
+class ScanSplit:
+    """A part of a scan, to be read anywhere: in a thread, a process, or on another machine with the same package.
+
+    It travels by `pickle`, with the settings of the storage and their secrets; never unpickle what others stored.
+    """
+
+    reader: RowReader
+    split: DataSplit
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files to read."""
+        return self.split.size
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files, before they are merged and filtered."""
+        return self.split.row_count
+
+    @property
+    def json(self) -> str:
+        """The files of the split as JSON, without secrets: `TableScan.split` makes a split of it again."""
+        return DATA_SPLIT.encode(self.split)
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of batches. Raises as `TableScan.to_batches`."""
+        return pa.RecordBatchReader.from_batches(self.reader.schema, self.reader.batches(self.split))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows in memory. Raises as `TableScan.to_batches`."""
+        return pa.Table.from_batches(self.reader.batches(self.split), self.reader.schema)
+
+
+def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the batches of splits in their order. Up to `threads` splits are read at once, each a few batches ahead."""
+    if threads < 2 or len(splits) < 2:
+        for split in splits:
+            yield from reader.batches(split)
+        return
+    stop = threading.Event()
+    feeds = [_Feed(stop) for _ in splits]
+    pool = ThreadPoolExecutor(min(threads, len(splits)), thread_name_prefix="scan")
+    try:
+        for feed, split in zip(feeds, splits, strict=True):
+            pool.submit(feed.fill, lambda split=split: reader.batches(split))  # type: ignore[misc]
+        for feed in feeds:
+            yield from feed.drain()
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Feed:
+    """The batches of a split on their way from the thread that reads to the caller."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+        self._waiting: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(_AHEAD)
+
+    def fill(self, read: Callable[[], Iterable[pa.RecordBatch]]) -> None:
+        try:
+            for batch in read():
+                if not self._put(batch):
+                    return
+        except BaseException as error:  # the caller's thread raises it
+            self._put(error)
+        else:
+            self._put(None)
+
+    def drain(self) -> Iterator[pa.RecordBatch]:
+        while (found := self._waiting.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+
+    def _put(self, item: pa.RecordBatch | BaseException | None) -> bool:
+        """Hand over an item; False if the caller no longer reads."""
+        while not self._stop.is_set():
+            try:
+                self._waiting.put(item, timeout=_POLL_SECONDS)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+
+def first_of(batches: Generator[pa.RecordBatch, None, None], limit: int) -> Iterator[pa.RecordBatch]:
+    """Yield the first rows, and stop the reading behind them."""
+    left = limit
+    try:
+        while left > 0:
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            rows = batch.slice(0, left)
+            left -= rows.num_rows
+            yield rows
+    finally:
+        batches.close()

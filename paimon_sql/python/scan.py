@@ -1,0 +1,252 @@
+"""A scan of a table: a value that says which rows are read, and gives them as Arrow, pandas or Polars has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
+from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
+from paimon_core.expressions.shown import Shown
+from paimon_core.lazy import cached_property
+from paimon_core.optional_packages import import_optional
+from paimon_core.options import DATA_EVOLUTION
+from paimon_core.rights import AskedRights
+from paimon_core.scan.aggregates import Aggregate, aggregate
+from paimon_core.scan.changes.increment import Increment
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields
+from paimon_core.scan.execution import check_full_scan, check_row_positions, is_answered_by_partitions
+from paimon_core.scan.limits import first_rows
+from paimon_core.scan.metadata_columns import metadata_fields
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.splits import spread
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.spec.split import DATA_SPLIT
+from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, has_vector
+from paimon_core.store.data.row_tracking import check_no_vectors, tracking_fields
+from paimon_core.store.features import check_selectable, shown_part
+from paimon_core.table import Table
+from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from paimon_sql.python.where.condition import Condition
+
+
+@dataclass(frozen=True)
+class TableScan:
+    """Rows of one version of a table: `PaimonTable.scan` makes a scan, and a request for rows reads them.
+
+    The version is fixed: a scan returns the same rows each time, as long as the version is not expired. A scan may be
+    used from several threads. It is an Arrow stream (`__arrow_c_stream__`), so that `polars.from_arrow(scan)`,
+    `duckdb.sql("SELECT … FROM scan")`, pandas and DataFusion take it as it is.
+    """
+
+    table: Table = field(repr=False)
+    derived: DerivedTable
+    version: Snapshot | Increment | None = field(repr=False)
+    columns: tuple[str, ...]
+    condition: Condition | None = None
+    limit: int | None = None
+    shown: Shown | None = field(default=None, repr=False)
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        known = {f.name: f for f in scan_fields(self.table, self.derived)}
+        return plain_schema(arrow_schema([known[name] for name in self.columns]))
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """Return the rows as a stream of batches, read by all cores with bounded memory.
+
+        The rows of a split are in the order of their files; nothing else is promised of the order.
+        Raises `DataFileMissingError` if the version expired meanwhile, `CorruptFileError`, `StorageError`;
+        `InvalidDataError` for a value that the condition fails on, such as a division by zero.
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows in memory. Raises as `to_batches`."""
+        return pa.Table.from_batches(self._batches(), self.schema)
+
+    def to_pandas(self, **options: Any) -> pd.DataFrame:
+        """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises as `to_batches`;
+        `UnsupportedFeatureError` if pandas is not installed."""
+        import_optional("pandas", "to_pandas", "pandas")
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a DataFrame of Polars. Raises as `to_batches`; `UnsupportedFeatureError` if Polars is not
+        installed."""
+        found: pl.DataFrame = import_optional("polars", "to_polars", "polars").from_arrow(self.to_arrow())
+        return found
+
+    def count(self) -> int:
+        """Return the number of rows: from metadata if it has the number, else by reading as few columns as possible.
+        Raises as `to_batches`."""
+        known = self._known_count()
+        if known is not None:
+            return known if self.limit is None else min(known, self.limit)
+        return sum(batch.num_rows for batch in replace(self, columns=(self._cheapest(),))._batches())
+
+    def explain(self) -> str:
+        """Return a text: the version, the files to read, and what the condition prunes. Reads metadata only."""
+        pushed = ", ".join(describe(p) for p in self._pruning) or "none"
+        seen = f"{self.derived.value} of " if self.derived.value else ""
+        changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
+        lines = [
+            f"{seen}{self._plan.describe()}{changes}",
+            f"columns: {', '.join(self.columns)}",
+            f"pushed filters: {pushed}",
+            f"evaluated: {'none' if self._evaluated is None else self._evaluated.text}",
+        ]
+        return "\n".join(lines if self.limit is None else [*lines, f"limit: {self.limit}"])
+
+    def plan(self) -> list[ScanSplit]:
+        """Return the parts of the scan, to be read in any order and place. A `limit` is not applied to them.
+        Reads metadata only; raises `UnsupportedFeatureError`, `CorruptFileError`, `StorageError`."""
+        return [ScanSplit(self._reader, split) for split in self._plan.splits]
+
+    def split(self, json: str) -> ScanSplit:
+        """Return the part of this scan with the files that `ScanSplit.json` names. Raises `CorruptFileError`."""
+        return ScanSplit(self._reader, DATA_SPLIT.decode(json))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    # -- how ----------------------------------------------------------------------------------------------------------
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        splits = list(spread(self._plan.splits, pa.cpu_count()))
+        batches = in_order(self._reader, splits, pa.cpu_count())
+        return batches if self.limit is None else first_of(batches, self.limit)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        store = self.table.store
+        plan = self.table.plan(self.version, conjunction(self._pruning), self.derived)
+        check_full_scan(store, plan)
+        check_no_vectors(store, self.columns)
+        if self.limit is not None and self._evaluated is None and self.shown is None and self._is_version:
+            plan = first_rows(plan, self.limit)
+        used = set(self.columns) | (frozenset() if self.condition is None else self.condition.columns)
+        check_row_positions(store, plan, sorted(used))
+        return plan
+
+    @cached_property
+    def _reader(self) -> RowReader:
+        of_rows = [] if self.shown is not None else [p for p in self._pruning if ROW_ID not in columns(p)]
+        return RowReader(self.table.store, self.derived, self.schema, conjunction(of_rows), self._evaluated, self.shown)
+
+    @cached_property
+    def _pruning(self) -> list[Predicate]:
+        """The predicates that choose files. A user who sees a part of the table prunes by unmasked columns only."""
+        bare = self._filtered.keys() - (frozenset() if self.shown is None else self.shown.masked)
+        return [p for p in self._pushed if p is not None and columns(p) <= bare]
+
+    @cached_property
+    def _pushed(self) -> list[Predicate | None]:
+        return [] if self.condition is None else [p for _, p in self.condition.pushed(self._filtered)]
+
+    @property
+    def _evaluated(self) -> Condition | None:
+        """The condition that rows are checked for, None if the partitions that are read satisfy it."""
+        schema = self.table.schema
+        answered = self._is_version and self.shown is None
+        if answered and all(p is not None and is_answered_by_partitions(p, schema) for p in self._pushed):
+            return None
+        return self.condition
+
+    @property
+    def _filtered(self) -> Mapping[str, DataField]:
+        """The columns with equal values in the files and in the result, so that filters can use the files."""
+        held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
+        if self._is_version and self.table.store.options[DATA_EVOLUTION]:
+            held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # which only metadata is asked for
+        return {name: f for name, f in held.items() if f.type.kind is not Kind.BLOB}
+
+    @property
+    def _is_version(self) -> bool:
+        return not self.derived.is_log and not isinstance(self.version, Increment)
+
+    def _known_count(self) -> int | None:
+        if self._evaluated is not None or self.shown is not None or not self._is_version:
+            return None
+        plan = self.table.plan(self.version, conjunction(self._pruning), self.derived)
+        found = aggregate(self.table.store, plan, (), (Aggregate("count"),))
+        return None if found is None else int(found.column(0)[0].as_py())
+
+    def _cheapest(self) -> str:
+        """A column that takes little time to read: a column of the condition or the key, or a flat one."""
+        if self.condition is not None and self.condition.columns:
+            return min(self.condition.columns)
+        if self.table.schema.primary_keys:
+            return self.table.schema.primary_keys[0]
+        fields = [f for f in derived_fields(self.table.store, self.derived) if not has_vector(f.type)]
+        return next((f for f in fields if f.type.kind not in (*NESTED_KINDS, Kind.BLOB)), fields[0]).name
+
+
+def new_scan(
+    table: Table,
+    derived: DerivedTable,
+    version: Snapshot | Increment | None,
+    names: Sequence[str] | None,
+    where: str | None,
+    limit: int | None,
+    latest: Table,
+) -> TableScan:
+    """Return a scan of a table at a version; `latest` has the table's present columns. Raises as `PaimonTable.scan`."""
+    fields = scan_fields(table, derived)
+    own = [f.name for f in derived_fields(table.store, derived)]
+    chosen = tuple(own if names is None else names)
+    known = {f.name for f in fields}
+    if missing := [name for name in chosen if name not in known]:
+        raise ColumnNotFoundError(f"Table {table.name} has no column {missing[0]!r}: it has {', '.join(own)}.")
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InvalidOptionError("columns must name at least one column, and each only once.")
+    if limit is not None and limit < 0:
+        raise InvalidOptionError(f"limit cannot be {limit}: give a number of rows, 0 or more.")
+    condition = None if where is None else _condition(where, fields, table)
+    scan = TableScan(table, derived, version, chosen, condition, limit)
+    return _permitted(scan, latest)
+
+
+def scan_fields(table: Table, derived: DerivedTable) -> list[DataField]:
+    """Return the columns that a scan may name: also the metadata columns that no column of the table hides."""
+    own = derived_fields(table.store, derived)
+    hidden = {f.name for f in own}
+    extra = () if derived is not DerivedTable.ROWS else (*metadata_fields(table.schema), *tracking_fields(table.store))
+    return [*own, *(f for f in extra if f.name not in hidden)]
+
+
+def _condition(where: str, fields: Sequence[DataField], table: Table) -> Condition:
+    from paimon_sql.python.where.condition import Condition  # noqa: PLC0415  sqlglot takes long to import
+
+    return Condition.of(where, fields, table.store.zone)
+
+
+def _permitted(scan: TableScan, latest: Table) -> TableScan:
+    """Return the scan of what the catalog's user may read. Raises `NoPrivilegeError`, `UnsupportedFeatureError`."""
+    table = scan.table
+    if scan.derived is not DerivedTable.ROWS:
+        check_selectable(table.store)
+        return scan
+    shown = shown_part(table.store)
+    if shown is None:
+        return scan
+    own = table.schema.field_by_name.keys()
+    used = set(scan.columns) | (frozenset() if scan.condition is None else scan.condition.columns)
+    if isinstance(scan.version, Increment) or used - own:
+        raise UnsupportedFeatureError(
+            f"Table {table.name} cannot be read by its changes or with metadata columns: the catalog shows its user a "
+            "part of the rows, or columns masked. Scan columns of a version, or open the table as another user."
+        )
+    shown.check_version(table.name, latest.schema.fields, table.schema.fields)
+    asked = replace(table, store=replace(table.store, rights=AskedRights()))
+    return replace(scan, table=asked, shown=shown)

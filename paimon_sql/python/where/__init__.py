@@ -1,0 +1,12 @@
+"""Conditions in SQL as Spark reads them, over Arrow columns: what a scan's `where` says.
+
+bound       the tree of a condition: frozen nodes with types
+coercion    the type that Spark compares and computes values in
+binding     SQL text -> tree, by sqlglot; what is not known is refused by name
+casts       ANSI casts of columns
+evaluation  tree and batch -> column
+pushdown    tree -> predicates that prune files, as Spark pushes them down
+condition   a whole condition
+
+Only `binding` imports sqlglot.
+"""

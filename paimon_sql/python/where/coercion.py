@@ -1,0 +1,126 @@
+"""The types in which Spark compares and computes values, in its ANSI mode. Source: Spark's `AnsiTypeCoercion` and
+`DecimalPrecision`."""
+
+from __future__ import annotations
+
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.types import (
+    BIGINT,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    DataType,
+    DecimalType,
+    Kind,
+    TimeType,
+)
+
+TIMESTAMP, TIMESTAMP_LTZ = TimeType(Kind.TIMESTAMP), TimeType(Kind.TIMESTAMP_LTZ)  # of microseconds, as Spark's are
+INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+NUMBERS = (*INTEGERS, *FLOATS, Kind.DECIMAL)
+TEXTS = (Kind.CHAR, Kind.VARCHAR)
+MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+COMPARED = (*NUMBERS, *TEXTS, Kind.VARBINARY, *MOMENTS, Kind.DATE, Kind.BOOLEAN)
+_WIDTHS = {Kind.TINYINT: 0, Kind.SMALLINT: 1, Kind.INT: 2, Kind.BIGINT: 3, Kind.FLOAT: 4, Kind.DOUBLE: 5}
+_BY_WIDTH = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
+_DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
+_MAX_DIGITS, _MIN_SCALE = 38, 6
+
+
+def spark_type(data_type: DataType) -> DataType:
+    """Return the type of a column's values in expressions: without length and nullability, and
+    of microseconds."""
+    match data_type.kind:
+        case Kind.CHAR | Kind.VARCHAR:
+            return STRING
+        case Kind.BINARY | Kind.VARBINARY:
+            return BYTES
+        case Kind.TIMESTAMP:
+            return TIMESTAMP
+        case Kind.TIMESTAMP_LTZ:
+            return TIMESTAMP_LTZ
+    return data_type.with_nullable(True)
+
+
+def common_type(left: DataType, right: DataType) -> DataType:
+    """Return the type in which values of two types are compared. Raises `UnsupportedFeatureError` if there is none."""
+    found = _common(left, right) or _common(right, left)
+    if found is None or found.kind not in COMPARED:
+        raise UnsupportedFeatureError(
+            f"where cannot compare {left.sql()} with {right.sql()}: cast one of them, or filter the result."
+        )
+    return found
+
+
+def _common(left: DataType, right: DataType) -> DataType | None:
+    """The common type, if the left type is the one that gives way."""
+    if left == right:
+        return left
+    one, other = left.kind, right.kind
+    if one in NUMBERS and other in NUMBERS:
+        return _wider_number(left, right)
+    if one in TEXTS:
+        return BIGINT if other in INTEGERS else DOUBLE if other in NUMBERS else right if other in COMPARED else None
+    if one is Kind.DATE and other in MOMENTS:
+        return right
+    return TIMESTAMP_LTZ if one is Kind.TIMESTAMP and other is Kind.TIMESTAMP_LTZ else None
+
+
+def _wider_number(left: DataType, right: DataType) -> DataType:
+    decimals = [t for t in (left, right) if t.kind is Kind.DECIMAL]
+    if decimals and any(t.kind in FLOATS for t in (left, right)):
+        return DOUBLE
+    if decimals:
+        one, other = as_decimal(left), as_decimal(right)
+        scale = max(one.scale, other.scale)
+        whole = max(one.precision - one.scale, other.precision - other.scale)
+        # too many digits: Spark keeps the ones before the point
+        return DecimalType(precision=min(whole + scale, _MAX_DIGITS), scale=min(scale, max(0, _MAX_DIGITS - whole)))
+    width = max(_WIDTHS[left.kind], _WIDTHS[right.kind])
+    is_mixed = {left.kind, right.kind} & set(INTEGERS)
+    return DOUBLE if _BY_WIDTH[width] is FLOAT and is_mixed else _BY_WIDTH[width]
+
+
+def as_decimal(data_type: DataType) -> DecimalType:
+    """Return the DECIMAL that holds all values of an integer type; a DECIMAL itself."""
+    if isinstance(data_type, DecimalType):
+        return data_type
+    return DecimalType(precision=_DIGITS[data_type.kind], scale=0)
+
+
+def result_type(operator: str, left: DataType, right: DataType) -> DataType:
+    """Return the type of the result of `+`, `-`, `*`, `/`, `%` or `div` on numbers.
+
+    Raises `UnsupportedFeatureError`.
+    """
+    if left.kind not in NUMBERS or right.kind not in NUMBERS:
+        raise UnsupportedFeatureError(
+            f"where cannot compute {left.sql()} {operator} {right.sql()}: it computes numbers only. Cast the operands."
+        )
+    has_floats = left.kind in FLOATS or right.kind in FLOATS
+    if operator == "/" and (has_floats or Kind.DECIMAL not in (left.kind, right.kind)):
+        return DOUBLE
+    wide = _wider_number(left, right)
+    if not isinstance(wide, DecimalType):
+        if operator == "div" and wide.kind not in INTEGERS:
+            raise UnsupportedFeatureError("where cannot compute DIV of fractions: use / instead.")
+        return BIGINT if operator == "div" else wide
+    one, other = as_decimal(left), as_decimal(right)
+    if operator == "*":
+        return _adjusted(one.precision + other.precision + 1, one.scale + other.scale)
+    if operator in ("+", "-"):
+        scale = max(one.scale, other.scale)
+        return _adjusted(max(one.precision - one.scale, other.precision - other.scale) + scale + 1, scale)
+    raise UnsupportedFeatureError(f"where cannot compute {operator} of DECIMAL: cast the operands to DOUBLE or BIGINT.")
+
+
+def _adjusted(precision: int, scale: int) -> DecimalType:
+    if precision <= _MAX_DIGITS:
+        return DecimalType(precision=precision, scale=scale)
+    whole = precision - scale
+    return DecimalType(precision=_MAX_DIGITS, scale=max(_MAX_DIGITS - whole, min(scale, _MIN_SCALE)))

@@ -1,0 +1,43 @@
+"""A condition on the rows of a table: what it needs, what it prunes, and which rows of a batch satisfy it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+import pyarrow as pa
+
+from paimon_core.expressions.predicate import Predicate
+from paimon_core.spec.types import DataField
+from paimon_sql.python.where.binding import bind
+from paimon_sql.python.where.bound import COLUMN, Bound, conjuncts_of, nodes
+from paimon_sql.python.where.evaluation import evaluate
+from paimon_sql.python.where.pushdown import pushed_predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition with its text; `zone` is the zone of wall clocks."""
+
+    text: str
+    root: Bound
+    zone: tzinfo | None
+
+    @staticmethod
+    def of(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
+        """Parse a condition on columns. Raises as `bind`."""
+        return Condition(text, bind(text, fields, zone), zone)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the columns that the condition uses."""
+        return frozenset(n.value for n in nodes(self.root) if n.name == COLUMN)
+
+    def pushed(self, fields: Mapping[str, DataField]) -> list[tuple[Bound, Predicate | None]]:
+        """The conjuncts, each with the predicate that prunes files by it, None if there is none."""
+        return [(part, pushed_predicate(part, fields)) for part in conjuncts_of(self.root)]
+
+    def filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of a batch that satisfy the condition; NULL does not. Raises `InvalidDataError`."""
+        return batch.filter(evaluate(self.root, batch, self.zone))

@@ -1,0 +1,231 @@
+"""Conditions in SQL over Arrow columns: what they keep, what they prune, and what they refuse."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_core.arrow.table_fields import table_fields
+from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import Compare, In, IsNotNull, Predicate, StartsWith
+from paimon_core.spec.types import DataField, Kind, LengthType
+from paimon_sql.python.where.condition import Condition
+
+NAN = float("nan")
+ROWS = pa.record_batch(
+    {
+        "n": pa.array([1, 2, 3, 4]),
+        "a": pa.array([1, 2, None, -7], pa.int32()),
+        "t": pa.array([1, 2, None, 3], pa.int8()),
+        "f": pa.array([1.5, NAN, None, -0.0], pa.float32()),
+        "d": pa.array([1.5, NAN, None, -0.0]),
+        "s": pa.array(["a_b", "Äß", None, "x%"]),
+        "day": pa.array([date(2024, 1, i) for i in (1, 2, 3, 4)]),
+        "ts": pa.array([datetime(2024, 1, 1, i) for i in (1, 2, 3, 4)], pa.timestamp("us")),
+        "ns": pa.array([1_000, 1_999, 2_000, None], pa.timestamp("ns")),
+        "z": pa.array([datetime(2024, 1, 1, i) for i in (1, 2, 3, 4)], pa.timestamp("us", "UTC")),
+        "e": pa.array([Decimal("1.50"), None, Decimal("-2.25"), Decimal("0.10")], pa.decimal128(10, 2)),
+        "yes": pa.array([True, False, None, True]),
+        "r": pa.array([{"x": 1}, None, {"x": None}, {"x": 4}]),
+        "bin": pa.array([b"\x1f", b"", None, b"a"]),
+        "Text": pa.array(["12", " 7 ", "3.5", None]),
+    }
+)
+FIELDS = table_fields(ROWS.schema)
+BY_NAME = {f.name: f for f in FIELDS}
+
+
+def kept(text: str, rows: pa.RecordBatch = ROWS, zone: timezone = UTC) -> list[int]:
+    """The column `n` of the rows that satisfy a condition."""
+    found: list[int] = Condition.of(text, FIELDS, zone).filter(rows).column("n").to_pylist()
+    return found
+
+
+def pushed(text: str) -> list[Predicate | None]:
+    return [predicate for _, predicate in Condition.of(text, FIELDS, UTC).pushed(BY_NAME)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a > 1", [2]),
+        ("NOT a > 1", [1, 4]),
+        ("a <> 1 OR a IS NULL", [2, 3, 4]),
+        ("a = 1 OR t = 2", [1, 2]),
+        ("a <=> NULL", [3]),
+        ("a IS DISTINCT FROM 1", [2, 3, 4]),
+        ("a BETWEEN 1 AND 2", [1, 2]),
+        ("a NOT IN (1, 2)", [4]),
+        ("a NOT IN (1, NULL)", []),
+        ("t < 300", [1, 2, 4]),
+        ("a > 1.5", [2]),
+        ("A = 2.0", [2]),
+        ("a = '2'", [2]),
+        ("f = 0.1", []),
+        ("f = 1.5", [1]),
+        ("d = 'NaN'", [2]),
+        ("d > 1", [1, 2]),
+        ("d = 0", [4]),
+        ("d < DOUBLE('NaN')", [1, 4]),
+        ("d IN (1.5, 'NaN')", [1, 2]),
+        ("s LIKE 'a\\_%'", [1]),
+        ("s LIKE 'x/%' ESCAPE '/'", [4]),
+        ("s ILIKE 'Ä_'", [2]),
+        ("s NOT LIKE '%b'", [2, 4]),
+        ("s NOT ILIKE '%B' AND NOT s LIKE 'x%'", [2]),
+        ("s NOT RLIKE 'b$' AND a NOT BETWEEN 1 AND 3", [4]),
+        ("nvl(a, 5) = 5", [3]),
+        ("concat(s, 'b') = 'x%b'", [4]),
+        ("s RLIKE '^[ax]'", [1, 4]),
+        ("s IN ('x%', NULL)", [4]),
+        ("s || 'x' = 'x%x'", [4]),
+        ("upper(s) = 'ÄSS'", [2]),
+        ("length(s) = 2", [2, 4]),
+        ("startswith(s, 'a')", [1]),
+        ("contains(s, '_') OR endswith(s, '%')", [1, 4]),
+        ("day = '2024-01-02'", [2]),
+        ("day < DATE '2024-1-3' AND a IS NOT NULL", [1, 2]),
+        ("day >= TIMESTAMP_NTZ '2024-01-03 12:00:00'", [4]),
+        ("year(day) = 2024 AND month(day) = 1 AND day(day) > 3", [4]),
+        ("ts >= TIMESTAMP_NTZ '2024-01-01 03:00:00'", [3, 4]),
+        ("ns = TIMESTAMP_NTZ '1970-01-01 00:00:00.000001'", [1, 2]),
+        ("z >= TIMESTAMP '2024-01-01 05:00:00+02:00'", [3, 4]),
+        ("CAST(z AS STRING) = '2024-01-01 02:00:00'", [2]),
+        ("e > 0", [1, 4]),
+        ("e * 2 = 3", [1]),
+        ("e + a > 2", [1]),
+        ("e IN (1.5, -2.250)", [1, 3]),
+        ("a % 2 = -1", [4]),
+        ("a DIV 2 = -3", [4]),
+        ("a / 2 = 0.5", [1]),
+        ("-a = 7 AND abs(a) = 7", [4]),
+        ("CAST(a AS STRING) = '2'", [2]),
+        ("CAST(d AS INT) = 1 AND a = 1", None),
+        ("a = 1 AND CAST(d AS INT) = 1", [1]),
+        ("a <> 0 AND 4 / a > 1", [1, 2]),
+        ("coalesce(a, 0) = 0", [3]),
+        ("yes", [1, 4]),
+        ("NOT yes", [2]),
+        ("yes IS NOT TRUE", [2, 3]),
+        ("yes > FALSE", [1, 4]),
+        ("r.x = 4", [4]),
+        ("R.X IS NULL", [2, 3]),
+        ("bin = X'1F'", [1]),
+        ("text = '12' OR Text = ' 7 '", [1, 2]),
+        ("1 = 1", [1, 2, 3, 4]),
+        ("NULL", []),
+    ],
+)
+def test_rows_that_are_kept(text: str, expected: list[int] | None) -> None:
+    if expected is None:  # the left side does not keep the NaN away
+        with pytest.raises(InvalidDataError):
+            kept(text)
+    else:
+        assert kept(text) == expected
+
+
+def test_a_quote_in_a_text() -> None:
+    rows = ROWS.set_column(0, "n", pa.array([1, 2, 3, 4])).set_column(5, "s", pa.array(["a'b", "a\\b", "ab", None]))
+    assert kept("s = 'a''b'", rows) == [1]
+    assert kept(r"s = 'a\'b'", rows) == [1]
+    assert kept("s = 'a' || 'b'", rows) == [3]
+
+
+def test_moments_are_in_the_zone_of_the_catalog() -> None:
+    east = timezone(timedelta(hours=2))
+    assert kept("z >= TIMESTAMP '2024-01-01 05:00:00'", zone=east) == [3, 4]
+    assert kept("z >= '2024-01-01 05:00:00'", zone=east) == [3, 4]
+    assert kept("ts >= TIMESTAMP_NTZ '2024-01-01 03:00:00'", zone=east) == [3, 4]
+    assert kept("z < ts", zone=east) == []  # the wall clocks in ts are two hours earlier
+
+
+def test_char_is_padded() -> None:
+    fields = [DataField(id=0, name="n", type=LengthType(Kind.CHAR, length=4))]
+    rows = pa.record_batch({"n": pa.array(["ab", "ab  ", "abc"])})
+    for text in ("n = 'ab'", "n IN ('ab', 'x')"):
+        assert Condition.of(text, fields, UTC).filter(rows).column("n").to_pylist() == ["ab", "ab  "]
+    assert Condition.of("n = 'ab'", fields, UTC).pushed({"n": fields[0]})[0][1] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("t = 2", [Compare("t", "=", 2)]),
+        ("2.0 < a", [Compare("a", ">", 2)]),
+        ("t < 300", [None]),
+        ("a IN (1, 2) AND s LIKE 'x%'", [In("a", (1, 2)), StartsWith("s", "x")]),
+        ("day = '2024-01-02'", [Compare("day", "=", 19724)]),
+        ("e = 0.1", [Compare("e", "=", Decimal("0.10"))]),
+        ("z > TIMESTAMP '1970-01-01 00:00:01.5'", [Compare("z", ">", (1500, 0))]),
+        ("ns > TIMESTAMP_NTZ '1970-01-01'", [None]),
+        ("yes", [Compare("yes", "=", True)]),
+        ("a IS NOT NULL AND upper(s) = 'X'", [IsNotNull("a"), None]),
+        ("a = 1 OR upper(s) = 'X'", [None]),
+        ("s LIKE '%x'", [None]),
+    ],
+)
+def test_what_prunes(text: str, expected: list[Predicate | None]) -> None:
+    assert pushed(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("a >", InvalidOptionError, "is not a valid SQL condition"),
+        ("a", InvalidOptionError, "it is of type INT, not a condition"),
+        ("nothing = 1", ColumnNotFoundError, "names the column 'nothing'"),
+        ("r.nothing = 1", ColumnNotFoundError, "has no field 'nothing'"),
+        ("TRY_CAST(s AS INT) = 1", UnsupportedFeatureError, "TRY_CAST"),
+        ("CASE WHEN a = 1 THEN TRUE END", UnsupportedFeatureError, "CASE WHEN"),
+        ("a IN (SELECT 1)", UnsupportedFeatureError, "SELECT 1"),
+        ("SELECT 1", UnsupportedFeatureError, "SELECT 1"),
+        ("rand() > 0", UnsupportedFeatureError, "RAND"),
+        ("r = r", UnsupportedFeatureError, "ROW"),
+        ("yes > 1", UnsupportedFeatureError, "cannot compare"),
+        ("e / 2 > 1", UnsupportedFeatureError, "/ of DECIMAL"),
+        ("trim(BOTH 'x' FROM s) = 's'", UnsupportedFeatureError, "TRIM"),
+        ("s LIKE s", UnsupportedFeatureError, "a pattern that is not a constant"),
+        (r"s LIKE 'a\\b'", InvalidOptionError, "LIKE pattern"),
+        ("day = 'soon'", InvalidDataError, "cannot cast the value 'soon'"),
+        ("z > 'soon'", InvalidDataError, "'soon'"),
+    ],
+)
+def test_what_is_refused(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match="where") as raised:
+        Condition.of(text, FIELDS, UTC)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a + 2147483647 > 0",
+        "1 / (a - 1) > 0",
+        "a % (a - 1) = 0",
+        "CAST(s AS INT) = 1",
+        "Text = 1",
+        "CAST(d AS INT) = 1",
+    ],
+)
+def test_errors_of_ansi_mode(text: str) -> None:
+    with pytest.raises(InvalidDataError, match="where"):
+        kept(text)
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-128, 127))),
+    st.integers(-300, 300),
+    st.sampled_from(["<", "<=", "=", ">", ">=", "<>"]),
+)
+def test_a_small_type_and_any_constant(values: list[int | None], constant: int, operator: str) -> None:
+    """A constant that the column's type cannot hold compares as in the wider type."""
+    rows = pa.record_batch({"n": pa.array(values, pa.int8())})
+    condition = Condition.of(f"n {operator} {constant}", table_fields(rows.schema), UTC)
+    python = {"=": "==", "<>": "!="}.get(operator, operator)
+    wanted = [v for v in values if v is not None and eval(f"{v} {python} {constant}")]  # noqa: S307  numbers
+    assert condition.filter(rows).column("n").to_pylist() == wanted
