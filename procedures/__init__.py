@@ -28,6 +28,7 @@ from paimon_sql.procedures.registry import (
     ProcedureExecutor,
     procedure,
     procedures_of,
+    result_table,
 )
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Procedure",
     "ProcedureContext",
     "procedure",
+    "result_table",
 ]
 
 PROCEDURES = procedures_of(

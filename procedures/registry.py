@@ -188,6 +188,21 @@ class Procedure:
         return self.body(context, **arguments)
 
 
+_ARROW_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+}
+
+
+def result_table(columns: Sequence[tuple[str, str]], rows: Rows) -> pa.Table:
+    """Return the rows of a result as columns, which have names and SQL types."""
+    arrays = [pa.array([row[i] for row in rows], _ARROW_TYPES[kind]) for i, (_, kind) in enumerate(columns)]
+    return pa.table(arrays, names=[name for name, _ in columns])
+
+
 def procedure(**columns: str) -> Callable[[Callable[..., Rows]], Procedure]:
     """Turn a function `(context, argument, …) -> rows` into a procedure.
 

@@ -3,5 +3,7 @@
 catalog      `open_catalog`, `open_table`: names of tables
 table        one table; `definitions` are its columns and options
 scan         which rows are read; `versions` chooses the version, `reading` reads splits
+writing      appends, upserts, overwrites, deletes, updates; `assignment` casts the rows of a program
+calls        procedures; `executor` runs their jobs on threads
 where/       conditions in SQL over Arrow columns
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,6 +25,7 @@ from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.catalog.paths import PathCatalog
+from paimon_sql.catalog.system_database import read_catalog_system_table
 from paimon_sql.python.definitions import new_schema
 from paimon_sql.python.table import PaimonTable
 
@@ -170,6 +172,22 @@ class PaimonCatalog:
     def drop_table(self, name: str, *, if_exists: bool = False) -> None:
         """Drop a table and delete its files. Raises `TableNotFoundError`, unless `if_exists`."""
         self.inner.drop_table(self.identifier(name), ignore_if_not_exists=if_exists)
+
+    def inspect(self, name: str) -> pa.Table:
+        """Return the rows of a system table of the whole catalog: "tables", "partitions", "all_table_options" or
+        "catalog_options". Raises `TableNotFoundError`, which lists the tables."""
+        return read_catalog_system_table(self.inner, name)
+
+    def call(self, procedure: str, **arguments: Any) -> pa.Table:
+        """Call a procedure, as `CALL sys.NAME` does, and return the rows of its result.
+
+        Jobs run on threads of this process. Tables are named `database.table`.
+        Raises `NotFoundError` for an unknown procedure, `InvalidOptionError` for arguments that are unknown, missing or
+        of another type, `UnsupportedFeatureError` for what needs Spark, and what the procedure raises.
+        """
+        from paimon_sql.python.calls import call_procedure  # noqa: PLC0415  procedures take long to import
+
+        return call_procedure(self._databases, self.zone, procedure, arguments)
 
     # -- the catalog --------------------------------------------------------------------------------------------------
     def identifier(self, name: str) -> Identifier:

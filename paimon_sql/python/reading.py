@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,9 +17,7 @@ from paimon_core.expressions.shown import Shown
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.table_store import TableStore
-
-if TYPE_CHECKING:
-    from paimon_sql.python.where.condition import Condition
+from paimon_sql.python.where.condition import Condition
 
 _AHEAD = 4  # batches of a split that wait for their turn
 _POLL_SECONDS = 0.1

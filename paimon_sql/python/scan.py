@@ -31,12 +31,11 @@ from paimon_core.store.data.row_tracking import check_no_vectors, tracking_field
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
+from paimon_sql.python.where.condition import Condition
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-    from paimon_sql.python.where.condition import Condition
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def new_scan(
         raise InvalidOptionError("columns must name at least one column, and each only once.")
     if limit is not None and limit < 0:
         raise InvalidOptionError(f"limit cannot be {limit}: give a number of rows, 0 or more.")
-    condition = None if where is None else _condition(where, fields, table)
+    condition = None if where is None else Condition.of(where, fields, table.store.zone)
     scan = TableScan(table, derived, version, chosen, condition, limit)
     return _permitted(scan, latest)
 
@@ -223,12 +222,6 @@ def scan_fields(table: Table, derived: DerivedTable) -> list[DataField]:
     hidden = {f.name for f in own}
     extra = () if derived is not DerivedTable.ROWS else (*metadata_fields(table.schema), *tracking_fields(table.store))
     return [*own, *(f for f in extra if f.name not in hidden)]
-
-
-def _condition(where: str, fields: Sequence[DataField], table: Table) -> Condition:
-    from paimon_sql.python.where.condition import Condition  # noqa: PLC0415  sqlglot takes long to import
-
-    return Condition.of(where, fields, table.store.zone)
 
 
 def _permitted(scan: TableScan, latest: Table) -> TableScan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Unpack
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -22,6 +22,7 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options
+from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,72 @@ class PaimonTable:
         latest = self._on_branch(choice.get("branch")).with_options(given)
         at, version = at_version(latest)
         return new_scan(at, self.derived, version, columns, where, limit, latest)
+
+    # -- writes -------------------------------------------------------------------------------------------------------
+    def append(self, data: Any, options: Mapping[str, str] | None = None) -> None:
+        """Append rows to a table without a primary key, in one commit.
+
+        `data` is an Arrow table or stream (also a scan, or a DataFrame of Polars), a DataFrame of pandas, or a list of
+        dicts. Columns are matched by name; a column that the rows lack is NULL, or has its default. Values are cast as
+        INSERT casts them. `options` are options of the table for this write: with `commit.identifier` and
+        `write.stream.commit-user` the commit is made once.
+
+        Raises `InvalidDataError` for values that a column cannot hold, `ColumnNotFoundError`, `UnsupportedFeatureError`
+        for a table with a primary key, `CommitConflictError`, `CommitUnknownError`, `NoPrivilegeError`, `StorageError`.
+        """
+        append_rows(self._written(options), data, upserts=False)
+
+    def upsert(self, data: Any, options: Mapping[str, str] | None = None) -> None:
+        """Insert rows into a table with a primary key. Rows with the key of an older row are merged with it, by the
+        table's merge engine. Arguments and errors as for `append`."""
+        append_rows(self._written(options), data, upserts=True)
+
+    def overwrite(
+        self,
+        data: Any,
+        *,
+        partition: Mapping[str, Any] | None = None,
+        where: str | None = None,
+        dynamic: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Replace rows by others, in one commit: all rows, or whole partitions.
+
+        `partition` has values of partition columns: the rows of these partitions are replaced, and `data` may lack the
+        columns. `where` is a condition on partition columns. With `dynamic`, the partitions of the rows in `data` are
+        replaced. Other arguments and errors as for `append`.
+        """
+        overwrite_rows(self._written(options), data, partition, where, dynamic=dynamic)
+
+    def delete(self, where: str, options: Mapping[str, str] | None = None) -> None:
+        """Delete the rows that satisfy a condition, in one commit; `where` as for `scan`.
+
+        Raises as `scan` and `append`; `UnsupportedFeatureError` for a table with rows that cannot be deleted.
+        """
+        delete_rows(self._written(options), where)
+
+    def update(
+        self, assignments: Mapping[str, Any], where: str | None = None, options: Mapping[str, str] | None = None
+    ) -> None:
+        """Give columns new values in the rows that satisfy a condition (default: all), in one commit.
+
+        A text is an SQL expression on the old row, as in `{"amount": "amount * 2", "note": "'checked'"}`; any other
+        value is a constant. Raises as `delete`; `UnsupportedFeatureError` for columns of the primary key.
+        """
+        update_rows(self._written(options), assignments, where)
+
+    def _written(self, options: Mapping[str, str] | None) -> Table:
+        if self.derived is not DerivedTable.ROWS:
+            raise UnsupportedFeatureError(f"{self.name} cannot be written: write rows to {self.identifier.base}.")
+        return self.inner.with_options({key: str(value) for key, value in (options or {}).items()})
+
+    # -- more ---------------------------------------------------------------------------------------------------------
+    def inspect(self, name: str) -> pa.Table:
+        """Return the rows of a system table, such as "snapshots", "files" or "tags".
+
+        Raises `TableNotFoundError`, which lists the system tables; `NoPrivilegeError`, `CorruptFileError`.
+        """
+        return self.inner.system_table(name, self.inner.store.zone)
 
     def _on_branch(self, branch: str | None) -> Table:
         identifier = self.identifier.on_branch(branch)

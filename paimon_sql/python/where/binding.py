@@ -121,21 +121,26 @@ def bind(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Bound:
     Raises `InvalidOptionError` for a text that is not a condition, `ColumnNotFoundError`, `UnsupportedFeatureError` for
     an expression that is not evaluated here, `InvalidDataError` for a constant that is not valid.
     """
-    try:
-        tokens = sqlglot.tokenize(text, read="spark")
-        parsed = sqlglot.parse_one(_with_quotes(text, tokens), read="spark")
-    except (SqlglotError, ValueError, RecursionError) as e:
-        cause = f"it is not a valid SQL condition ({_first_line(e)})"
-        raise InvalidOptionError(f"where cannot be {text!r}: {cause}.") from e
-    words = {t.text.upper() for t in tokens if t.token_type is TokenType.VAR}
-    if "TRY_CAST" in words:  # the tree does not show it
-        raise _refusal("TRY_CAST")
-    found = _Binder(fields, zone).bind(parsed)
+    found = bind_value(text, fields, zone)
     if found.is_null:
         return literal(None, BOOLEAN)
     if found.type.kind is not Kind.BOOLEAN:
         raise InvalidOptionError(f"where cannot be {text!r}: it is of type {found.type.sql()}, not a condition.")
     return found
+
+
+def bind_value(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Bound:
+    """Return the tree of an expression of any type. Raises as `bind`."""
+    try:
+        tokens = sqlglot.tokenize(text, read="spark")
+        parsed = sqlglot.parse_one(_with_quotes(text, tokens), read="spark")
+    except (SqlglotError, ValueError, RecursionError) as e:
+        cause = f"it is not valid SQL ({_first_line(e)})"
+        raise InvalidOptionError(f"where cannot be {text!r}: {cause}.") from e
+    words = {t.text.upper() for t in tokens if t.token_type is TokenType.VAR}
+    if "TRY_CAST" in words:  # the tree does not show it
+        raise _refusal("TRY_CAST")
+    return _Binder(fields, zone).bind(parsed)
 
 
 @dataclass(frozen=True, slots=True)

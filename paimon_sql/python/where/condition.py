@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.spec.types import DataField
-from paimon_sql.python.where.binding import bind
 from paimon_sql.python.where.bound import COLUMN, Bound, conjuncts_of, nodes
 from paimon_sql.python.where.evaluation import evaluate
 from paimon_sql.python.where.pushdown import pushed_predicate
@@ -27,6 +26,8 @@ class Condition:
     @staticmethod
     def of(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
         """Parse a condition on columns. Raises as `bind`."""
+        from paimon_sql.python.where.binding import bind  # noqa: PLC0415  sqlglot takes long to import
+
         return Condition(text, bind(text, fields, zone), zone)
 
     @property
@@ -41,3 +42,33 @@ class Condition:
     def filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows of a batch that satisfy the condition; NULL does not. Raises `InvalidDataError`."""
         return batch.filter(evaluate(self.root, batch, self.zone))
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The new value of a column in an update: an expression, or a constant."""
+
+    column: str
+    root: Bound | None = None
+    zone: tzinfo | None = None
+    constant: pa.Scalar | None = None
+
+    @staticmethod
+    def of(column: str, text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Computed:
+        """Parse an expression on columns. Raises as `bind`."""
+        from paimon_sql.python.where.binding import bind_value  # noqa: PLC0415  sqlglot takes long to import
+
+        return Computed(column, bind_value(text, fields, zone), zone)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the columns that the expression uses."""
+        return frozenset() if self.root is None else frozenset(n.value for n in nodes(self.root) if n.name == COLUMN)
+
+    def values(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return the value for each row of a batch. Raises `InvalidDataError`."""
+        if self.root is None:
+            return pa.repeat(self.constant, batch.num_rows)
+        if self.root.is_null:
+            return pa.nulls(batch.num_rows)
+        return evaluate(self.root, batch, self.zone)

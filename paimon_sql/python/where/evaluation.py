@@ -23,10 +23,9 @@ from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
 from paimon_sql.python.where.coercion import FLOATS, MOMENTS, as_decimal
 
-Values = pa.Array
 _DIGITS_OF_FACTOR, _DIGITS_OF_TERM, _DIGITS_OF_RESULT = 38, 75, 76  # that Arrow computes with, without an overflow
 _FAILING = frozenset((CAST, "+", "-", "*", "/", "%", "div", "negative", "abs"))
-_TESTS: Mapping[str, Callable[[Values, Values], Values]] = {
+_TESTS: Mapping[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
     "<": pc.less,
@@ -36,7 +35,7 @@ _TESTS: Mapping[str, Callable[[Values, Values], Values]] = {
 }
 
 
-def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> Values:
+def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Array:
     """Return the values of a node for each row of a batch that has its columns.
 
     Raises `InvalidDataError` for a value that Spark raises an error for: an overflow, a division by zero, a cast.
@@ -75,7 +74,7 @@ def can_fail(node: Bound) -> bool:
     return any(n.name in _FAILING for n in nodes(node))
 
 
-def _decided(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> Values:
+def _decided(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Array:
     """AND or OR of all parts, from left to right."""
     combine, decides = (pc.and_kleene, False) if node.name == "and" else (pc.or_kleene, True)
     found = evaluate(node.parts[0], batch, zone)
@@ -89,7 +88,7 @@ def _decided(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> Values:
     return found
 
 
-def _column(values: Values, data_type: DataType) -> Values:
+def _column(values: pa.Array, data_type: DataType) -> pa.Array:
     """The values of a column as expressions have them."""
     if data_type.kind in MOMENTS:
         return _micros(values)
@@ -97,7 +96,7 @@ def _column(values: Values, data_type: DataType) -> Values:
     return values if values.type == wanted or pa.types.is_nested(wanted) else values.cast(wanted)
 
 
-def _micros(values: Values) -> Values:
+def _micros(values: pa.Array) -> pa.Array:
     if values.type.unit == "us":
         return values
     wanted = pa.timestamp("us", values.type.tz)
@@ -106,7 +105,7 @@ def _micros(values: Values) -> Values:
     )
 
 
-def _repeated(node: Bound, count: int) -> Values:
+def _repeated(node: Bound, count: int) -> pa.Array:
     wanted = arrow_type(node.type)
     if node.value is not None and (node.type.kind in MOMENTS or node.type.kind is Kind.DATE):
         stored = pa.int32() if node.type.kind is Kind.DATE else pa.int64()
@@ -114,7 +113,7 @@ def _repeated(node: Bound, count: int) -> Values:
     return pa.repeat(pa.scalar(node.value, wanted), count)
 
 
-def _compared(operator: str, left: Values, right: Values) -> Values:
+def _compared(operator: str, left: pa.Array, right: pa.Array) -> pa.Array:
     if pa.types.is_boolean(left.type):
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     if operator == "<=>":
@@ -129,7 +128,7 @@ def _compared(operator: str, left: Values, right: Values) -> Values:
     return pc.if_else(pc.or_(first, second), ranks, found)
 
 
-def _in(node: Bound, values: Values) -> Values:
+def _in(node: Bound, values: pa.Array) -> pa.Array:
     given = [part.value for part in node.parts[1:]]
     known = [v for v in given if v is not None]
     stored = values
@@ -143,7 +142,7 @@ def _in(node: Bound, values: Values) -> Values:
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
-def _computed(node: Bound, parts: list[Values]) -> Values:
+def _computed(node: Bound, parts: list[pa.Array]) -> pa.Array:
     kinds, result = [p.type for p in node.parts], node.type
     try:
         if isinstance(result, DecimalType):
@@ -158,7 +157,7 @@ def _computed(node: Bound, parts: list[Values]) -> Values:
         raise _overflow(node.name, result) from e
 
 
-def _decimals(name: str, parts: list[Values], kinds: list[DataType], result: DecimalType) -> Values:
+def _decimals(name: str, parts: list[pa.Array], kinds: list[DataType], result: DecimalType) -> pa.Array:
     """Compute decimals with digits to spare, then round half up to the digits of the result."""
     types = [as_decimal(k) for k in kinds]
     scale = max(t.scale for t in types)
@@ -177,7 +176,7 @@ def _decimals(name: str, parts: list[Values], kinds: list[DataType], result: Dec
     return found.cast(arrow_type(result))
 
 
-def _remainder(left: Values, right: Values) -> Values:
+def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
     """The remainder with the sign of the dividend, as Java's `%`."""
     if pa.types.is_floating(left.type):
         valid = pc.and_(left.is_valid(), right.is_valid())
@@ -187,7 +186,7 @@ def _remainder(left: Values, right: Values) -> Values:
     return pc.subtract(left, pc.multiply(quotient, right))
 
 
-def _check_divisor(divisor: Values) -> None:
+def _check_divisor(divisor: pa.Array) -> None:
     if pc.any(pc.equal(divisor, pa.scalar(0, divisor.type))).as_py():
         raise InvalidDataError(
             "where divides by zero: exclude such rows by a condition before it, as in n <> 0 AND 1 / n > 2."
@@ -200,7 +199,7 @@ def _overflow(name: str, result: DataType) -> InvalidDataError:
     )
 
 
-_ARITHMETIC: Mapping[str, Callable[[Values, Values], Values]] = {
+_ARITHMETIC: Mapping[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
     "+": pc.add_checked,
     "-": pc.subtract_checked,
     "*": pc.multiply_checked,
@@ -211,7 +210,7 @@ _ARITHMETIC: Mapping[str, Callable[[Values, Values], Values]] = {
 
 
 # -- texts and times --------------------------------------------------------------------------------------------------
-def _cased(change: Callable[[str], str], ascii_only: Callable[[Values], Values], text: Values) -> Values:
+def _cased(change: Callable[[str], str], ascii_only: Callable[[pa.Array], pa.Array], text: pa.Array) -> pa.Array:
     """Change the case. Distinct texts that are not ASCII are changed by Python, which has Java's special cases."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return ascii_only(text)
@@ -220,7 +219,7 @@ def _cased(change: Callable[[str], str], ascii_only: Callable[[Values], Values],
     return pa.DictionaryArray.from_arrays(distinct.indices, changed).cast(pa.string())
 
 
-def _sought(test: Callable[..., Values], node: Bound, text: Values, _: Values) -> Values:
+def _sought(test: Callable[..., pa.Array], node: Bound, text: pa.Array, _: pa.Array) -> pa.Array:
     pattern = node.parts[1]
     if not pattern.is_literal:
         raise UnsupportedFeatureError(
@@ -229,25 +228,25 @@ def _sought(test: Callable[..., Values], node: Bound, text: Values, _: Values) -
     return pa.nulls(len(text), pa.bool_()) if pattern.value is None else test(text, pattern=pattern.value)
 
 
-def _negative(node: Bound, values: Values) -> Values:
+def _negative(node: Bound, values: pa.Array) -> pa.Array:
     try:
         return pc.negate_checked(values)
     except pa.ArrowInvalid as e:
         raise _overflow("-", node.type) from e
 
 
-def _absolute(node: Bound, values: Values) -> Values:
+def _absolute(node: Bound, values: pa.Array) -> pa.Array:
     try:
         return pc.abs_checked(values)
     except pa.ArrowInvalid as e:
         raise _overflow("abs", node.type) from e
 
 
-def _as_int(values: Values) -> Values:
+def _as_int(values: pa.Array) -> pa.Array:
     return values.cast(pa.int32())
 
 
-_FUNCTIONS: Mapping[str, Callable[..., Values]] = {
+_FUNCTIONS: Mapping[str, Callable[..., pa.Array]] = {
     "field": lambda node, row: _column(pc.struct_field(row, node.value), node.type),
     "padded": lambda node, text: pc.utf8_rpad(text, node.value),
     "not": lambda _, value: pc.invert(value),

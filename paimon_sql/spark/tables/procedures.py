@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import DataType, StructField, StructType
 
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.catalog.base import Catalog, SupportsDatabases, with_databases
-from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext
+from paimon_sql.procedures import PROCEDURES, Procedure, ProcedureContext, result_table
 from paimon_sql.spark.errors.java import of_statement
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -23,14 +22,6 @@ from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
-
-_ARROW_TYPES = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "int": pa.int32(),
-    "boolean": pa.bool_(),
-    "double": pa.float64(),
-}
 
 
 class _NamedProcedure(Proxy):
@@ -163,9 +154,7 @@ def result_scans(
     scans = []
     if columns:
         fields = [StructField(name, _spark_type(kind)) for name, kind in columns]
-        arrays = [pa.array([row[i] for row in rows], _ARROW_TYPES[kind]) for i, (_, kind) in enumerate(columns)]
-        content = pa.table(arrays, names=[name for name, _ in columns])
-        scans.append(LocalScan(session.jvm, session, content, StructType(fields), title))
+        scans.append(LocalScan(session.jvm, session, result_table(columns, rows), StructType(fields), title))
     return session.jvm.array_list(scans).iterator()
 
 

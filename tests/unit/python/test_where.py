@@ -176,7 +176,7 @@ def test_what_prunes(text: str, expected: list[Predicate | None]) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("a >", InvalidOptionError, "is not a valid SQL condition"),
+        ("a >", InvalidOptionError, "is not valid SQL"),
         ("a", InvalidOptionError, "it is of type INT, not a condition"),
         ("nothing = 1", ColumnNotFoundError, "names the column 'nothing'"),
         ("r.nothing = 1", ColumnNotFoundError, "has no field 'nothing'"),

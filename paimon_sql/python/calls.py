@@ -1,0 +1,56 @@
+"""Procedures in Python: the functions of `CALL sys.NAME(…)`, with their jobs on threads of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_core.errors import InvalidOptionError, NotFoundError
+from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
+from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
+from paimon_sql.python.executor import ThreadExecutor
+
+_TYPES: Mapping[str, type] = {"string": str, "bigint": int, "int": int, "boolean": bool, "map<string,string>": dict}
+
+
+def call_procedure(
+    catalog: SupportsDatabases, zone: tzinfo | None, name: str, arguments: Mapping[str, Any]
+) -> pa.Table:
+    """Call a procedure by its name, with or without `sys.`, and return the rows of its result.
+
+    Raises as `PaimonCatalog.call`.
+    """
+    procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
+    if procedure is None:
+        raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
+    context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(), zone)
+    return result_table(procedure.columns, procedure.call(context, _checked(procedure, arguments)))
+
+
+def _checked(procedure: Procedure, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by the names of the parameters, whichever case callers write; None means not given."""
+    known = {p.name.lower(): p for p in procedure.parameters}
+    given: dict[str, Any] = {}
+    for key, value in arguments.items():
+        parameter = known.get(key.lower())
+        if parameter is None:
+            raise InvalidOptionError(
+                f"{procedure.name} has no argument {key!r}; it has {', '.join(p.name for p in procedure.parameters)}."
+            )
+        if value is not None:
+            given[parameter.name] = _value(procedure, parameter, value)
+    return given
+
+
+def _value(procedure: Procedure, parameter: Parameter, value: Any) -> Any:
+    wanted = _TYPES[parameter.type]
+    if wanted is dict and isinstance(value, Mapping):
+        return {str(k): str(v) for k, v in value.items()}
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise InvalidOptionError(
+            f"{procedure.name}: {parameter.name} cannot be {value!r}: it must be of type {parameter.type.upper()}."
+        )
+    return value

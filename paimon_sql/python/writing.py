@@ -1,0 +1,240 @@
+"""Writes in Python: rows become files, and one commit makes them visible. The steps are the ones of INSERT, DELETE and
+UPDATE in Spark, with one task in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_core.arrow.columns import fixed_array
+from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND, arrow_type
+from paimon_core.commit.changes import Overwrite
+from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.expressions.predicate import columns, conjunction, equals
+from paimon_core.expressions.terms import core_value
+from paimon_core.insert import insert_rows
+from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    READ_ALLOW_FULL_SCAN,
+    SCALAR_INDEX_SEARCH_MODE,
+    UPSERT_KEY,
+)
+from paimon_core.row_level.rules import (
+    ChangeRules,
+    check_changeable,
+    check_deletable,
+    delete_rules,
+    deletes_whole_partitions,
+    row_position_columns,
+    update_rules,
+)
+from paimon_core.row_level.statement import RowLevelStatement
+from paimon_core.row_level.writer import changes_store, write_changes
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.execution import is_answered_by_partitions
+from paimon_core.spec.snapshot import Operation
+from paimon_core.store.features import check_seen_whole
+from paimon_core.table import Table
+from paimon_core.write.writer import open_writer, written
+from paimon_sql.python.assignment import Assignment, rows_of
+from paimon_sql.python.executor import ThreadExecutor
+from paimon_sql.python.scan import TableScan, new_scan
+from paimon_sql.python.where.condition import Computed, Condition
+
+
+def append_rows(table: Table, data: Any, *, upserts: bool) -> None:
+    """Append rows to a table without a key, or upsert rows into a table with one. Raises as `PaimonTable.append`."""
+    if table.store.options[UPSERT_KEY]:
+        raise UnsupportedFeatureError(
+            f"Table {table.name} has '{UPSERT_KEY.key}': its rows are merged by MERGE INTO, which needs Spark."
+        )
+    if upserts is not table.store.has_primary_key:
+        wanted = "append" if upserts else "upsert"
+        raise UnsupportedFeatureError(
+            f"Table {table.name} has {'no' if upserts else 'a'} primary key: call {wanted} instead."
+        )
+    _write(table, data, None, {})
+
+
+def overwrite_rows(
+    table: Table, data: Any, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+) -> None:
+    """Replace rows of a table by others. Raises as `PaimonTable.overwrite`."""
+    if sum((partition is not None, where is not None, dynamic)) > 1:
+        raise InvalidDataError("An overwrite replaces either a partition, a condition, or the partitions of the rows.")
+    if partition is not None:
+        fixed = _partition_values(table, partition)
+        known = {name: _internal(value) for name, value in fixed.items()}
+        fields = table.schema.field_by_name
+        predicate = equals(known, [core_value(v, fields[n]) for n, v in known.items()])
+        _write(table, data, Overwrite(predicate=predicate), fixed)
+    elif where is not None:
+        _write(table, data, Overwrite(predicate=_of_partitions(table, where)), {})
+    else:
+        _write(table, data, Overwrite(dynamic=dynamic), {})
+
+
+def delete_rows(table: Table, where: str) -> None:
+    """Delete the rows that satisfy a condition. Raises as `PaimonTable.delete`."""
+    _check_changed(table, replacing=None)
+    check_deletable(table.store, table.hides_rows)
+    condition = Condition.of(where, table.schema.fields, table.store.zone)
+    pushed = [p for _, p in condition.pushed(table.schema.field_by_name)]
+    known = [p for p in pushed if p is not None and is_answered_by_partitions(p, table.schema)]
+    if len(known) == len(pushed) and deletes_whole_partitions(table.store):
+        table.truncate(table.commit_info(Operation.TRUNCATE), conjunction(known))
+        return
+    rules = delete_rules(table.store, table.latest_snapshot())
+    keeps = tuple(f.name for f in table.schema.fields) if table.store.has_primary_key else ()
+    changes = _deleted(table, _matching(table, where, keeps))
+    _change(table, rules, changes)
+
+
+def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None) -> None:
+    """Give rows that satisfy a condition other values. Raises as `PaimonTable.update`."""
+    _check_changed(table, replacing="UPDATE")
+    computed = {c.column: c for c in (_computed(table, name, value) for name, value in assignments.items())}
+    if not computed or len(computed) < len(assignments):
+        raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
+    rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
+    names = [f.name for f in table.schema.fields]
+    used = {name for c in computed.values() for name in c.columns} | (set(names) if rules.moves_rows else set())
+    rows = _matching(table, where, [n for n in names if n in used])
+    _change(table, rules, _updated(table, rows, computed, keeps=rules.moves_rows))
+
+
+# -- new rows ---------------------------------------------------------------------------------------------------------
+def _write(table: Table, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
+    table.check_writable()
+    info = table.commit_info(Operation.WRITE if overwrite is None else Operation.OVERWRITE)
+    rows = _by_partition(table, Assignment(table.store, fixed).batches(rows_of(data, table.schema.fields)))
+    base, store = table.assignment_base(1, overwrite), table.write_store(overwrites=overwrite is not None)
+    planned = table.for_write()
+    writer = open_writer(store, sequence_start=planned.max_sequence_number() + 1, base=base)
+    insert_rows(planned, written(writer, rows), info, ThreadExecutor(), overwrite)
+
+
+def _by_partition(table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Sort the rows of each batch by partition: rows of a partition that come together fill whole files."""
+    keys = [(name, "ascending") for name in table.schema.partition_keys]
+    for batch in batches:
+        yield batch.sort_by(keys) if keys else batch
+
+
+def _partition_values(table: Table, partition: Mapping[str, Any]) -> dict[str, pa.Scalar]:
+    fields = {f.name: f for f in table.schema.partition_fields}
+    for name, value in partition.items():
+        if name not in fields:
+            raise ColumnNotFoundError(
+                f"Table {table.name} has no partition column {name!r}; it has {', '.join(fields) or 'none'}."
+            )
+        if value is None:
+            raise InvalidDataError(f"Partition column {name!r} needs a value: for NULL, pass where=… as in SQL.")
+    try:
+        return {name: pa.scalar(value, arrow_type(fields[name].type)) for name, value in partition.items()}
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
+        raise InvalidDataError(f"The partition {dict(partition)!r} of {table.name} is not valid: {e}") from e
+
+
+def _internal(value: pa.Scalar) -> Any:
+    """A value as Spark's rows store it: days, microseconds."""
+    if pa.types.is_date(value.type):
+        return value.cast(pa.int32()).as_py()
+    if pa.types.is_timestamp(value.type):
+        return value.cast(pa.timestamp("us", value.type.tz)).cast(pa.int64()).as_py()
+    return value.as_py()
+
+
+def _of_partitions(table: Table, where: str) -> Any:
+    """The predicate of a condition on partition columns."""
+    condition = Condition.of(where, table.schema.fields, table.store.zone)
+    pushed = [p for _, p in condition.pushed(table.schema.field_by_name)]
+    keys = frozenset(table.schema.partition_keys)
+    known = [p for p in pushed if p is not None and columns(p) <= keys]
+    if len(known) < len(pushed):
+        raise UnsupportedFeatureError(
+            f"Table {table.name}: an overwrite replaces whole partitions. Filter by partition columns only "
+            f"({', '.join(table.schema.partition_keys) or 'it has none'}), or delete rows and append others."
+        )
+    return conjunction(known)
+
+
+# -- changed rows -----------------------------------------------------------------------------------------------------
+def _check_changed(table: Table, *, replacing: str | None) -> None:
+    table.check_writable()
+    check_seen_whole(table.store)
+    check_changeable(table.store, replacing=replacing)
+
+
+def _matching(table: Table, where: str | None, names: Iterable[str]) -> TableScan:
+    """The rows to change, with the place of each row in tables without a key."""
+    options = {READ_ALLOW_FULL_SCAN.key: "true"}  # full scans need permission only in queries
+    if table.store.options[DATA_EVOLUTION]:
+        options[SCALAR_INDEX_SEARCH_MODE.key] = "full"  # a query for rows to change may skip none
+    read = table.with_options(options)
+    wanted = [*row_position_columns(table.store), *names]
+    return new_scan(read, DerivedTable.ROWS, read.latest_snapshot(), wanted, where, None, read)
+
+
+def _computed(table: Table, name: str, value: Any) -> Computed:
+    known = {f.name: f for f in table.schema.fields}
+    alike = [f for key, f in known.items() if key.lower() == name.lower()]
+    field = known.get(name) or (alike[0] if len(alike) == 1 else None)
+    if field is None:
+        raise ColumnNotFoundError(f"Table {table.name} has no column {name!r} to assign; it has {', '.join(known)}.")
+    if isinstance(value, str):
+        return Computed.of(field.name, value, table.schema.fields, table.store.zone)
+    try:
+        return Computed(field.name, constant=pa.scalar(value, arrow_type(field.type)))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
+        raise InvalidDataError(
+            f"Column {field.name!r} of table {table.name} is of type {field.type.sql()} and cannot be {value!r}: {e}"
+        ) from e
+
+
+def _deleted(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
+    for batch in _in_place(table, rows):
+        yield _changes(table, batch, ROW_DELETE, {})
+
+
+def _updated(
+    table: Table, rows: TableScan, computed: Mapping[str, Computed], *, keeps: bool
+) -> Iterator[pa.RecordBatch]:
+    assigned = Assignment(table.store, {})
+    names = [f.name for f in table.schema.fields]
+    for batch in _in_place(table, rows):
+        values = pa.record_batch({name: c.values(batch) for name, c in computed.items()})
+        (made,) = assigned.batches(pa.RecordBatchReader.from_batches(values.schema, [values]))
+        kept = {name: batch.column(name) for name in names if keeps and name not in computed}
+        yield _changes(table, batch, ROW_UPDATE_AFTER, kept | {name: made.column(name) for name in computed})
+
+
+def _in_place(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
+    """The rows to change. With data evolution, changes of a row range must come in order."""
+    if table.store.options[DATA_EVOLUTION]:
+        yield from rows.to_arrow().sort_by([(FILE_PATH, "ascending"), (ROW_INDEX, "ascending")]).to_batches()
+    else:
+        yield from rows.to_batches()
+
+
+def _changes(table: Table, batch: pa.RecordBatch, kind: int, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Changes as tasks write them: the kind, the place of the replaced row, and the new row."""
+    kinds = fixed_array(np.full(batch.num_rows, kind, dtype=np.int8), pa.int8())
+    places = {name: batch.column(name) for name in row_position_columns(table.store)}
+    held = values if kind != ROW_DELETE else {n: batch.column(n) for n in batch.schema.names if n not in places}
+    row = {f.name: held.get(f.name, pa.nulls(batch.num_rows, arrow_type(f.type))) for f in table.schema.fields}
+    return pa.record_batch({VALUE_KIND: kinds, **places, **row})
+
+
+def _change(table: Table, rules: ChangeRules, changes: Iterable[pa.RecordBatch]) -> None:
+    info = table.commit_info(rules.operation)
+    table.check_not_made(info)
+    base, store = table.assignment_base(1), table.write_store(overwrites=False)
+    planned = table.for_write()
+    statement = RowLevelStatement(planned, rules, ThreadExecutor())
+    start = planned.max_sequence_number() + 1
+    statement.commit([write_changes(changes_store(store, rules), rules, changes, sequence_start=start, base=base)])
