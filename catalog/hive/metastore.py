@@ -1,4 +1,4 @@
-"""The metastore: calls over connections that may be lost at any time, to the first of several addresses that answers.
+"""The metastore: calls over connections that may be lost at any time. The first address that answers is used.
 
 An idle connection is checked before it is used, which costs no call. If an answer is lost, late or invalid, the
 connection is closed, because its next answer could belong to another call. A call that only reads is then repeated. A

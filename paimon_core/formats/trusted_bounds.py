@@ -39,14 +39,14 @@ _MILLIS = 3  # digits of a second
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The faults of the bounds of one source."""
+    """The faults of the bounds from one source."""
 
     hides_nan: bool = False
     blurs_old_times: bool = False
     fills_chars: bool = False
 
     def bounds(self, data_type: DataType, stats: ColumnStats) -> ColumnStats:
-        """Return the statistics without bounds that some value may exceed."""
+        """Return the statistics without bounds that may be wrong for some value."""
         low, high = stats.minimum, stats.maximum
         if self.hides_nan and data_type.kind in FLOATS:
             return ColumnStats(None if low != low else low, None, stats.null_count)
@@ -72,7 +72,7 @@ def _before_control(text: str) -> str:
 
 
 def trusted(data_type: DataType, low: NDArray[Any], high: NDArray[Any], of_orc: Mask) -> tuple[Mask, Mask]:
-    """Do as `Trust.bounds` for many files in manifests: return which lower and which upper bounds hold.
+    """Return which lower and which upper bounds hold, like `Trust.bounds` for many files in manifests.
 
     Times are epoch milliseconds; `of_orc` marks the ORC files. All arrays have shape (files,)."""
     if data_type.kind in FLOATS:

@@ -5,10 +5,10 @@
     FOLDER/UUID-mK.avro            data files, with their partition and the bounds of their columns
     FOLDER/version-hint.text       the latest N
 
-`follow` writes metadata for the table's latest snapshot, independent of the change since the last call. So a commit
-that was stopped before, a rollback and a tag are all followed the same way, and the next commit repairs a missed one.
-It continues the newest metadata of the table's history, and otherwise lists all files again. Two processes that follow
-at once write the same metadata, and the first one counts.
+`follow` writes metadata for the table's latest snapshot, independent of the change since the last call. So the metadata
+follows an interrupted commit, a rollback and a tag in the same way, and the next commit repairs a missed one. It
+continues the newest metadata of the table's history, and otherwise lists all files again. Two processes that follow at
+once write the same metadata, and the first one counts.
 
 Readers of Iceberg do not merge rows. So for keyed tables only the files of the last level are listed, which have each
 key once: rows appear with the next full compaction.

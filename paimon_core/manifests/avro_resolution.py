@@ -12,9 +12,9 @@ Columns are matched by name; as in Java, names of types are ignored. If the file
 file is refused at once. If it provides a column only in some records (NULL in a required column, a union with a branch
 of another type), the other records are refused. Source: Avro specification, "Schema Resolution".
 
-The plain schema has attributes of its own for `formats.avro.field_offsets`. A field is `skipped` if nothing reads it.
-A field, or the items of an array, are `required` if NULL is refused there. A record `other` stands around a value of a
-type that does not resolve.
+The plain schema has attributes of its own for `formats.avro.field_offsets`. A field is `skipped` if it is not read. A
+field, or the items of an array, are `required` if they must not be NULL. A value of a type that does not resolve is
+wrapped in a record `other`.
 """
 
 from __future__ import annotations

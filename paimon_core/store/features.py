@@ -54,8 +54,10 @@ def check_definable(options: Mapping[str, str], *, keyed: bool) -> None:
 
 
 def check_readable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` if this library cannot read this version of the table, `InvalidOptionError` for
-    an option that other engines set to a value that is not known here, and raises as `check_selectable`."""
+    """Raise `UnsupportedFeatureError` if this library cannot read this version of the table.
+
+    Raises `InvalidOptionError` for an option with a value that is unknown here, and the errors of `check_selectable`.
+    """
     check_selectable(store)
     _check_values(store, _OF_ALL, "read")
     check_merging(store, "read")
@@ -73,8 +75,9 @@ def check_merging(store: TableStore, verb: str) -> None:
 
 
 def check_writable(store: TableStore) -> None:
-    """Raises `UnsupportedFeatureError` if a commit to the table would break what other engines rely on,
-    `InvalidOptionError` as `check_readable`, and raises as `check_insertable`."""
+    """Raise `UnsupportedFeatureError` if other engines could no longer rely on the table after a commit.
+
+    Raises `InvalidOptionError` like `check_readable`, and the errors of `check_insertable`."""
     check_insertable(store)
     _check_options_of_writers(store)
     _check(store, WRITE, "written")

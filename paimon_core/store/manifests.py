@@ -58,13 +58,13 @@ def data_manifests(store: TableStore, snapshot: Snapshot) -> tuple[ManifestFileM
 
 
 def read_manifest_list(store: TableStore, name: str) -> tuple[ManifestFileMeta, ...]:
-    """The manifests in a list. Raises `CorruptFileError`, `MetadataMissingError`."""
+    """Return the manifests in a list. Raises `CorruptFileError`, `MetadataMissingError`."""
     path = store.paths.manifest(name)
     return store.cache.get(path, lambda: read_records(store, MANIFEST_FILE_META, LIST_VERSION, path))
 
 
 def read_columns(store: TableStore, name: str) -> EntryColumns:
-    """Return the entries of a manifest by columns.
+    """Return the entries of a manifest as columns.
 
     Raises `CorruptFileError`, `MetadataMissingError`, `NotAllowedError`.
     """
@@ -79,7 +79,7 @@ def read_columns(store: TableStore, name: str) -> EntryColumns:
 
 
 def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in order. Raises `CorruptFileError`, `MetadataMissingError`."""
+    """Return the entries of a manifest, in order. Raises `CorruptFileError`, `MetadataMissingError`."""
     columns = read_columns(store, name)
     return columns.entries(np.arange(len(columns)))
 
@@ -166,8 +166,8 @@ def merge_manifests(store: TableStore, manifests: Sequence[ManifestFileMeta]) ->
     """Return manifests with the same live files, merged into fewer manifests if there are enough small manifests.
 
     Once all small manifests and manifests with DELETE reach `manifest.full-compaction-threshold-size`, they are all
-    rewritten. Before that, neighbours are merged up to `manifest.target-file-size`, and so are the last ones if they
-    are at least `manifest.merge-min-count`.
+    rewritten. Before that, neighbours are merged once they reach `manifest.target-file-size`, and the last small
+    manifests are merged if there are at least `manifest.merge-min-count`.
     """
     target = store.options[MANIFEST_TARGET_FILE_SIZE]
     pending = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < target]

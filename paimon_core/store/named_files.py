@@ -10,7 +10,7 @@ from paimon_core.errors import UnreadableFileError
 
 @contextmanager
 def files_of(table: str) -> Iterator[None]:
-    """Add the table to an `UnreadableFileError` that gives a file's name alone, without its folder."""
+    """Add the table to an `UnreadableFileError` that has only the file's name, without its folder."""
     try:
         yield
     except UnreadableFileError as e:

@@ -30,12 +30,12 @@ def write_metadata(store: TableStore, file: MetadataFile) -> None:
 
 
 def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:
-    """The records of a file. Raises `CorruptFileError`, `MetadataMissingError`."""
+    """Return the records of a file. Raises `CorruptFileError`, `MetadataMissingError`."""
     return tuple(decode_file(record, version, path, read_named(store, path)))
 
 
 def read_named(store: TableStore, path: str) -> bytes:
-    """The bytes of a metadata file that a snapshot names. Raises `MetadataMissingError`."""
+    """Return the bytes of a metadata file that a snapshot names. Raises `MetadataMissingError`."""
     try:
         return store.io.read_bytes(path, MOST_METADATA)
     except FileNotFoundError:

@@ -97,7 +97,7 @@ class KeptByTags:
 
 
 def kept_by_tags(store: TableStore) -> KeptByTags:
-    """Collect the snapshots that all tags of a branch keep; tags that are deleted meanwhile are left out."""
+    """Collect the snapshots that all tags of a branch keep. Tags that are deleted meanwhile are left out."""
     return kept_by(store, tag_names(store))
 
 

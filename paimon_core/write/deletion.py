@@ -1,7 +1,7 @@
 """Delete rows of append tables by deletion vectors: positions of rows in, commit messages with new index files out.
 
 A commit merges new vectors with the vectors of the version before, and replaces their index files. With fixed buckets,
-a bucket has one index file. Without, a file ends at `deletion-vector.index-file.target-size`.
+a bucket has one index file. Without fixed buckets, an index file ends at `deletion-vector.index-file.target-size`.
 """
 
 from __future__ import annotations
