@@ -192,7 +192,7 @@ class Table:
 
     def write_store(self, *, overwrites: bool) -> TableStore:
         """Return the store for the tasks of a write; see `write_store`."""
-        return write_store(self.store, latest_snapshot(self.store), overwrites=overwrites)
+        return write_store(self.store, partial(latest_snapshot, self.store), overwrites=overwrites)
 
     def bucket_moves(self, executor: Executor, description: str) -> BucketMoves:
         """Return an object that moves rows of the latest version into other buckets.
@@ -293,7 +293,7 @@ class Table:
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
         """Return the buckets that messages have written to and that are due for compaction."""
-        return due_buckets(self.store, latest_snapshot(self.store), written)
+        return due_buckets(self.store, partial(latest_for_read, self.store), written)
 
     def run(self, executor: Executor, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
         """Run a job. Return the messages of its tasks.

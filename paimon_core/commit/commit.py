@@ -108,15 +108,19 @@ def commit(
     Raises `CommitUnknownError` if the caller must keep the files.
     """
     check_writable(store)
-    check_table(store)
     made: Snapshot | None = None
+    if info.once is not None:
+        check_table(store)  # before the record of the commit is written
     guard = guard_of(store, info)
     changes = changes_of(store, messages, overwrite)
     if not changes and overwrite is None and not store.options[SNAPSHOT_IGNORE_EMPTY_COMMIT]:
         changes = [CommitChange(kind=CommitKind.APPEND, entries=(), scope=None)]
+    if not changes:
+        check_table(store)
     for change in changes:
         try:
-            made = _commit_change(store, change, info, publisher, guard if made is None else None)
+            attempts = _Attempts(guard, partial(check_table, store)) if made is None else _Attempts()
+            made = _commit_change(store, change, info, publisher, attempts)
         except PaimonError as error:
             if made is None or isinstance(error, CommitUnknownError):
                 raise
@@ -142,7 +146,8 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
         return None
     check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
-    return _commit_change(fully, CommitChange(kind=CommitKind.COMPACT, entries=(), scope=None), info, publisher)
+    change = CommitChange(kind=CommitKind.COMPACT, entries=(), scope=None)
+    return _commit_change(fully, change, info, publisher, _Attempts())
 
 
 def commit_statistics(
@@ -154,7 +159,7 @@ def commit_statistics(
     name = write_statistics(store, statistics)
     change = CommitChange(kind=CommitKind.ANALYZE, entries=(), scope=None, statistics=name)
     with on_certain_failure(lambda: delete_statistics(store, name)):
-        return _commit_change(store, change, info, publisher)
+        return _commit_change(store, change, info, publisher, _Attempts())
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
@@ -169,10 +174,12 @@ class _Attempts:
     """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
-    were visible until another engine replaced them. `guard` belongs to a commit that is made once.
+    were visible until another engine replaced them. `guard` belongs to a commit that is made once. `check` is called
+    once, beside the first look for the latest version.
     """
 
-    guard: OnceGuard | None
+    guard: OnceGuard | None = None
+    check: Callable[[], None] = lambda: None
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
 
@@ -182,10 +189,10 @@ class _Attempts:
 
 
 def _commit_change(
-    store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, guard: OnceGuard | None = None
+    store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, attempts: _Attempts
 ) -> Snapshot:
     """Try until our snapshot is published and stays, the change no longer fits, or a limit is reached."""
-    attempts, limits, began = _Attempts(guard), RetryLimits.of(store.options), time.monotonic()
+    limits, began = RetryLimits.of(store.options), time.monotonic()
     files = WrittenFiles(store, change, known=store.loaded)
     try:
         for tried in count(1):
@@ -199,8 +206,8 @@ def _commit_change(
                 landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
-                if guard is not None:
-                    guard.made(landed)
+                if attempts.guard is not None:
+                    attempts.guard.made(landed)
                 _tell(store, landed, change)
                 return landed
             if landed is not None:
@@ -238,7 +245,8 @@ def _try(
 
     Return the new snapshot. Return None after a lost race, or after an unknown outcome, which is then recorded in
     `attempts`."""
-    latest = latest_snapshot(store)
+    _, latest = both(store.io, attempts.check, partial(latest_snapshot, store))
+    attempts.check = lambda: None
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
         landed = _landed(store, attempts, None)
         if landed is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +25,8 @@ from paimon_core.store.manifests import (
     manifest_files,
     manifest_list_file,
     merge_manifests,
+    remember_lists,
+    remember_manifests,
 )
 from paimon_core.store.record_files import MetadataFile, write_metadata
 from paimon_core.store.table_store import TableStore
@@ -105,6 +108,8 @@ def write_draft(
         steps: list[Callable[[], Any]] = [partial(write_metadata, store, f) for f in files]
         steps.append(partial(_last_schema_id, store))
         schema_id = together(store.io, steps)[-1]
+        remember_lists(store, [base_list, delta_list, *changelog_list])
+        remember_manifests(store, [*added_files, *changelog_files])
     lists = _Lists(_named(base_list), _named(delta_list), _named(changelog_list[0]) if changelog_list else (None, None))
     snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
     if store.schema.has_strict_readers and not delta.next_row_id and not (latest and latest.has_new_members):
@@ -162,6 +167,7 @@ def _known_statistics(latest: Snapshot | None, schema_id: int) -> str | None:
 def _last_schema_id(store: TableStore) -> int:
     """Return the id of the schema in force. Schema ids have no gaps."""
     schema_id = store.schema.id
-    while store.io.exists(store.paths.schema(schema_id + 1)):
-        schema_id += 1
+    with suppress(FileNotFoundError):  # one request; `exists` also looks for a folder
+        while store.io.read_bytes(store.paths.schema(schema_id + 1)) is not None:
+            schema_id += 1
     return schema_id

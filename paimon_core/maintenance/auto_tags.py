@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 
 from paimon_core.errors import InvalidOptionError, TagExistsError, UnreadableFileError
+from paimon_core.io.side_by_side import batched_side_by_side
 from paimon_core.maintenance.tags import create_tag, delete_tags, replace_tag
 from paimon_core.options import (
     SINK_PROCESS_TIME_ZONE,
@@ -82,9 +84,9 @@ def _after_tag(store: TableStore, name: str) -> int:
 
 
 def _snapshots_from(store: TableStore, first: int) -> Iterator[Snapshot]:
-    for number in snapshot_ids(store):
-        if number >= first and (snapshot := find_snapshot(store, number)) is not None:
-            yield snapshot
+    ids = [number for number in snapshot_ids(store) if number >= first]
+    found = batched_side_by_side(store.io, partial(find_snapshot, store), ids)
+    return (snapshot for snapshot in found if snapshot is not None)
 
 
 def _keep_newest(store: TableStore, names: list[str]) -> None:

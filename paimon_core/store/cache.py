@@ -62,6 +62,11 @@ class MetadataCache:
         """The numbers at which a search for the latest version begins."""
         return LatestNumbers()
 
+    @cached_property
+    def earliest_numbers(self) -> LatestNumbers:
+        """The tables with a hint at the earliest version, and a number that the hint has had."""
+        return LatestNumbers()
+
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
         return MetadataCache, (self._capacity, self._of_each)
 

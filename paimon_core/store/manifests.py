@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, NotAllowedError
 from paimon_core.io.failure import on_failure
 from paimon_core.io.side_by_side import batched_side_by_side, side_by_side
 from paimon_core.manifests.entries import EntryColumns, Rows, decode_entries, live_rows
+from paimon_core.manifests.record_files import decode_file
 from paimon_core.options import (
     MANIFEST_FULL_COMPACTION_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -47,6 +50,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import MetadataFile, read_named, read_records, record_bytes, write_metadata
 from paimon_core.store.table_store import TableStore
 
+_REMEMBERED = 2**18  # bytes of a written file that is decoded again for the cache
 _BYTES_PER_ENTRY = 50  # minimum size of an entry in a compressed manifest, used to split long ones
 
 
@@ -69,13 +73,36 @@ def read_columns(store: TableStore, name: str) -> EntryColumns:
     Raises `CorruptFileError`, `MetadataMissingError`, `NotAllowedError`.
     """
     path = store.paths.manifest(name)
+    return store.cache.get(path, lambda: _decoded_entries(store, path, read_named(store, path)))
 
-    def load() -> EntryColumns:
-        columns = decode_entries(path, read_named(store, path))
-        check_data_files(store, path, columns)
-        return columns
 
-    return store.cache.get(path, load)
+def _decoded_entries(store: TableStore, path: str, data: bytes) -> EntryColumns:
+    columns = decode_entries(path, data)
+    check_data_files(store, path, columns)
+    return columns
+
+
+def remember_lists(store: TableStore, files: Iterable[MetadataFile]) -> None:
+    """Put lists that were written into the cache: the session reads them next."""
+    for path, data in _small(store, files):
+        store.cache.get(path, partial(_decoded_list, path, data))
+
+
+def remember_manifests(store: TableStore, files: Iterable[MetadataFile]) -> None:
+    """Put manifests that were written into the cache: the session reads them next."""
+    for path, data in _small(store, files):
+        with suppress(NotAllowedError):  # a later read raises the error
+            store.cache.get(path, partial(_decoded_entries, store, path, data))
+
+
+def _small(store: TableStore, files: Iterable[MetadataFile]) -> Iterator[tuple[str, bytes]]:
+    """The files that are decoded sooner than a remote storage answers. A local disk answers at once."""
+    if store.io.requests_at_once > 1:
+        yield from ((store.paths.manifest(f.name), f.data) for f in files if len(f.data) <= _REMEMBERED)
+
+
+def _decoded_list(path: str, data: bytes) -> tuple[ManifestFileMeta, ...]:
+    return tuple(decode_file(MANIFEST_FILE_META, LIST_VERSION, path, data))
 
 
 def read_manifest(store: TableStore, name: str) -> list[ManifestEntry]:

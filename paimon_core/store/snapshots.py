@@ -15,7 +15,7 @@ from functools import partial
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
-from paimon_core.io.side_by_side import both, side_by_side
+from paimon_core.io.side_by_side import both, outcome_of, side_by_side
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -26,9 +26,25 @@ _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 
 def latest_snapshot(store: TableStore) -> Snapshot | None:
     """Return the newest version, or None for a table without versions."""
-    hint = _read_hint(store, store.paths.latest_hint)
-    found = None if hint is None else _last(store, hint)
+    found = _hinted(store)
     return _listed(store, -1) if found is None else found
+
+
+def _hinted(store: TableStore) -> Snapshot | None:
+    """The newest version by the hint; None without a hint, or if the hint is behind.
+
+    While the hint is read, look at the number that the session remembers. This look counts only if the hint names the
+    same number.
+    """
+    read_hint = partial(_read_hint, store, store.paths.latest_hint)
+    known = store.cache.latest_numbers.get(store.paths.version_root)
+    if known is None or store.io.requests_at_once < 2:
+        hint = read_hint()
+    else:
+        hint, look = both(store.io, read_hint, partial(outcome_of, partial(_last, store, known)))
+        if hint == known:
+            return look()
+    return None if hint is None else _last(store, hint)
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
@@ -116,12 +132,20 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
     This never raises: readers check hints."""
     store.cache.latest_numbers.put(store.paths.version_root, snapshot_id)
     write = partial(store.io.write_bytes, store.paths.latest_hint, str(snapshot_id).encode())
-    look = partial(store.io.exists, store.paths.earliest_hint)
     with suppress(StorageError, FileNotFoundError):
-        _, has_earliest = both(store.io, write, look)
+        _, has_earliest = both(store.io, write, partial(_has_earliest_hint, store))
         if snapshot_id == 1 or not has_earliest:
             ids = snapshot_ids(store)
             store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
+
+
+def _has_earliest_hint(store: TableStore) -> bool:
+    """Return whether the earliest version has a hint. The session looks once: readers of a table that has lost the hint
+    since then list its versions, and the first version of a new table always writes it."""
+    seen, root = store.cache.earliest_numbers, store.paths.version_root
+    if seen.get(root) is None and (hint := _read_hint(store, store.paths.earliest_hint)) is not None:
+        seen.put(root, hint)
+    return seen.get(root) is not None
 
 
 def describe_snapshots(store: TableStore) -> str:

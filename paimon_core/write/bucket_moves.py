@@ -126,14 +126,14 @@ class BucketMoves:
         return self.store.with_options({CHANGELOG_PRODUCER.key: "none", FORCE_UP_LEVEL_0.key: str(hides).lower()})
 
 
-def write_store(store: TableStore, snapshot: Snapshot | None, *, overwrites: bool) -> TableStore:
+def write_store(store: TableStore, latest: Callable[[], Snapshot | None], *, overwrites: bool) -> TableStore:
     """Return the store for the tasks of a statement. It has the number of buckets, if all the statement's rows get the
-    same number.
+    same number. `latest` looks up the latest version; few tables need it.
     """
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
     if not assigns_at_once(store) or default is None:
         return store
-    if not overwrites and live_buckets(store, snapshot, PartitionFilter(store.schema.partition_fields)):
+    if not overwrites and live_buckets(store, latest(), PartitionFilter(store.schema.partition_fields)):
         return store
     return store.with_options({BUCKET.key: str(_positive(store, POSTPONE_DEFAULT_BUCKETS, default))})
 

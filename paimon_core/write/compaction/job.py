@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from paimon_core.jobs import Job
@@ -22,16 +22,19 @@ from paimon_core.write.compaction.row_ranges import compact_ranges
 from paimon_core.write.deletion import vectors_of
 
 
-def due_buckets(store: TableStore, snapshot: Snapshot | None, written: Sequence[CommitMessage]) -> list[BucketState]:
-    """Return the buckets that messages wrote to and that are due for compaction.
+def due_buckets(
+    store: TableStore, latest: Callable[[], Snapshot | None], written: Sequence[CommitMessage]
+) -> list[BucketState]:
+    """Return the buckets that messages wrote to and that are due for compaction, in the version that `latest` looks up.
 
-    The list is empty if writers of the table do not compact, because it is `write-only` or has no buckets.
+    The list is empty, without a look, if writers of the table do not compact, because it is `write-only` or has no
+    buckets.
     """
     if store.options[WRITE_ONLY] or not written or (store.options[BUCKET] < 1 and not store.has_primary_key):
         return []
     touched = {m.key for m in written}
     partitions = only_partitions(store.schema.partition_fields, (p for p, _ in touched))
-    return [b for b in live_buckets(store, snapshot, partitions) if b.key in touched and is_due(store, b)]
+    return [b for b in live_buckets(store, latest(), partitions) if b.key in touched and is_due(store, b)]
 
 
 def live_buckets(store: TableStore, snapshot: Snapshot | None, partitions: PartitionFilter) -> list[BucketState]:
