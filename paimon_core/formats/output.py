@@ -37,7 +37,6 @@ class OutputFile:
 
     @cached_property
     def sink(self) -> pa.NativeFile:
-        self._io.make_dirs(self.path.rpartition("/")[0])
         with writing_errors("create", self.path):
             return self._io.open_output(self.path)
 

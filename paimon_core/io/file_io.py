@@ -56,7 +56,8 @@ class FileStatus:
     """One entry of a folder.
 
     `size` is in bytes (0 for folders), `modified` in epoch milliseconds. For a symbolic link, these are the size and
-    time of its target.
+    time of its target. `tag` identifies the content of a file: an object that is replaced gets another tag. None: the
+    storage has no tags.
     """
 
     path: str
@@ -64,6 +65,7 @@ class FileStatus:
     is_dir: bool
     modified: int
     is_link: bool = False
+    tag: str | None = None
 
     @property
     def name(self) -> str:
@@ -107,7 +109,7 @@ class FileIO(Protocol):
     def open_output(self, path: str) -> NativeFile:
         """Create or replace a data file, for writing from its start in bounded memory. The caller closes it.
 
-        Its folder must exist. The file is whole once it is closed, and durable once `sync` has returned.
+        Creates the folder of the file. The file is whole once it is closed, and durable once `sync` has returned.
         """
 
     def write_bytes(self, path: str, data: bytes) -> None:

@@ -79,6 +79,7 @@ class FsspecFileIO:
         return read_each_range(self, path, ranges)
 
     def open_output(self, path: str) -> NativeFile:
+        self.make_dirs(path.rpartition("/")[0])
         return self._arrow().open_output_stream(self._bare(path), compression=None)
 
     def write_bytes(self, path: str, data: bytes) -> None:

@@ -115,6 +115,7 @@ class HdfsFileIO:
 
     def open_output(self, path: str) -> NativeFile:
         with self._errors("create", path):
+            self._make_folder(self._bare(path.rpartition("/")[0]))
             return PythonFile(_Output(self, path, self._new_file(path)), mode="w")
 
     def write_bytes(self, path: str, data: bytes) -> None:

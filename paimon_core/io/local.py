@@ -75,6 +75,7 @@ class LocalFileIO:
         return read_each_range(self, path, ranges)
 
     def open_output(self, path: str) -> NativeFile:
+        self.make_dirs(os.path.dirname(path))
         return LocalFileSystem().open_output_stream(path, compression=None)
 
     def write_bytes(self, path: str, data: bytes) -> None:

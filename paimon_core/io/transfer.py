@@ -21,7 +21,6 @@ _THREADS = 8
 
 def copy_file(source: FileIO, target: FileIO, path: str, target_path: str) -> None:
     """Copy a file, and make it durable. Raises `StorageError`, `FileNotFoundError`."""
-    target.make_dirs(target_path.rpartition("/")[0])
     with (
         storage_errors("copy", path),
         source.open_input(path) as reader,

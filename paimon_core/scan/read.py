@@ -22,7 +22,7 @@ from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, has_vector
 from paimon_core.store.branches import open_lending_branch
-from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.evolved_files import EvolvedFiles
 from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.named_files import files_of
@@ -39,6 +39,7 @@ def read_split(
     """
     if split.branch:
         store = open_lending_branch(store, split.branch)
+    store = read_ahead(store, split.bucket_dir, split.files)
     with files_of(store.name):
         yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
 

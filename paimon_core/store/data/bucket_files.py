@@ -37,6 +37,7 @@ from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.registry import format_name, format_of_file
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.indexes.file_index.cursor import Rows
+from paimon_core.io.ahead import FilesAhead
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.local_copies import LocalCopies
@@ -212,6 +213,18 @@ class BucketFiles:
                 yield evolution.apply(batch)
             except InvalidDataError as e:
                 raise InvalidDataError(f"{e} (file {path})") from e
+
+
+def read_ahead(store: TableStore, bucket_dir: str, files: Sequence[DataFileMeta]) -> TableStore:
+    """Return the store for a reader that opens most of the files of a bucket, in about this order.
+
+    A remote storage then gets requests for small files side by side. Files with an index are left out: the index may
+    show that the file is not needed.
+    """
+    wanted = [f for f in files if f.embedded_file_index is None and not f.extra_files]
+    if store.io.requests_at_once < 2 or len(wanted) < 2:
+        return store
+    return replace(store, io=FilesAhead(store.io, [(data_file_path(bucket_dir, f), f.file_size) for f in wanted]))
 
 
 def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,7 @@ from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField, TimeType
-from paimon_core.store.data.bucket_files import BucketFiles
+from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.column_stats import value_stats
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.file_fields import file_fields
@@ -46,7 +46,9 @@ def compact_bucket(store: TableStore, bucket: BucketState, strategy: Strategy) -
     unit = pick(runs, store.options, strategy, metadata_now(), expired.union(deletions))
     if unit is None:
         return None
-    reader = BucketFiles(store, store.bucket_dir(*bucket.key), file_fields(store), deletions=deletions, expiry=expiry)
+    folder = store.bucket_dir(*bucket.key)
+    source = read_ahead(store, folder, unit.files)
+    reader = BucketFiles(source, folder, file_fields(store), deletions=deletions, expiry=expiry)
     work = BucketCompaction(reader, unit, _lookup_runs(store, runs, unit))
     with on_failure(work.abort):
         every = strategy is Strategy.FULL and store.options[FORCE_REWRITE]
@@ -76,7 +78,9 @@ def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     groups = _append_groups(store, bucket, strategy, deletions)
     fields, columns = (*store.schema.fields, *tracking_fields(store)), rewritten_columns(store)
-    reader = BucketFiles(store, store.bucket_dir(*bucket.key), fields, deletions=deletions)
+    folder = store.bucket_dir(*bucket.key)
+    source = read_ahead(store, folder, [f for group in groups for f in group])
+    reader = BucketFiles(source, folder, fields, deletions=deletions)
     after: list[DataFileMeta] = []
     with ExitStack() as undo:
         for group in groups:
