@@ -18,6 +18,7 @@ from paimon_core.errors import (
     TableNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.side_by_side import side_by_side
 from paimon_core.lazy import cached_property
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -96,7 +97,8 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
     def list_tables(self, database: str) -> list[str]:
         self._check_database(database)
         folders = [f for f in self.io.list(self._folders.database(database)) if f.is_dir]
-        names = [f.name for f in folders if _may_be_table(self.io, f.path)]
+        may_be = side_by_side(self.io, lambda f: _may_be_table(self.io, f.path), folders)
+        names = [f.name for f, may in zip(folders, may_be, strict=True) if may]
         replacing = between(names)  # loading one of these completes the replacement
         return sorted(replacing.get(n, n) for n in names)
 
@@ -107,8 +109,7 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
     # -- tables, views and functions ----------------------------------------------------------------------------------
     @cached_property
     def _registry(self) -> FolderRegistry:
-        checks = (self.database_exists, self._check_database)
-        return FolderRegistry(self._files, self._folders, *checks, self._turn, self._views.files)
+        return FolderRegistry(self._files, self._folders, self._check_database, self._turn, self._views.files)
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         staged = super().stage_replace(identifier, schema)
@@ -163,19 +164,17 @@ class FolderRegistry(Registry):
 
     files: SchemaFiles
     folders: Folders
-    database_exists: Callable[[str], bool]
     check_database: Callable[[str], None]
     turn: Callable[..., AbstractContextManager[None]]
     views: DefinitionFiles
 
     def exists(self, identifier: Identifier) -> bool:
-        return self.database_exists(identifier.database) and self._has(identifier)
+        return self._has(identifier)  # then its database exists, too
 
     def load(self, identifier: Identifier) -> Table:
-        self.check_database(identifier.database)
         table = self.files.load(identifier, self.folders.table(identifier))
         if table is None:
-            raise self._not_found(identifier)
+            raise self.missing(identifier)
         return table
 
     def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
@@ -184,8 +183,7 @@ class FolderRegistry(Registry):
 
         def publish() -> None:
             with self.turn(identifier):
-                self._check_no_view(identifier)
-                self.files.create(table)
+                self.files.create(table, partial(self._check_no_view, identifier))
 
         return StagedTable(table, publish)
 

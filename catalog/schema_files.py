@@ -31,6 +31,7 @@ from paimon_core.format_table.options import TYPE, check_format_schema, is_forma
 from paimon_core.iceberg.follow import follow_rename, keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
+from paimon_core.io.side_by_side import both
 from paimon_core.maintenance.done_partitions import check_report
 from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
@@ -93,9 +94,9 @@ class SchemaFiles:
 
         Raises `BranchNotFoundError`.
         """
-        schema = latest_schema(self.io, path)
+        schema = latest_schema(self.io, path, self.cache)
         if schema is None and complete(self.io, path):
-            schema = latest_schema(self.io, path)
+            schema = latest_schema(self.io, path, self.cache)
         if schema is None:
             return None
         main = self._table(identifier.base, path, schema)
@@ -108,9 +109,13 @@ class SchemaFiles:
             raise TableNotFoundError(f"There is no table in {path}: it has no schema file.")
         return schema
 
-    def create(self, table: Table) -> None:
-        """Create a prepared table. Raises `TableExistsError`, even if another process creates the table meanwhile."""
-        if self.exists(table.identifier, table.store.root) or not publish_schema(table):
+    def create(self, table: Table, check: Callable[[], None] = lambda: None) -> None:
+        """Create a prepared table. `check` is called beside the look for a table of that name.
+
+        Raises `TableExistsError`, even if another process creates the table meanwhile.
+        """
+        _, is_there = both(self.io, check, partial(self.exists, table.identifier, table.store.root))
+        if is_there or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:

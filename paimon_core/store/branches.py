@@ -80,4 +80,4 @@ def branch_schema(store: TableStore, branch: str) -> TableSchema | None:
     """Return the latest schema of a branch ("" is main), or None if the branch does not exist."""
     if branch and not is_file_name(branch):
         return None
-    return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root)
+    return latest_schema(store.io, TablePaths(store.root, branch=branch).version_root, store.cache)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from paimon_core.errors import CorruptFileError, SchemaNotFoundError
-from paimon_core.io.file_io import FileIO
+from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, decode_schema, encode_schema
+from paimon_core.store.cache import MetadataCache
 from paimon_core.store.table_store import TableStore
 
 
@@ -14,14 +17,30 @@ def schema_ids(io: FileIO, root: str) -> list[int]:
 
     Return none if it does not exist.
     """
-    found = (parse_schema_id(f.name) for f in io.list(TablePaths(root).schema_dir))
-    return sorted(n for n in found if n is not None)
+    return sorted(_schema_files(io, root))
 
 
-def latest_schema(io: FileIO, root: str) -> TableSchema | None:
-    """The latest schema, or None if the table does not exist."""
-    ids = schema_ids(io, root)
-    return load_schema(io, root, ids[-1]) if ids else None
+def _schema_files(io: FileIO, root: str) -> dict[int, FileStatus]:
+    """The files of all schema versions, by their numbers."""
+    found = ((parse_schema_id(f.name), f) for f in io.list(TablePaths(root).schema_dir))
+    return {number: file for number, file in found if number is not None}
+
+
+def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> TableSchema | None:
+    """The latest schema, or None if the table does not exist.
+
+    A table may be dropped and created again by its old name, with another schema of the same number. So `cache` keeps a
+    schema together with the storage's tag of its file, and each call lists the files.
+    """
+    files = _schema_files(io, root)
+    if not files:
+        return None
+    number = max(files)
+    tag, load = files[number].tag, partial(load_schema, io, root, number)
+    if cache is None or tag is None:
+        return load()
+    (schema,) = cache.get(f"{TablePaths(root).schema(number)}?{tag}", lambda: (load(),))
+    return schema
 
 
 def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:

@@ -5,6 +5,8 @@ The numbers only sink: at 50 ms a request, a chain of 20 takes a second.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,14 +14,24 @@ from uuid import UUID
 
 import pytest
 
+from paimon_core.errors import DatabaseNotFoundError, TableNotFoundError
+from paimon_core.io.file_io import FileStatus
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.orphans.search import find_orphans
 from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.maintenance.tags import delete_tags, expired_tags, taggable_snapshot
+from paimon_core.scan.read import read_split
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.message import BucketState, CommitMessage
+from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
+from paimon_core.spec.types import INT
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs, write_changelog
 from paimon_core.store.consumers import list_consumers, write_consumer
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import (
     find_snapshot,
     latest_for_read,
@@ -32,10 +44,15 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import tag_names
 from paimon_core.system_tables.registry import read_system_table
 from paimon_core.table import Table
+from paimon_core.write.compaction.bucket import compact_append, compact_bucket
+from paimon_core.write.compaction.job import live_buckets
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from tests.support import stored
 from tests.support.counted_requests import CountingIO, Requests
-from tests.support.tables import data_file, info, message, new_store
+from tests.support.tables import data_file, fields, info, message, new_store
 
 RETAINED = {"snapshot.num-retained.min": "200", "snapshot.num-retained.max": "300"}
+T = Identifier("default", "t")
 KEYED = {"primary_key": "k", "bucket": "1"}
 
 
@@ -61,7 +78,100 @@ def test_a_commit(tmp_path: Path, options: dict[str, str]) -> None:
     store = table_of(tmp_path, io, 20, **options)
     with io.counted() as made:
         Table(store).for_write().commit([message(store, data_file(store, 99, 99))], info())
-    check(made, count=20, chain=13)
+    check(made, count=15, chain=9)
+    with io.counted() as made:
+        Table(store).plan(latest_for_read(store))
+    check(made, count=2, chain=2)  # the manifests that the session has written
+
+
+def test_a_remembered_number_counts_only_if_the_hint_names_it(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 5)
+    latest = latest_snapshot(store)
+    with io.counted() as made:
+        assert latest_snapshot(store) == latest
+    check(made, count=3, chain=2)
+    other = forgetful(store)
+    Table(other).commit([message(other, data_file(other, 9, 9))], info())
+    assert latest_snapshot(store) == latest_snapshot(other) != latest
+    newest = read_snapshot(store, 6)
+    for number in range(1, 7):  # others commit and expire, and a commit at a freed number is not withdrawn yet
+        Path(store.paths.snapshot(number)).unlink()
+    for number in (3, 7):
+        Path(store.paths.snapshot(number)).write_bytes(encode_snapshot(replace(newest, id=number)))
+    Path(store.paths.latest_hint).write_bytes(b"7")
+    store.cache.latest_numbers.put(store.paths.version_root, 3)
+    found = latest_snapshot(store)
+    assert found is not None and found.id == 7
+
+
+def test_small_files_of_a_split_are_requested_side_by_side(tmp_path: Path) -> None:
+    for options in ({}, {"primary_key": "k", "bucket": "1", "write_only": "true"}):
+        warehouse, io = str(tmp_path / str(len(options))), CountingIO()
+        stored.create_table(warehouse, **options)
+        table = stored.open_table(warehouse, io)
+        for number in range(20):
+            stored.commit(table, stored.write(table, [(0, str(number)), (number + 1, "")]), "tester")
+        (split,) = table.plan(latest_for_read(table.store)).splits
+        with io.counted() as made:
+            rows = [row for b in read_split(table.store, split, ["k", "v"]) for row in b.to_pylist()]
+        assert len(rows) == (21 if options else 40) and {"k": 0, "v": "19"} in rows
+        check(made, count=20, chain=2)
+        with io.counted() as made:
+            assert compacted(table)
+        check(made, count=24, chain=6)
+
+
+def compacted(table: Table) -> list[CommitMessage]:
+    buckets = live_buckets(table.store, latest_for_read(table.store), PartitionFilter(()))
+    return [m for b in buckets if (m := compact(table.store, b)) is not None]
+
+
+def compact(store: TableStore, bucket: BucketState) -> CommitMessage | None:
+    return (compact_bucket if store.has_primary_key else compact_append)(store, bucket, Strategy.FULL)
+
+
+def test_a_table_is_opened_by_one_request_after_the_first_time(tmp_path: Path) -> None:
+    io = TaggingIO()
+    catalog = FileSystemCatalog(io=io, warehouse=str(tmp_path))
+    one, other = (new_table_schema(fields(**{name: INT}), options={}) for name in ("a", "b"))
+    catalog.create_table(T, one)
+    with io.counted() as made:
+        assert catalog.load_table(T).schema.fields[0].name == "a"
+    check(made, count=2, chain=2)
+    with io.counted() as made:
+        assert catalog.load_table(T).schema.fields[0].name == "a"
+    check(made, count=1, chain=1)
+    catalog.drop_table(T)
+    catalog.create_table(T, other)  # a schema of the same number and size, perhaps in the same second
+    assert catalog.load_table(T).schema.fields[0].name == "b"
+    catalog.drop_table(T)
+    with pytest.raises(TableNotFoundError):
+        catalog.load_table(T)
+    with pytest.raises(DatabaseNotFoundError):
+        catalog.load_table(Identifier("missing", "t"))
+
+
+def test_a_table_is_created_without_waiting_for_one_look_after_the_other(tmp_path: Path) -> None:
+    io = TaggingIO()
+    catalog = FileSystemCatalog(io=io, warehouse=str(tmp_path))
+    with io.counted() as made:
+        assert not catalog.table_exists(Identifier("db", "t"))
+    check(made, count=2, chain=2)
+    catalog.create_database("db")
+    with io.counted() as made:
+        catalog.create_table(Identifier("db", "t"), new_table_schema(fields(k=INT), options={}))
+    check(made, count=5, chain=4)
+
+
+class TaggingIO(CountingIO):
+    """A remote storage that gives tags of files, as object stores do."""
+
+    def list(self, path: str) -> Iterator[FileStatus]:
+        return (
+            f if f.is_dir else replace(f, modified=0, tag=hashlib.md5(Path(f.path).read_bytes()).hexdigest())
+            for f in super().list(path)
+        )
 
 
 def test_the_plan_of_a_table_with_many_manifests(tmp_path: Path) -> None:

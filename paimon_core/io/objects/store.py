@@ -29,7 +29,7 @@ from paimon_core.io.objects.clients import Client, client_of
 from paimon_core.io.objects.failures import code_of, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
-from paimon_core.io.side_by_side import delete_side_by_side, side_by_side
+from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
@@ -180,15 +180,20 @@ class ObjectStoreFileIO:
         return nullcontext(False)
 
     def exists(self, path: str) -> bool:
+        head = partial(self._call, "look up", path, _head, ask=_get)
+        as_file, has_below = both(self, partial(outcome_of, head), partial(outcome_of, partial(self._is_folder, path)))
         with suppress(FileNotFoundError):
-            self.status(path)
+            as_file()
             return True
-        return False
+        return has_below()
+
+    def _is_folder(self, path: str) -> bool:
+        return self._call("look up", path, _has_below)
 
     def status(self, path: str) -> FileStatus:
         with suppress(FileNotFoundError):
             return _status(path, self._call("look up", path, _head, ask=_get))
-        if not self._call("look up", path, _has_below):
+        if not self._is_folder(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return FileStatus(path, 0, True, int(time.time() * 1000))
 
@@ -355,7 +360,8 @@ def _child(folder: str, key: str) -> str:
 
 
 def _status(path: str, found: Mapping[str, Any]) -> FileStatus:
-    return FileStatus(path, int(found["size"]), False, int(found["last_modified"].timestamp() * 1000))
+    modified = int(found["last_modified"].timestamp() * 1000)
+    return FileStatus(path, int(found["size"]), False, modified, tag=found["e_tag"])
 
 
 def _now() -> int:

@@ -97,6 +97,7 @@ class PaimonParser(Proxy):
 
     def _prepare(self, text: str) -> None:
         """Register the catalogs that a statement needs. In a new session, install this package's rules."""
+        self.registry.bridge.statements += 1
         self.registry.register(text)
         if self.is_new:
             self.is_new = False
