@@ -1,4 +1,4 @@
-"""`CALL sys.*` for orphan files, missing files, all files of a table, objects, and the storage itself."""
+"""`CALL sys.*` for orphan files, missing files, all files of a table, objects, the storage, and advice on upkeep."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.io.load import load_file_io, normalize
-from paimon_core.maintenance import storage_check
+from paimon_core.maintenance import advice, storage_check
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
-from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.identifier import Identifier, sql_name
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.listing import of_some
@@ -110,6 +110,25 @@ def check_storage(context: ProcedureContext, target: str) -> Rows:
     location = _location(context, target)
     found = storage_check.check_storage(load_file_io(location, context.catalog.options), location)
     return [(f.step, f.result, f.millis, f.detail) for f in found]
+
+
+@procedure(fact="string", reason="string", statement="string")
+def advise(context: ProcedureContext, table: str) -> Rows:
+    """Advise on the upkeep of a table: a fact about it, why the fact matters, and the statement that mends it.
+
+    It reads metadata only, and changes nothing. There are rules for small files, sorted runs that wait for a
+    compaction, deleted rows, sizes of buckets, snapshots that stay, missing statistics and misspelled options. The
+    result is empty if no rule applies.
+    """
+    target = context.load_table(table)
+    names = target.identifier.database, target.identifier.table
+    text = sql_name(*names).replace("\\", "\\\\").replace("'", "\\'")
+    fields = {
+        "call": f"CALL {sql_name(context.name, 'sys')}",
+        "name": f"'{text}'",
+        "table": sql_name(context.name, *names),
+    }
+    return [(a.fact, a.reason, a.statement.format(**fields)) for a in advice.advise(advice.figures_of(target.store))]
 
 
 def _location(context: ProcedureContext, target: str) -> str:

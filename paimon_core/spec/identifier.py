@@ -5,6 +5,7 @@ Source: `Identifier` of `org.apache.paimon.catalog`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from paimon_core.errors import InvalidNameError
@@ -13,6 +14,12 @@ from paimon_core.spec.paths import check_name
 _BRANCH = "branch_"
 MAIN_BRANCH = "main"
 BRANCH_OPTION = "branch"  # the option of a query that names a branch instead of `t$branch_NAME`
+_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\$\w+)*")
+
+
+def sql_name(*parts: str) -> str:
+    """Return a name as SQL spells it: with backquotes around parts that are not plain words, such as `a b`."""
+    return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

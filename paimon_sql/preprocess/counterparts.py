@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from paimon_core.spec.identifier import sql_name
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.lexing import tokenize
-from paimon_sql.preprocess.quoting import quoted_name, quoted_text
+from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import first_word
 from paimon_sql.preprocess.statements import Name
 
@@ -34,7 +35,6 @@ METADATA_TABLES = {
     "refs": "tags",
 }
 _MISREAD = re.compile(r"\b(?:history|detail|system)\b")  # a word of every statement that Spark takes for another one
-_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\$\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Counterpart:
         """Return the advice for a table; `catalog` is needed only if it differs from the current one."""
         above = [database] if catalog is None else [catalog, database]
         fields = {
-            "table": _sql_name(*above, table),
-            "name": quoted_text(_sql_name(database, table)),
-            "call": "CALL sys" if catalog is None else f"CALL {_sql_name(catalog, 'sys')}",
+            "table": sql_name(*above, table),
+            "name": quoted_text(sql_name(database, table)),
+            "call": "CALL sys" if catalog is None else f"CALL {sql_name(catalog, 'sys')}",
         }
-        fields |= {kind: _sql_name(*above, f"{table}${kind}") for kind in ("snapshots", "files", "audit_log")}
+        fields |= {kind: sql_name(*above, f"{table}${kind}") for kind in ("snapshots", "files", "audit_log")}
         advice = self.write.format(**fields, **self.values)
         return f"{self.statement} is a statement of {self.format}. For a Paimon table, {advice}"
 
@@ -81,11 +81,6 @@ def counterpart(text: str, *, is_parsed: bool = False) -> Counterpart | None:
     return next(
         (each for each in found if each is not None and each.table and (each.parsed_as is not None) == is_parsed), None
     )
-
-
-def _sql_name(*parts: str) -> str:
-    """Return a name as SQL spells it, with backquotes around parts that are not plain words."""
-    return ".".join(part if _PLAIN.fullmatch(part) else quoted_name(part) for part in parts)
 
 
 # -- Delta Lake ------------------------------------------------------------------------------------------------------
@@ -209,7 +204,7 @@ def _clone(cursor: Cursor) -> Counterpart | None:
         write = (
             "write {call}.create_branch(table => {source}, branch => 'name'), which shares its files, or " + write[6:]
         )
-    values = {"source": quoted_text(_sql_name(*source))}
+    values = {"source": quoted_text(sql_name(*source))}
     return Counterpart(f"{kind}CLONE", DELTA, target, write, values=values)
 
 
@@ -315,7 +310,7 @@ def _drop_tag(cursor: Cursor) -> Counterpart | None:
     if not cursor.take("DROP", "TAG"):
         return None
     if_exists = "IF EXISTS " if cursor.take("IF", "EXISTS") else ""
-    name = {"tag": _sql_name(cursor.next_text()) if cursor.at_name() else "…"}
+    name = {"tag": sql_name(cursor.next_text()) if cursor.at_name() else "…"}
     return Counterpart(
         "DROP TAG", ICEBERG, table, f"write ALTER TABLE {{table}} DELETE TAG {if_exists}{{tag}}", values=name
     )

@@ -1,0 +1,181 @@
+"""`CALL sys.advise`: each rule has a table that needs it, and one that does not. Its statement ends the advice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.advice import Figures, advise, files_table
+from paimon_core.options import TableOptions
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import INT, STRING
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.manifests import live_files
+from paimon_core.table import Table
+from paimon_core.write.deletion import delete_rows
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.procedures import PROCEDURES, ProcedureContext
+from tests.support import stored
+from tests.support.tables import fields
+from tests.unit.procedures.test_compaction import Tasks
+
+OPTIONS = {"bucket": "-1"}
+KEYED = {"primary-key": "k", "bucket": "2"}
+MIB = 2**20
+
+
+class Lake:
+    """A catalog with one table, `default.t`."""
+
+    def __init__(self, root: Path, options: Mapping[str, str] = OPTIONS, table: str = "t") -> None:
+        self.catalog, self.identifier = FileSystemCatalog(LocalFileIO(), str(root)), Identifier("default", table)
+        schema = new_table_schema(fields(k=INT, v=STRING), options={"write-only": "true", **options})
+        self.catalog.create_table(self.identifier, schema)
+
+    @property
+    def table(self) -> Table:
+        return self.catalog.load_table(self.identifier)
+
+    def insert(self, *values: int) -> None:
+        stored.insert(self.table, [(value, "x") for value in values])
+
+    def delete(self, *values: int) -> None:
+        """Delete rows of a table with one file by deletion vectors."""
+        table = self.table
+        (entry,) = live_files(table.store, table.latest_snapshot()).values()
+        rows = {entry.file.file_name: np.array(values, np.uint32)}
+        messages = delete_rows(table.store, table.latest_snapshot(), {(entry.partition, entry.bucket): rows})
+        stored.commit(table, messages, "deleter")
+
+    def call(self, name: str, **arguments: Any) -> list[tuple[Any, ...]]:
+        return list(PROCEDURES[name].call(ProcedureContext(self.catalog, "default", Tasks()), arguments))
+
+    def advice(self) -> dict[str, str]:
+        """The statements by their facts."""
+        return {fact: statement for fact, _, statement in self.call("advise", table="t")}
+
+    def follow(self, statement: str) -> None:
+        """Run a statement of an advice, which must be a CALL."""
+        name, arguments = re.fullmatch(r"CALL paimon\.sys\.(\w+)\((.*)\)", statement).groups()  # type: ignore[union-attr]
+        given: dict[str, Any] = dict(re.findall(r"(\w+) => '([^']*)'", arguments))
+        given |= {key: int(value) for key, value in re.findall(r"(\w+) => (\d+)", arguments)}
+        self.call(name, **given)
+
+
+def only(advice: dict[str, str], pattern: str) -> str:
+    """The statement of the only advice, whose fact matches."""
+    ((fact, statement),) = advice.items()
+    assert re.search(pattern, fact), fact
+    return statement
+
+
+def test_a_table_in_order_needs_no_advice(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert lake.advice() == {}
+    lake.insert(1, 2, 3)
+    assert lake.advice() == {}
+
+
+def test_small_files(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for value in range(4):
+        lake.insert(value)
+    assert lake.advice() == {}
+    lake.insert(4)
+    lake.follow(only(lake.advice(), r"^5 files are smaller than \d+ MiB, up to 5 in a bucket$"))
+    assert lake.advice() == {}
+
+
+def test_sorted_runs(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, KEYED)
+    for _ in range(4):
+        lake.insert(*range(10))
+    assert lake.advice() == {}
+    lake.insert(*range(10))
+    statement = only(lake.advice(), r"^2 of 2 buckets have 5 or more sorted runs, up to 5$")
+    assert statement == "CALL paimon.sys.compact(table => 'default.t')"
+    lake.follow(statement)
+    assert lake.advice() == {}
+
+
+def test_deleted_rows(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "deletion-vectors.enabled": "true"})
+    lake.insert(*range(10))
+    lake.delete(0)
+    assert lake.advice() == {}
+    lake.delete(1, 2)
+    lake.follow(only(lake.advice(), r"^3 of 10 rows in data files are deleted$"))
+    assert lake.advice() == {} and len(stored.read(lake.table)) == 7
+
+
+@pytest.mark.parametrize(("buckets", "is_advised"), [("4", False), ("16", True)])
+def test_buckets_of_few_rows(tmp_path: Path, buckets: str, is_advised: bool) -> None:
+    lake = Lake(tmp_path, {**KEYED, "bucket": buckets})
+    lake.insert(*range(10))
+    if is_advised:
+        lake.follow(only(lake.advice(), r"^16 buckets hold 0 MiB in the largest partition$"))
+        lake.follow(
+            only(lake.advice(), r"^1 of 1 buckets have 5 or more sorted runs")
+        )  # it has the files of all buckets
+    assert lake.advice() == {} and len(stored.read(lake.table)) == 10
+
+
+def test_old_snapshots(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "compaction.min.file-num": "50"})
+    for value in range(4):
+        lake.insert(value)
+    assert lake.advice() == {}
+    lake.catalog.alter_table(
+        lake.identifier, [SetOption("snapshot.num-retained.min", "1"), SetOption("snapshot.num-retained.max", "3")]
+    )
+    lake.follow(only(lake.advice(), r"^there are 4 snapshots, and the options keep at most 3$"))
+    assert lake.advice() == {}
+
+
+def test_misspelled_options(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "snapshot.num-retained.maxx": "3", "owner": "me"})
+    statement = only(lake.advice(), r"^option 'snapshot.num-retained.maxx' is not an option of Paimon$")
+    assert statement == "ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('snapshot.num-retained.maxx')"
+
+
+# rules about sizes that no test writes
+FIGURES = Figures(TableOptions({}), has_primary_key=True, files=files_table([]), target_size=128 * MIB)
+
+
+def of_one_file(size: int, rows: int = 10) -> pa.Table:
+    return pa.table([[b""], [0], [5], [size], [rows]], schema=FIGURES.files.schema)
+
+
+@pytest.mark.parametrize(
+    ("figures", "pattern"),
+    [
+        (replace(FIGURES, options=TableOptions({"bucket": "2"}), files=of_one_file(5000 * MIB)), r"bucket_num => 10\)"),
+        (replace(FIGURES, options=TableOptions({"bucket": "2"}), files=of_one_file(3000 * MIB)), None),
+        (replace(FIGURES, options=TableOptions({"bucket": "-1"}), files=of_one_file(5000 * MIB)), None),
+        (replace(FIGURES, rows=999_999), None),
+        (replace(FIGURES, rows=1_000_000), "ANALYZE TABLE"),
+        (replace(FIGURES, rows=1_000_000, has_statistics=True), None),
+        (replace(FIGURES, snapshots=11, oldest=3_600_001), r"expire_snapshots"),
+        (replace(FIGURES, snapshots=11, oldest=3_600_000), None),
+        (replace(FIGURES, snapshots=10, oldest=10**9), None),
+    ],
+)
+def test_figures(figures: Figures, pattern: str | None) -> None:
+    found = [advice.statement for advice in advise(figures)]
+    assert found == [] if pattern is None else re.search(pattern, *found)
+
+
+def test_names_are_quoted(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**KEYED, "bucket": "16"}, "it's a t")
+    lake.insert(1)
+    ((_, _, statement),) = lake.call("advise", table="`it's a t`")
+    assert statement == r"CALL paimon.sys.rescale(table => 'default.`it\'s a t`', bucket_num => 1)"
