@@ -196,7 +196,7 @@ def _old_snapshots(figures: Figures) -> Iterator[Advice]:
     if figures.snapshots > most:
         kept = f"at most {most}"
     elif figures.snapshots > figures.options[SNAPSHOT_NUM_RETAINED_MIN] and figures.oldest > retained:
-        kept = f"those of the last {retained // 60_000} minutes"
+        kept = f"the last {retained // 60_000} minutes"
     else:
         return
     yield Advice(

@@ -69,7 +69,7 @@ class Counterpart:
 
 
 def counterpart(text: str, *, is_parsed: bool = False) -> Counterpart | None:
-    """Return the statement of another format that a text is; None for every other text.
+    """Return the counterpart of a statement of another format; None for every other text.
 
     `is_parsed` says whether Spark could parse the text.
     """

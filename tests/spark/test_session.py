@@ -119,6 +119,12 @@ def test_new_sessions_have_the_catalogs(active: Any, tmp_path: Path) -> None:
     assert rows(spark.newSession(), "SHOW TABLES IN lake.default") == []
 
 
+def test_a_value_that_looks_like_a_catalog_makes_none(spark: Any) -> None:
+    spark.conf.set("some.value", "x,spark.sql.catalog.evil=paimon_sql.SparkCatalog,y")
+    spark.sql("SELECT 1").collect()
+    assert "evil" not in [row.catalog for row in spark.sql("SHOW CATALOGS").collect()]
+
+
 def test_two_sessions_of_one_application_are_equipped(root_session: Any, warehouse: str) -> None:
     """Sessions share their extensions: a session made after both must get one hook, not one around the other."""
     setting = accessible_field(root_session._jsparkSession.sessionState(), "sqlParser")

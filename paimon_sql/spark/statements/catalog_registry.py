@@ -106,7 +106,10 @@ class CatalogRegistry:
             if self.bridge.own_setting(CATALOG_PREFIX + SESSION_CATALOG) in GENERIC_CLASSES:
                 self._keep_session_catalog()
             for name in sorted(set(_CONFIGURED.findall(text))):
-                self._define_class(str(self.bridge.own_setting(CATALOG_PREFIX + name)))
+                class_name = self.bridge.own_setting(CATALOG_PREFIX + name)
+                if class_name not in CATALOG_CLASSES:
+                    continue  # the value of another setting only looks like a configured catalog
+                self._define_class(class_name)
                 load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
