@@ -9,6 +9,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 
+from paimon_sql.spark.jvm.commands import parsed_by_spark
+from paimon_sql.spark.jvm.views import named_relations
 from paimon_sql.spark.statements.parser import registry_of
 from tests.support.surroundings import jvm_locale
 
@@ -84,7 +86,10 @@ def test_columns_that_differ_in_case_only_are_kept_apart(spark: Any, tmp_path: P
 
 
 def test_names_of_a_query_are_found_in_a_locale_with_a_dotless_i(spark: Any) -> None:
+    jvm = registry_of(spark).jvm
     with jvm_locale(spark, "tr-TR"):
+        query = parsed_by_spark(jvm, "WITH FIRST AS (SELECT * FROM t) SELECT id FROM first")
+        assert named_relations(jvm, query) == [("t",)]
         spark.sql("CREATE VIEW v AS WITH FIRST AS (SELECT 1 AS ID) SELECT id FROM first")
         assert spark.sql("SELECT ID FROM v").collect() == [(1,)]
 
