@@ -32,7 +32,6 @@ _NULL, _NOT_WRITTEN = -1, -2
 _MOST_BYTES = 64 * 2**20  # read at once, but for a single value
 _MOST_VARINT = 10
 _MAGIC_SUM = zlib.crc32(_MAGIC)
-_MAGIC_VALUE, _NOTHING = (pa.scalar(b, pa.large_binary()) for b in (_MAGIC, b""))
 
 Lengths = NDArray[np.int64]
 
@@ -130,7 +129,8 @@ class BlobFileWriter:
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
         tails = _entry_tails(stored, sizes)
-        entries = pc.binary_join_element_wise(_MAGIC_VALUE, stored, tails, _NOTHING)
+        magic, nothing = (pa.scalar(b, pa.large_binary()) for b in (_MAGIC, b""))
+        entries = pc.binary_join_element_wise(magic, stored, tails, nothing)
         size = int(sizes.sum())
         with storage_errors("write", self._file.path):
             self._file.sink.write(entries.buffers()[2].slice(0, size) if size else b"")

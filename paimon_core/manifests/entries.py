@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import byte_lengths, byte_words, int64_array
+from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, int64_array, validity
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.formats.avro.field_offsets import Path, UnusualError
@@ -112,7 +112,7 @@ class EntryColumns:
     @cached_property
     def _partitions(self) -> tuple[NDArray[np.int64], list[bytes]]:
         coded = self._source.binary(("_PARTITION",)).dictionary_encode()
-        return coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist()
+        return fixed_values(coded.indices, np.int32).astype(np.int64), coded.dictionary.to_pylist()
 
     def bounds(self, statistics: str) -> tuple[pa.Array, pa.Array]:
         """Return the smallest and the largest values in `_KEY_STATS` or `_VALUE_STATS`, as BinaryRows."""
@@ -154,7 +154,8 @@ class EntryColumns:
         For each attribute: the index of each entry's value among the distinct values, -1 for none, and the values."""
         for values in (self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")), self.external_paths):
             coded = values.dictionary_encode()
-            yield pc.fill_null(coded.indices, -1).to_numpy(), coded.dictionary.to_pylist()
+            codes = fixed_values(coded.indices, np.int32)
+            yield np.where(validity(coded.indices), codes, -1), coded.dictionary.to_pylist()
         codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
         yield np.where(np.array([*map(bool, names), False])[codes], codes, -1), names
 

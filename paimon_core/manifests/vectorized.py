@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import int64_array
+from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.errors import CorruptFileError, PaimonError, reason
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.formats.avro.container import MAGIC, ContainerReader
@@ -132,7 +132,7 @@ class CodedEntries:
             return codes, []
         starts = offsets[there]
         coded = self._coded.binary(starts, self._at((*path, END), rows)[there] - starts).dictionary_encode()
-        codes[there] = coded.indices.to_numpy()
+        codes[there] = fixed_values(coded.indices, np.int32)
         avro = fastavro.parse_schema(_type_at(self._resolution.plain, path))
         decoded = (fastavro.schemaless_reader(io.BytesIO(c), avro, None) for c in coded.dictionary.to_pylist())
         convert = self._resolution.conversions.get(path, tuple)

@@ -24,6 +24,7 @@ from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
+from paimon_core.expressions.constants import text_constants
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
 from paimon_core.options import READ_SEQUENCE_NUMBER, ROW_TRACKING
@@ -36,7 +37,7 @@ from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
 
 ROW_KIND = "rowkind"
-_KINDS = pa.array(["+I", "-U", "+U", "-D"])
+_KINDS = text_constants("+I", "-U", "+U", "-D")
 
 
 class DerivedTable(StrEnum):
@@ -60,7 +61,7 @@ CHANGE_FIELDS = (
     DataField(id=2**31 - 12, name="_commit_version", type=BIGINT.with_nullable(False)),
     DataField(id=2**31 - 13, name="_commit_timestamp", type=TimeType(Kind.TIMESTAMP_LTZ, False, 3)),
 )
-_CHANGE_TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])  # in the order of `_KINDS`
+_CHANGE_TYPES = text_constants("insert", "update_preimage", "update_postimage", "delete")  # in the order of `_KINDS`
 
 
 def derived_fields(store: TableStore, derived: DerivedTable) -> tuple[DataField, ...]:

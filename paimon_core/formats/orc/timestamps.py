@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array, validity
 from paimon_core.errors import InvalidOptionError, UnfamiliarFormError
 from paimon_core.formats.orc.integer_runs import decode_runs
 from paimon_core.formats.orc.layout import (
@@ -42,7 +42,8 @@ from paimon_core.time_zones import SHORT_NAMES, time_zone
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
 _UTC = ("UTC", "GMT", "Etc/UTC")
-_SETTLED = pa.scalar(datetime(1973, 1, 1), pa.timestamp("ms"))  # no zone has had local mean time since then
+# 1973-01-01: no zone has had local mean time since then
+_SETTLED = fixed_array(np.array([94_694_400_000]), pa.timestamp("ms"))[0]
 
 
 def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> ReplacedFooterFile:

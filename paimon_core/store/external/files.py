@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError, UnfamiliarFormError
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
@@ -44,7 +45,7 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
     Raises `CorruptFileError` for a path that writers do not use, `NotAllowedError` for a folder that the table must not
     use."""
     paths = entries.external_paths
-    rows = np.flatnonzero(pc.greater(pc.fill_null(pc.binary_length(paths), 0), 0).to_numpy(zero_copy_only=False))
+    rows = np.flatnonzero(fixed_values(pc.binary_length(paths), np.int32))
     if not rows.size:
         return
     try:

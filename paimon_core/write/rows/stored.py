@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.errors import InvalidDataError
+from paimon_core.expressions.constants import text_constants
 from paimon_core.lsm.engines.registry import MergeEngine, check_kinds, with_counts
 from paimon_core.lsm.rows import ROW_INSERT, ROW_UPDATE_BEFORE, is_retract
 from paimon_core.options import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ROW_KIND_FIELD, TableOptions
@@ -49,7 +50,7 @@ class FileRows:
 
 
 # in the order of the numbers in files
-_SPELLINGS = pa.array(["+I", "-U", "+U", "-D"])
+_SPELLINGS = text_constants("+I", "-U", "+U", "-D")
 
 
 def with_row_kinds(batch: pa.RecordBatch, options: TableOptions, engine: MergeEngine) -> pa.RecordBatch:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.expressions.constants import constant as scalar_of
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
@@ -109,8 +110,8 @@ def _repeated(node: Bound, count: int) -> pa.Array:
     wanted = arrow_type(node.type)
     if node.value is not None and (node.type.kind in MOMENTS or node.type.kind is Kind.DATE):
         stored = pa.int32() if node.type.kind is Kind.DATE else pa.int64()
-        return pa.repeat(pa.scalar(node.value, stored), count).cast(wanted)
-    return pa.repeat(pa.scalar(node.value, wanted), count)
+        return pa.repeat(scalar_of(node.value, stored), count).cast(wanted)
+    return pa.repeat(scalar_of(node.value, wanted), count)
 
 
 def _compared(operator: str, left: pa.Array, right: pa.Array) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -203,3 +204,13 @@ def test_a_partitioned_table(lake: PaimonCatalog) -> None:
     assert sorted(scan.to_arrow()["k"].to_pylist()) == [2, 3]
     assert scan.count() == 2
     assert scan.to_arrow().num_rows == 2
+
+
+def test_a_scan_imports_neither_pandas_nor_sqlglot(table: PaimonTable, tmp_path: Path) -> None:
+    """Each takes as long to import as all else that a short query does."""
+    code = (
+        f"import paimon_sql, sys; found = paimon_sql.open_table({table.location!r}).scan(['k'], limit=1).to_arrow(); "
+        "print(found.num_rows, [m for m in ('pandas', 'sqlglot', 'pyspark') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 []\n"
