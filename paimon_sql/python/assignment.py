@@ -59,7 +59,7 @@ def _of_dicts(rows: list[Mapping[str, Any]], fields: Sequence[DataField]) -> pa.
 
 
 @dataclass(frozen=True)
-class Assignment:
+class AssignedRows:
     """The rows of a write, by the columns of a table. `fixed` columns have one value, also if the rows lack them."""
 
     store: TableStore

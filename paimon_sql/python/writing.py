@@ -40,7 +40,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer, written
-from paimon_sql.python.assignment import Assignment, rows_of
+from paimon_sql.python.assignment import AssignedRows, rows_of
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.where.condition import Computed, Condition
@@ -111,7 +111,7 @@ def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None)
 def _write(table: Table, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
     table.check_writable()
     info = table.commit_info(Operation.WRITE if overwrite is None else Operation.OVERWRITE)
-    rows = _by_partition(table, Assignment(table.store, fixed).batches(rows_of(data, table.schema.fields)))
+    rows = _by_partition(table, AssignedRows(table.store, fixed).batches(rows_of(data, table.schema.fields)))
     base, store = table.assignment_base(1, overwrite), table.write_store(overwrites=overwrite is not None)
     planned = table.for_write()
     writer = open_writer(store, sequence_start=planned.max_sequence_number() + 1, base=base)
@@ -204,7 +204,7 @@ def _deleted(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
 def _updated(
     table: Table, rows: TableScan, computed: Mapping[str, Computed], *, keeps: bool
 ) -> Iterator[pa.RecordBatch]:
-    assigned = Assignment(table.store, {})
+    assigned = AssignedRows(table.store, {})
     names = [f.name for f in table.schema.fields]
     for batch in _in_place(table, rows):
         values = pa.record_batch({name: c.values(batch) for name, c in computed.items()})
