@@ -1,9 +1,21 @@
-"""`python -m paimon_sql` is the command `paimon-sql`."""
+"""The command `paimon-sql`, also as `python -m paimon_sql`. Commands on tables start without PySpark."""
 
 from __future__ import annotations
 
 import sys
 
-from paimon_sql.shell.main import main
+from paimon_sql.shell.tables import TABLE_COMMANDS, run_table_command
 
-sys.exit(main())
+
+def main() -> int:
+    """Run the command, and return its exit status."""
+    words = sys.argv[1:]
+    if words[:1] and words[0] in TABLE_COMMANDS:
+        return run_table_command(words)
+    from paimon_sql.shell.main import main as run_shell  # noqa: PLC0415  it imports PySpark
+
+    return run_shell()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 from paimon_core.errors import InvalidOptionError, NotFoundError
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
+from paimon_sql.procedures.arguments import table_options
 from paimon_sql.python.executor import ThreadExecutor
 
 _TYPES: Mapping[str, type] = {"string": str, "bigint": int, "int": int, "boolean": bool, "map<string,string>": dict}
@@ -28,6 +30,28 @@ def call_procedure(
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
     context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(), zone)
     return result_table(procedure.columns, procedure.call(context, _checked(procedure, arguments)))
+
+
+def typed_arguments(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of a procedure that are written as texts, as on a command line.
+
+    Raises `InvalidOptionError` for a text that is not a value of the parameter's type.
+    """
+    procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
+    known = {} if procedure is None else {p.name.lower(): p.type for p in procedure.parameters}
+    return {key: _parsed(key, text, known.get(key.lower(), "string")) for key, text in texts.items()}
+
+
+def _parsed(key: str, text: str, kind: str) -> Any:
+    if kind == "boolean" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind in ("bigint", "int") and re.fullmatch("[+-]?[0-9]+", text):
+        return int(text)
+    if kind.startswith("map"):
+        return table_options(text)
+    if kind != "string":
+        raise InvalidOptionError(f"{key} cannot be {text!r}: it must be of type {kind.upper()}.")
+    return text
 
 
 def _checked(procedure: Procedure, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,185 @@
+"""Commands on tables without Spark and without a JVM: `head`, `schema`, `count`, `inspect` and `call`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+import paimon_sql
+from paimon_core.errors import InvalidNameError, PaimonError
+from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
+from paimon_sql.shell.opening import catalog_options
+from paimon_sql.shell.render import FORMATS, Result
+
+if TYPE_CHECKING:
+    from paimon_sql.python.catalog import PaimonCatalog
+    from paimon_sql.python.table import PaimonTable
+
+_SYSTEM_DATABASE = "sys."
+_INTERRUPTED = 130
+# names of Spark's types, by which values are printed
+_KINDS = {"int8": "byte", "int16": "short", "int32": "integer", "int64": "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """The type of a column of a result, as `shell.values` asks for it."""
+
+    name: str
+
+    def typeName(self) -> str:
+        return self.name
+
+
+def run_table_command(words: Sequence[str]) -> int:
+    """Run a command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
+    arguments = _parser().parse_args(words)
+    try:
+        found, zone = _COMMANDS[arguments.command](arguments)
+        sys.stdout.write(FORMATS[arguments.output](_result(found, zone)))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # the output has no reader any more; keep Python from flushing into the closed pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except PaimonError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="paimon-sql", allow_abbrev=False, formatter_class=WholeWords)
+    commands = made.add_subparsers(dest="command", required=True)
+
+    def add(name: str, help_: str) -> argparse.ArgumentParser:
+        parser = commands.add_parser(
+            name, help=help_, description=help_, allow_abbrev=False, formatter_class=WholeWords
+        )
+        add_catalog_options(parser)
+        parser.add_argument("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting,
+                            help="an option of the catalog; may be repeated")  # fmt: skip
+        parser.add_argument("--time-zone", metavar="ZONE", help="zone of moments (default: this machine's)")
+        parser.add_argument("--output", choices=list(FORMATS), default="table", help="default: table")
+        return parser
+
+    table = "database.table, or a path"
+    for name, help_ in (("head", "Print the first rows of a table."), ("count", "Print the number of rows.")):
+        parser = add(name, help_)
+        parser.add_argument("table", help=table)
+        parser.add_argument("--where", metavar="SQL", help="a condition, as in SQL")
+        parser.add_argument("--version", metavar="VERSION", help="the id of a snapshot, or the name of a tag")
+        if name == "head":
+            parser.add_argument("--columns", metavar="A,B", help="default: all")
+            parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="rows (default: 10)")
+    add("schema", "Print the columns of a table.").add_argument("table", help=table)
+    add("inspect", "Print a system table.").add_argument("table", help="database.table$files, or sys.tables")
+    call = add("call", "Call a procedure.")
+    call.add_argument("procedure", help="its name, such as compact")
+    call.add_argument("arguments", metavar="NAME=VALUE", nargs="*", type=setting, help="table=database.table")
+    return made
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+_Found = tuple[pa.Table, tzinfo]
+
+
+def _head(arguments: argparse.Namespace) -> _Found:
+    table = _table(arguments, arguments.table)
+    columns = None if arguments.columns is None else [c.strip() for c in arguments.columns.split(",")]
+    version = {} if arguments.version is None else {"version": arguments.version}
+    return table.scan(columns, arguments.where, arguments.limit, **version).to_arrow(), _zone(table)
+
+
+def _count(arguments: argparse.Namespace) -> _Found:
+    table = _table(arguments, arguments.table)
+    version = {} if arguments.version is None else {"version": arguments.version}
+    return pa.table({"count": [table.scan(where=arguments.where, **version).count()]}), _zone(table)
+
+
+def _schema(arguments: argparse.Namespace) -> _Found:
+    table = _table(arguments, arguments.table)
+    fields, keys, partitions = table.inner.schema.fields, table.primary_key, table.partitioned_by
+    roles = [", ".join(w for w, k in (("primary", keys), ("partition", partitions)) if f.name in k) for f in fields]
+    columns = {
+        "column": [f.name for f in fields],
+        "type": [str(f.type) for f in fields],
+        "key": roles,
+        "comment": [f.description or "" for f in fields],
+    }
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}), _zone(table)
+
+
+def _inspect(arguments: argparse.Namespace) -> _Found:
+    if arguments.table.startswith(_SYSTEM_DATABASE):
+        catalog = _catalog(arguments)
+        return catalog.inspect(arguments.table.removeprefix(_SYSTEM_DATABASE)), _local(catalog.zone)
+    name, _, system_table = arguments.table.rpartition("$")
+    if not name:
+        raise InvalidNameError(f"{arguments.table!r} is not a system table: write database.table$files, or sys.tables.")
+    table = _table(arguments, name)
+    return table.inspect(system_table), _zone(table)
+
+
+def _call(arguments: argparse.Namespace) -> _Found:
+    from paimon_sql.python.calls import typed_arguments  # noqa: PLC0415  procedures take long to import
+
+    catalog = _catalog(arguments)
+    given = typed_arguments(arguments.procedure, dict(arguments.arguments))
+    return catalog.call(arguments.procedure, **given), _local(catalog.zone)
+
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
+    "head": _head,
+    "schema": _schema,
+    "count": _count,
+    "inspect": _inspect,
+    "call": _call,
+}
+TABLE_COMMANDS = tuple(_COMMANDS)
+
+
+def _catalog(arguments: argparse.Namespace) -> PaimonCatalog:
+    return paimon_sql.open_catalog(**catalog_options(arguments, arguments.conf), time_zone=arguments.time_zone)
+
+
+def _table(arguments: argparse.Namespace, name: str) -> PaimonTable:
+    if "/" in name:
+        return paimon_sql.open_table(os.path.abspath(name) if "://" not in name else name, **dict(arguments.conf))
+    return _catalog(arguments).table(name)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+def _zone(table: PaimonTable) -> tzinfo:
+    return _local(table.inner.store.zone)
+
+
+def _local(zone: tzinfo | None) -> tzinfo:
+    return zone or datetime.now().astimezone().tzinfo  # type: ignore[return-value]
+
+
+def _result(found: pa.Table, zone: tzinfo) -> Result:
+    columns = [_printed(column) for column in found.columns]
+    rows = list(zip(*(c.to_pylist() for c in columns), strict=True))
+    kinds = [ColumnKind(_kind(c.type)) for c in columns]
+    return Result(columns=found.column_names, kinds=kinds, rows=rows, zone=zone)
+
+
+def _printed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with times of microseconds, which Python has."""
+    is_fine = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+    return column.cast(pa.timestamp("us", column.type.tz), safe=False) if is_fine else column
+
+
+def _kind(arrow: pa.DataType) -> str:
+    if pa.types.is_timestamp(arrow):
+        return "timestamp_ntz" if arrow.tz is None else "timestamp"
+    return "decimal" if pa.types.is_decimal(arrow) else _KINDS.get(str(arrow), str(arrow))

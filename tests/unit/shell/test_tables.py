@@ -1,0 +1,85 @@
+"""Commands on tables: what they print, without PySpark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from paimon_sql import open_catalog
+from paimon_sql.shell.tables import run_table_command
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), metadata={"comment": "of a row"}), ("at", pa.timestamp("us", "UTC"))])
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """A warehouse with the keyed table `shop.t` of three rows, in two versions."""
+    catalog = open_catalog(str(tmp_path / "lake"))
+    catalog.create_database("shop")
+    table = catalog.create_table("shop.t", SCHEMA, primary_key="id", options={"bucket": 1})
+    table.upsert([{"id": 1}, {"id": 2}])
+    table.upsert(pa.table({"id": [3], "at": pa.array([0], pa.timestamp("us", "UTC"))}))
+    return str(tmp_path / "lake")
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command prints."""
+    assert run_table_command(words) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_head(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "head", "shop.t", "-w", warehouse, "--where", "id = 3", "--time-zone", "+02:00") == (
+        " id | at\n----+---------------------\n  3 | 1970-01-01 02:00:00\n"
+    )
+    assert ran(capsys, "head", "shop.t", "-w", warehouse, "--version", "1", "--columns", "id", "--output", "csv") == (
+        "id\n1\n2\n"
+    )
+    path = f"{warehouse}/shop.db/t"
+    assert len(ran(capsys, "head", path, "-n", "1", "--output", "json").splitlines()) == 1
+
+
+def test_count_and_schema(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "count", "shop.t", "-w", warehouse, "--output", "csv") == "count\n3\n"
+    assert ran(capsys, "count", "shop.t", "-w", warehouse, "--where", "id > 1", "--output", "csv") == "count\n2\n"
+    assert ran(capsys, "schema", "shop.t", "-w", warehouse, "--output", "csv").splitlines() == [
+        "column,type,key,comment",
+        "id,BIGINT NOT NULL,primary,of a row",
+        "at,TIMESTAMP(6) WITH LOCAL TIME ZONE,,",
+    ]
+
+
+def test_inspect_and_call(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "call", "create_tag", "table=shop.t", "tag=one", "snapshot=1", "-w", warehouse)
+    assert '"tag_name": "one"' in ran(capsys, "inspect", "shop.t$tags", "-w", warehouse, "--output", "json")
+    assert '"table_name": "t"' in ran(capsys, "inspect", "sys.tables", "-w", warehouse, "--output", "json")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["head", "shop.x"], "shop.x"),
+        (["head", "shop.t", "--where", "x = 1"], "'x', which does not exist"),
+        (["inspect", "shop.t"], "is not a system table"),
+        (["call", "create_tag", "table=shop.t", "tag=x", "snapshot=one"], "snapshot cannot be 'one'"),
+        (["call", "nothing"], "There is no procedure 'nothing'"),
+    ],
+)
+def test_errors(warehouse: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_table_command([*words, "-w", warehouse]) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err and printed.out == ""
+
+
+def test_no_pyspark_is_imported(warehouse: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyspark'] = sys.modules['py4j'] = None; import runpy; "
+        f"sys.argv = ['paimon-sql', 'count', 'shop.t', '-w', {warehouse!r}, '--output', 'csv']; "
+        "runpy.run_module('paimon_sql', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "count\n3\n", "")
