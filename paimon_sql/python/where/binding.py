@@ -285,7 +285,8 @@ class _Binder:
         if not pattern.is_literal or not isinstance(pattern.value, str):
             raise _refusal(f"{node.sql('spark')} with a pattern that is not a constant")
         flags = "(?is)" if isinstance(node, exp.ILike) else "(?s)"
-        found = condition_of("like", child, value=(pattern.value, flags + _like_regex(pattern.value, escape)))
+        plain = pattern.value if escape == "\\" else None  # a pattern with another escape is not a prefix
+        found = condition_of("like", child, value=(plain, flags + _like_regex(pattern.value, escape)))
         return condition_of("not", found) if node.args.get("negate") else found
 
     def escaped(self, node: exp.Expression) -> Bound:

@@ -67,8 +67,8 @@ def _value(node: Bound) -> Term | None:
 def _prefix(node: Bound) -> Term | None:
     """`LIKE 'prefix%'`; None for other patterns."""
     pattern, regex = node.value
-    prefix = pattern[:-1]
-    if not regex.startswith("(?s)") or not pattern.endswith("%") or any(c in prefix for c in "%_\\"):
+    prefix = (pattern or "")[:-1]
+    if pattern is None or not regex.startswith("(?s)") or not pattern.endswith("%") or any(c in prefix for c in "%_\\"):
         return None
     column = _value(node.parts[0])
     return None if column is None else Call("STARTS_WITH", (column, LiteralValue(prefix)))
