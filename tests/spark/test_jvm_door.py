@@ -38,8 +38,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
     return made
 
 
-def test_the_page_is_true(programs: Programs) -> None:
-    """The commands of docs/jvm.md run in order, and print what stands below them."""
+def test_the_page_is_true(tmp_path: Path) -> None:
+    """The commands of docs/jvm.md run in order, with Hive support as by default, and print what stands below them."""
+    programs = programs_in(tmp_path / "page", {"spark.sql.catalogImplementation": "hive"})
     blocks = BLOCK.findall((ROOT / "docs" / "jvm.md").read_text("utf-8"))
     assert [kind for kind, _ in blocks].count("bash") == 2
     outputs = []
