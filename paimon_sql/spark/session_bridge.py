@@ -61,7 +61,7 @@ class SessionBridge:
 
     def __init__(self, jvm: Jvm, session: JavaObject) -> None:
         self.jvm, self._reference = jvm, jvm.weak_reference(session)
-        self.statements = 0  # parsed so far
+        self.statements = 0  # parsed so far, and databases that they have created or dropped
         self._entries: dict[str, JavaObject] = {}  # Spark's definitions of the settings that were looked up
 
     @property

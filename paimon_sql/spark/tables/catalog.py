@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,11 +161,24 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             self._described = _Described(database, number, now, found)
         return found
 
+    @contextmanager
+    def _changing_databases(self) -> Iterator[None]:
+        """Let no look-up from before the block count after it, even if the block fails halfway.
+
+        The statements of a script and calls of DataFrames have the number of an earlier statement. All catalogs of the
+        session may have the same warehouse, so the session counts, not the catalog.
+        """
+        try:
+            yield
+        finally:
+            self.session.statements += 1
+
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         properties = python_map(metadata)
         if not isinstance(self.catalog, SupportsDatabaseProperties):
             properties.pop("owner", None)  # a property that Spark always adds
-        self._databases.create_database(single(namespace), properties, ignore_if_exists=False)
+        with self._changing_databases():
+            self._databases.create_database(single(namespace), properties, ignore_if_exists=False)
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         database, catalog = self._database(namespace), self.catalog
@@ -175,7 +189,8 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         catalog.alter_database(database, *connector.namespace_changes(changes))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
-        self._databases.drop_database(single(namespace), cascade=cascade)
+        with self._changing_databases():
+            self._databases.drop_database(single(namespace), cascade=cascade)
         return True
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
