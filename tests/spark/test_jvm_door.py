@@ -72,7 +72,8 @@ def test_a_scala_program(programs: Programs) -> None:
     _check_work(found)
     _check_errors(found)
     _check_restart(found)
-    assert not psutil.pid_exists(int(re.search(r"^(?:scala> )*process (\d+)$", ended.out, re.M)[1]))
+    python_id = int(re.search(r"^(?:scala> )*process (\d+)$", ended.out, re.M)[1])
+    wait_until(lambda: not psutil.pid_exists(python_id))  # it ends once the JVM's end of its input is closed
     assert re.search(r"PYSPARK_GATEWAY_SECRET|token", ended.err) is None
 
 
