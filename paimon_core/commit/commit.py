@@ -175,7 +175,7 @@ class _Attempts:
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
     were visible until another engine replaced them. `guard` belongs to a commit that is made once. `check` is called
-    once, beside the first look for the latest version.
+    once, beside the first look for the latest version: it explains why files are missing. `write_draft` checks again.
     """
 
     guard: OnceGuard | None = None
@@ -259,7 +259,8 @@ def _try(
     if store.has_primary_key or change.rows_base is not None:
         check_planned(store, latest, info.planned_on)
     try:
-        draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, merge=merge)
+        delta, check = _delta(store, change, latest), partial(check_table, store)
+        draft = write_draft(store, latest, delta, change.kind, info, check, merge=merge)
     except UnreadableFileError:
         if is_there(store, latest):
             raise

@@ -88,10 +88,15 @@ def write_draft(
     delta: Delta,
     kind: CommitKind,
     info: CommitInfo,
+    check: Callable[[], None],
     *,
     merge: bool,
 ) -> Draft:
-    """Write the manifests of the next snapshot, in parallel. If this fails, no file remains."""
+    """Write the manifests of the next snapshot, in parallel. If this fails, no file remains.
+
+    `check` checks that the table was not dropped. It is called after `latest` was read: a check before that could pass
+    for one table, and `latest` belong to another table, which was created by the same name in between.
+    """
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
     with on_failure(lambda: delete_manifests(store, written)):
@@ -106,7 +111,7 @@ def write_draft(
         files = [*added_files, *changelog_files, base_list, delta_list, *index, *changelog_list]
         written += [f.name for f in files]
         steps: list[Callable[[], Any]] = [partial(write_metadata, store, f) for f in files]
-        steps.append(partial(_last_schema_id, store))
+        steps += [check, partial(_last_schema_id, store)]
         schema_id = together(store.io, steps)[-1]
         remember_lists(store, [base_list, delta_list, *changelog_list])
         remember_manifests(store, [*added_files, *changelog_files])

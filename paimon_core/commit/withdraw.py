@@ -43,11 +43,18 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
         deleted = bool(store.branch) and not schema_ids(store.io, store.paths.version_root)
         if not deleted and base is not None and is_base_there():
             return False
-        dropped = not store.branch and base is not None and snapshot_ids(store) == [made.id] and not _has_schema(store)
+        dropped = not store.branch and not _has_schema(store)
+        continued = dropped and _is_shown(store, made) and any(n > made.id for n in snapshot_ids(store))
         if not deleted and not dropped and not _is_outside(store, base, made):
             return False
     except (StorageError, UnreadableFileError):
         return False  # it is published, and no sign shows that it should not be
+    if continued:
+        raise CommitUnknownError(
+            f"Table {store.name} was dropped while rows were written to it, and a table of the same name was created. "
+            f"Another writer has built on snapshot {made.id}, which has these rows, so their files stay. Check whether "
+            "the new table must have the rows."
+        )
     _remove(store, made)
     if dropped:
         raise CommitConflictError(
@@ -71,13 +78,23 @@ def is_there(store: TableStore, snapshot: Snapshot | None) -> bool:
 
 
 def _remove(store: TableStore, made: Snapshot) -> None:
+    """Remove a snapshot, but not the snapshot that a new table of the same name, or another writer after a rollback,
+    has under its number.
+    """
     try:
-        store.delete(store.paths.snapshot(made.id))
-    except StorageError as error:
+        if _is_shown(store, made):
+            store.delete(store.paths.snapshot(made.id))
+    except (StorageError, UnreadableFileError) as error:
         raise CommitUnknownError(
             f"Snapshot {made.id} of {store.name} was published while the table was rolled back, and could not be "
             f"removed: {error} Check whether it is there before you run the statement again."
         ) from error
+
+
+def _is_shown(store: TableStore, made: Snapshot) -> bool:
+    """Return whether a snapshot is visible under its number."""
+    found = find_snapshot(store, made.id)
+    return found is not None and found.is_same(made)
 
 
 def _has_schema(store: TableStore) -> bool:

@@ -78,7 +78,7 @@ def test_a_commit(tmp_path: Path, options: dict[str, str]) -> None:
     store = table_of(tmp_path, io, 20, **options)
     with io.counted() as made:
         Table(store).for_write().commit([message(store, data_file(store, 99, 99))], info())
-    check(made, count=15, chain=9)
+    check(made, count=16, chain=9)
     with io.counted() as made:
         Table(store).plan(latest_for_read(store))
     check(made, count=2, chain=2)  # the manifests that the session has written

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 
 import pytest
 
+from paimon_core.commit import commit as commit_module
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.commit import abort, commit
 from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
@@ -31,14 +32,15 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
+from paimon_core.store import snapshots as snapshots_module
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import create_schema
-from paimon_core.store.snapshots import latest_snapshot, list_snapshots, read_snapshot
+from paimon_core.store.snapshots import find_snapshot, latest_snapshot, list_snapshots, read_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.golden import golden_table
-from tests.support.interleaving import MemoryIO
+from tests.support.interleaving import InterleavedIO, MemoryIO
 from tests.support.tables import data_file, info, message, new_store
 
 FAST = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "2 ms"}
@@ -235,6 +237,77 @@ def test_a_table_that_is_dropped_just_before_the_snapshot_appears_is_not_written
     with pytest.raises(CommitConflictError, match="was dropped while"):
         commit(store, [message(store, data_file(store, 2, 2))], info(), Dropped(io))
     assert list_snapshots(store) == []
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(("before", "commits"), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 3)])
+def test_a_commit_does_not_land_in_a_new_table_of_the_same_name(
+    before: int, commits: int, is_reversed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each call of a commit, drop the table, and create another with any number of snapshots.
+
+    Calls that are made side by side may come in either order.
+    """
+    if is_reversed:
+        for module in (commit_module, snapshots_module):
+            monkeypatch.setattr(module, "both", lambda io, first, second: (second(), first())[::-1])
+    ends = set()
+    for at in count(1):
+        store = new_store(Path("/w"), inner := MemoryIO())
+        for number in range(before):
+            Table(store).commit([message(store, data_file(store, number, number))], info())
+        seen = list[str]()
+        io = TwoAtOnce(inner, at, lambda s=store, seen=seen: replaced(s, commits, seen))
+        mine = replace(store, io=io, cache=MetadataCache()).with_options(FAST)
+        mine.cache.latest_numbers.put(store.paths.version_root, before or 1)
+        try:
+            Table(mine).commit([message(store, data_file(store, 9, 9))], info("mine"))
+            ends.add("committed")
+            assert at > len(io.calls) or "mine" in seen  # the commit came before the drop
+        except CommitConflictError as error:
+            assert "dropped" in str(error)
+            ends.add("refused")
+        except CommitUnknownError:
+            assert "mine" in seen
+        if at > len(io.calls):
+            break
+        assert [s.commit_user for s in list_snapshots(store)] == ["other"] * commits
+    assert ends == {"committed", "refused"} and at > 10
+
+
+class TwoAtOnce(InterleavedIO):
+    @property
+    def requests_at_once(self) -> int:
+        return 2
+
+
+def replaced(store: TableStore, commits: int, seen: list[str]) -> None:
+    """Drop a table, after the authors of its snapshots were `seen`. Create another by its name, with some snapshots."""
+    seen += [s.commit_user for s in list_snapshots(store)]
+    store.io.delete_dir(store.root)
+    again = replace(store.schema, time_millis=1)
+    create_schema(store.io, store.root, again)
+    new = TableStore.of(store.io, store.root, again, identifier=store.identifier)
+    for number in range(commits):
+        Table(new).commit([message(new, data_file(new, number, number))], info("other"))
+
+
+def test_a_commit_into_a_new_table_that_others_build_on_keeps_its_files() -> None:
+    store = new_store(Path("/w"), io := MemoryIO())
+    Table(store).commit([message(store, data_file(store, 1, 1))], info())
+
+    class Replaced(AtomicPublisher):
+        def publish(self, path: str, data: bytes) -> PublishOutcome:
+            replaced(store, 1, [])
+            outcome = super().publish(path, data)
+            shown = find_snapshot(store, 2)
+            assert shown is not None
+            io.create_exclusive(store.paths.snapshot(3), encode_snapshot(replace(shown, id=3, commit_user="other")))
+            return outcome
+
+    with pytest.raises(CommitUnknownError, match="dropped"):
+        commit(store.with_options(FAST), [message(store, data_file(store, 9, 9))], info(), Replaced(io))
+    assert [s.id for s in list_snapshots(store)] == [1, 2, 3]
 
 
 def test_the_snapshot_names_the_schema_in_force(tmp_path: Path) -> None:
