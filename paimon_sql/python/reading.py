@@ -14,9 +14,12 @@ from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.errors import CorruptFileError, reason
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.shown import Shown
-from paimon_core.scan.derived_tables import DerivedTable, read_derived
+from paimon_core.lazy import cached_property
+from paimon_core.scan.derived_tables import DerivedTable, derived_fields, read_derived
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
+from paimon_core.spec.types import DataType
 from paimon_core.store.table_store import TableStore
+from paimon_sql.python.chars import has_chars, with_spaces
 from paimon_sql.python.where.condition import Condition
 
 _AHEAD = 4  # batches of a split that wait for their turn
@@ -58,12 +61,21 @@ class RowReader:
             yield self.shown.of(batch, names)
 
     def _typed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The columns of the result, without the ids that nested columns have in files."""
+        """The columns of the result: CHAR values are filled with spaces, and nested columns lack the ids of files."""
         try:
-            arrays = [with_required_parts(rows.column(i)).cast(f.type) for i, f in enumerate(self.schema)]
+            arrays = [self._filled(f.name, with_required_parts(rows.column(f.name))).cast(f.type) for f in self.schema]
             return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         except pa.ArrowInvalid as e:
             raise CorruptFileError(self.store.root, f"a value does not fit its column ({reason(e)})") from e
+
+    def _filled(self, name: str, column: pa.Array) -> pa.Array:
+        data_type = self._of_chars.get(name)
+        return column if data_type is None else with_spaces(column, data_type)
+
+    @cached_property
+    def _of_chars(self) -> dict[str, DataType]:
+        """The types of the columns with CHAR values, by name."""
+        return {f.name: f.type for f in derived_fields(self.store, self.derived) if has_chars(f.type)}
 
 
 @dataclass(frozen=True)
