@@ -36,6 +36,9 @@ class DelegatingFileIO(ABC):
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self._io().read_bytes(path, most)
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self._io().read_tagged(path)
+
     @property
     def is_near(self) -> bool:
         return self._io().is_near

@@ -89,6 +89,12 @@ class FileIO(Protocol):
         Raises `UnfamiliarFormError` for a larger file.
         """
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        """Return the whole content of a small file, and the tag of this content, as `FileStatus` has it.
+
+        Only such a tag identifies the content: between a look for the tag and a read, the file may be replaced.
+        """
+
     @property
     def is_near(self) -> bool:
         """Whether reading a few bytes of a file costs almost nothing, because it is on a local disk."""

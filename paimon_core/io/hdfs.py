@@ -105,6 +105,9 @@ class HdfsFileIO:
                 raise too_large(path, most)
             return bytes(reader.read())
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self.read_bytes(path), None
+
     def open_input(self, path: str, size: int | None = None) -> NativeFile:
         with self._errors("read", path):
             reader = self._call(lambda client: client.read(self._bare(path)))

@@ -63,6 +63,9 @@ class LocalFileIO:
             finally:
                 os.close(descriptor)
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self.read_bytes(path), None
+
     @property
     def is_near(self) -> bool:
         return True

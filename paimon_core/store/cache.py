@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sized
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from paimon_core.formats.parquet.shapes import Shapes
 from paimon_core.lazy import cached_property
@@ -91,6 +91,13 @@ class MetadataCache:
             while self._weight > self._capacity:
                 self._weight -= len(self._values.popitem(last=False)[1]) + self._of_each
         return value
+
+    def find(self, path: str) -> Any:
+        """Return the content of the immutable file at `path`, or None if the cache does not have it."""
+        with self._lock:
+            if path in self._values:
+                self._values.move_to_end(path)
+            return self._values.get(path)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget the contents of deleted files."""

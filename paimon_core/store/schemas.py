@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 from paimon_core.errors import CorruptFileError, SchemaNotFoundError
 from paimon_core.io.file_io import FileIO, FileStatus
@@ -30,30 +30,44 @@ def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> 
     """The latest schema, or None if the table does not exist.
 
     A table may be dropped and created again by its old name, with another schema of the same number. So `cache` keeps a
-    schema together with the storage's tag of its file, and each call lists the files.
+    schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may be the tag of
+    an earlier file, and return with it: after two renames, the first table has its name and its tags again.
     """
     files = _schema_files(io, root)
     if not files:
         return None
     number = max(files)
-    tag, load = files[number].tag, partial(load_schema, io, root, number)
+    tag, path = files[number].tag, TablePaths(root).schema(number)
     if cache is None or tag is None:
-        return load()
-    (schema,) = cache.get(f"{TablePaths(root).schema(number)}?{tag}", lambda: (load(),))
+        return load_schema(io, root, number)
+    if (known := cache.find(f"{path}?{tag}")) is not None:
+        schema: TableSchema = known[0]
+        return schema
+    schema, read_tag = _load(io, root, number, io.read_tagged)
+    if read_tag is not None:
+        cache.get(f"{path}?{read_tag}", lambda: (schema,))
     return schema
 
 
 def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:
     """Read one version. Raises `SchemaNotFoundError`, which lists the versions."""
+    return _load(io, root, schema_id, lambda path: (io.read_bytes(path), None))[0]
+
+
+def _load(
+    io: FileIO, root: str, schema_id: int, read: Callable[[str], tuple[bytes, str | None]]
+) -> tuple[TableSchema, str | None]:
+    """Read one version, and its tag."""
     path = TablePaths(root).schema(schema_id)
     try:
-        schema = decode_schema(path, io.read_bytes(path))
+        data, tag = read(path)
+        schema = decode_schema(path, data)
     except FileNotFoundError:
         known = ", ".join(map(str, schema_ids(io, root))) or "none"
         raise SchemaNotFoundError(f"The table at {root} has no schema {schema_id}; it has {known}.") from None
     if schema.id != schema_id:
         raise CorruptFileError(path, f"it contains schema {schema.id}")
-    return schema
+    return schema, tag
 
 
 def read_schema(store: TableStore, schema_id: int) -> TableSchema:

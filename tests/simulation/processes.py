@@ -175,6 +175,9 @@ class SimulatedIO:
             raise too_large(path, most)
         return data
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self.read_bytes(path), None
+
     @property
     def is_near(self) -> bool:
         return False

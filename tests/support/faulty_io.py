@@ -76,6 +76,9 @@ class FaultyIO:
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
         return self.call(path, lambda: self.inner.read_bytes(path, most), shorten=_half)
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self.read_bytes(path), None
+
     @property
     def is_near(self) -> bool:
         return False

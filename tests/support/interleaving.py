@@ -36,6 +36,9 @@ class MemoryIO:
     def read_bytes(self, path: str, most: int = 0) -> bytes:
         return self._file(path)[0]
 
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self.read_bytes(path), None
+
     def write_bytes(self, path: str, data: bytes) -> None:
         self.writes += 1
         self.files[path] = data, self.writes
@@ -125,7 +128,7 @@ class MemoryIO:
         return self.files[path]
 
 
-_READS = frozenset({"read_bytes", "read_ranges", "exists", "status"})
+_READS = frozenset({"read_bytes", "read_tagged", "read_ranges", "exists", "status"})
 
 
 @dataclass

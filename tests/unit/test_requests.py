@@ -5,8 +5,6 @@ The numbers only sink: at 50 ms a request, a chain of 20 takes a second.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +13,6 @@ from uuid import UUID
 import pytest
 
 from paimon_core.errors import DatabaseNotFoundError, TableNotFoundError
-from paimon_core.io.file_io import FileStatus
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.orphans.search import find_orphans
 from paimon_core.maintenance.release import delete_files
@@ -48,7 +45,7 @@ from paimon_core.write.compaction.bucket import compact_append, compact_bucket
 from paimon_core.write.compaction.job import live_buckets
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from tests.support import stored
-from tests.support.counted_requests import CountingIO, Requests
+from tests.support.counted_requests import CountingIO, Requests, TaggingIO
 from tests.support.tables import data_file, fields, info, message, new_store
 
 RETAINED = {"snapshot.num-retained.min": "200", "snapshot.num-retained.max": "300"}
@@ -162,16 +159,6 @@ def test_a_table_is_created_without_waiting_for_one_look_after_the_other(tmp_pat
     with io.counted() as made:
         catalog.create_table(Identifier("db", "t"), new_table_schema(fields(k=INT), options={}))
     check(made, count=5, chain=4)
-
-
-class TaggingIO(CountingIO):
-    """A remote storage that gives tags of files, as object stores do."""
-
-    def list(self, path: str) -> Iterator[FileStatus]:
-        return (
-            f if f.is_dir else replace(f, modified=0, tag=hashlib.md5(Path(f.path).read_bytes()).hexdigest())
-            for f in super().list(path)
-        )
 
 
 def test_the_plan_of_a_table_with_many_manifests(tmp_path: Path) -> None:

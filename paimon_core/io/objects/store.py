@@ -64,11 +64,17 @@ class ObjectStoreFileIO:
         return False
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        def read(store: Any, key: str) -> bytes:
+        return self._content(path, most)[0]
+
+    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
+        return self._content(path, MOST_TEXT)
+
+    def _content(self, path: str, most: int) -> tuple[bytes, str | None]:
+        def read(store: Any, key: str) -> tuple[bytes, str | None]:
             found = _obstore().get(store, key)
             if found.meta["size"] > most:
                 raise too_large(path, most)
-            return bytes(found.bytes())
+            return bytes(found.bytes()), _tag(found.meta)
 
         return self._call("read", path, read)
 
@@ -361,7 +367,16 @@ def _child(folder: str, key: str) -> str:
 
 def _status(path: str, found: Mapping[str, Any]) -> FileStatus:
     modified = int(found["last_modified"].timestamp() * 1000)
-    return FileStatus(path, int(found["size"]), False, modified, tag=found["e_tag"])
+    return FileStatus(path, int(found["size"]), False, modified, tag=_tag(found))
+
+
+def _tag(found: Mapping[str, Any]) -> str | None:
+    """Return the tag of an object's content, or None if the storage has none.
+
+    Azure quotes tags of objects, but not in lists. A weak tag does not identify the bytes.
+    """
+    tag = (found["e_tag"] or "").strip('"')
+    return None if not tag or tag.startswith("W/") else tag
 
 
 def _now() -> int:

@@ -103,6 +103,18 @@ def test_a_file_is_replaced_whole(storage: Storage) -> None:
     assert names(io, f"{root}/a") == ["file"]
 
 
+def test_a_tag_identifies_the_content_of_a_file(storage: Storage) -> None:
+    io, root = storage
+    tags = set()
+    for content in (b"one", b"two"):
+        io.write_bytes(f"{root}/a/file", content)
+        (listed,) = io.list(f"{root}/a")
+        assert io.read_tagged(f"{root}/a/file") == (content, listed.tag)
+        assert io.status(f"{root}/a/file").tag == listed.tag
+        tags.add(listed.tag)
+    assert len(tags) == 2 or tags == {None}
+
+
 def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
     io, root = storage
     path = f"{root}/snapshot/snapshot-1"

@@ -20,7 +20,16 @@ from paimon_core.io.read_only import ReadOnlyFileIO
 
 CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
 PROPERTIES = {"atomic_create", "is_near", "requests_at_once"}
-READS = PROPERTIES | {"exists", "list", "open_input", "read_bytes", "read_ranges", "status", "writer_slot"}
+READS = PROPERTIES | {
+    "exists",
+    "list",
+    "open_input",
+    "read_bytes",
+    "read_tagged",
+    "read_ranges",
+    "status",
+    "writer_slot",
+}
 
 
 class Noting:
