@@ -278,7 +278,7 @@ def test_whose_server_it_is(tmp_path: Path, small: IcebergServer) -> None:
     ("options", "error", "says"),
     [
         ({"metadata__iceberg__rest__rest__sigv4_enabled": "true"}, UnsupportedFeatureError, "rest.auth.type"),
-        ({"metadata__iceberg__database": "a;b"}, InvalidNameError, "one name at a server"),
+        ({"metadata__iceberg__database": "a;b"}, InvalidNameError, "only one name at an Iceberg server"),
     ],
 )
 def test_definitions_that_cannot_be_named(

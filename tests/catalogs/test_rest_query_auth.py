@@ -88,7 +88,7 @@ READS: Mapping[str, Callable[[Table], object]] = {
             501,
             {"message": "what", "code": 501},
             UnsupportedFeatureError,
-            "query-auth.enabled.* no way to say",
+            "query-auth.enabled.* cannot give it",
         ),
         (200, {"filter": "all"}, StorageError, "invalid answer"),
         (200, {"columnMasking": {"v": None}}, StorageError, "invalid answer"),

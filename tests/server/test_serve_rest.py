@@ -99,7 +99,7 @@ def test_what_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     port = free_port()
     for words, why in (
         (("--rest", port, "--host", "0.0.0.0"), "requires no token"),
-        (("--rest", port, "--metastore", "rest", "--uri", "http://h"), "another kind than rest"),
+        (("--rest", port, "--metastore", "rest", "--uri", "http://h"), "cannot serve a catalog with metastore=rest"),
         (("--rest", port, "--rest-tokens", tmp_path / "none"), "cannot be read"),
         (("--add-token", "ann"), "--rest-tokens FILE"),
     ):

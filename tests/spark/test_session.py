@@ -414,7 +414,7 @@ def test_show(described: Any) -> None:
     assert rows(described, "SHOW COLUMNS IN t") == [("k",), ("v",), ("m",), ("p",)]
     for view in ("t", "t$audit_log", "t$ro"):
         assert rows(described, f"SHOW PARTITIONS {view}") == [("p=2024-01-01",), ("p=2024-01-02",)]
-    with pytest.raises(PySparkException, match="dropped in the table itself"):
+    with pytest.raises(PySparkException, match="drop partitions in the table itself"):
         described.sql("ALTER TABLE t$audit_log DROP PARTITION (p = DATE '2024-01-02')")
     assert rows(described, "SELECT value FROM t$options WHERE key = 'owner'") == [(getpass.getuser(),)]
     assert rows(described, "SHOW PARTITIONS t PARTITION (p = DATE '2024-01-02')") == [("p=2024-01-02",)]

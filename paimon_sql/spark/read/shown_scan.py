@@ -99,6 +99,6 @@ class ShownScan(MergeScan):
 
 def _refused(table: str, how: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"Table {table} cannot be read {how}: the catalog hides rows or masks columns for its user, and "
+        f"Table {table} cannot be read {how}: the catalog shows its user only a part of it, and "
         "only queries of a version's own columns apply that. Read it by SELECT, or as a user who may see all of it."
     )
