@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pyarrow import NativeFile
 
 from paimon_core.io import ahead
+from paimon_core.io import side_by_side as side_by_side_module
 from paimon_core.io.ahead import FilesAhead
+from paimon_core.io.file_io import storage_error
 from tests.support.counted_requests import CountingIO
 
 
@@ -61,3 +66,68 @@ def test_a_file_that_differs_from_metadata_is_opened_by_the_reader_itself(tmp_pa
         content(reader, files[1][0])
     assert content(reader, files[2][0]) == b"sh"
     assert content(reader, files[3][0]) == b"longer than before"
+
+
+class FailingIO(CountingIO):
+    """A storage with files whose reading fails."""
+
+    def __init__(self, errors: dict[str, BaseException]) -> None:
+        super().__init__()
+        self.errors = errors
+
+    def read_bytes(self, path: str, most: int = 2**26) -> bytes:
+        if path in self.errors:
+            raise self.errors[path]
+        return super().read_bytes(path, most)
+
+
+def test_a_file_that_cannot_be_read_ahead_does_not_fail_the_others(tmp_path: Path) -> None:
+    files = files_of(tmp_path, [1, 2, 3])
+    reader = FilesAhead(FailingIO({files[1][0]: storage_error("read", files[1][0], "it is busy")}), files)
+    assert [content(reader, path) for path, _ in files] == [bytes([n]) * n for n in (1, 2, 3)]
+
+
+def test_an_error_that_no_storage_raises_is_not_lost(tmp_path: Path) -> None:
+    files = files_of(tmp_path, [1, 2, 3])
+    reader = FilesAhead(FailingIO({files[2][0]: ZeroDivisionError("a mistake")}), files)
+    with pytest.raises(ZeroDivisionError):
+        content(reader, files[0][0])
+    assert [content(reader, path) for path, _ in files] == [bytes([n]) * n for n in (1, 2, 3)]  # the lock is free
+
+
+def test_an_interrupt_leaves_a_reader_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = files_of(tmp_path, [1, 2, 3])
+    reader = FilesAhead(CountingIO(), files)
+
+    def interrupt(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(side_by_side_module, "wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            content(reader, files[0][0])
+    assert [content(reader, path) for path, _ in files] == [bytes([n]) * n for n in (1, 2, 3)]
+
+
+def test_threads_that_open_files_at_once_read_each_file_once_and_leave_no_thread(tmp_path: Path) -> None:
+    io, files = NotingIO(), files_of(tmp_path, list(range(1, 65)))
+    reader = FilesAhead(io, files)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda file: content(reader, file[0]), files))
+    assert found == [bytes([n]) * n for n in range(1, 65)]
+    assert sorted(io.read) == sorted(path for path, _ in files)
+    assert [t for t in threading.enumerate() if t.name.startswith("requests")] == []
+
+
+class NotingIO(CountingIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[str] = []
+
+    def read_bytes(self, path: str, most: int = 2**26) -> bytes:
+        self.read.append(path)
+        return self.inner.read_bytes(path, most)
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        self.read.append(path)
+        return self.inner.open_input(path, size)
