@@ -69,7 +69,11 @@ def test_settings_without_a_word(options: dict[str, str], expected: dict[str, st
         ("dfs.nosuch", "1", "dfs.nosuch is unknown for hdfs"),
         ("spark.hadoop.dfs.client.nosuch", "1", "dfs.client.nosuch is unknown for hdfs"),
         ("hadoop.security.nosuch", "1", "hadoop.security.nosuch is unknown for hdfs"),
-        ("hadoop.rpc.protection", "privacy", "The name node decides hadoop.rpc.protection, not the catalog's value 'privacy'"),
+        (
+            "hadoop.rpc.protection",
+            "privacy",
+            "The name node decides hadoop.rpc.protection, not the catalog's value 'privacy'",
+        ),
     ],
 )
 def test_settings_without_effect_raise_a_warning(key: str, value: str, words: str) -> None:
