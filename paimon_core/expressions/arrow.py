@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.expressions.constants import constant
+from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import (
     And,
     Compare,
@@ -111,7 +111,7 @@ def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:
         scale = _PER_MILLI[arrow.unit]
         if not pa.types.is_timestamp(arrow) or nanos * scale % 1_000_000:
             raise _NotExpressibleError("timestamp of another precision")
-        return constant(millis * scale + nanos * scale // 1_000_000, pa.int64()).cast(arrow)
+        return scalar_of(millis * scale + nanos * scale // 1_000_000, pa.int64()).cast(arrow)
     if isinstance(value, bool) != pa.types.is_boolean(arrow):
         raise _NotExpressibleError("boolean against another type")
     if (
@@ -119,7 +119,7 @@ def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:
         and not isinstance(value, bool)
         and (pa.types.is_date32(arrow) or pa.types.is_time(arrow))
     ):
-        return constant(value, pa.int32()).cast(arrow)
+        return scalar_of(value, pa.int32()).cast(arrow)
     if isinstance(value, Decimal) and not pa.types.is_decimal(arrow):
         raise _NotExpressibleError("decimal against another type")
-    return constant(value, arrow)
+    return scalar_of(value, arrow)

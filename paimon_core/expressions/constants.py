@@ -19,7 +19,7 @@ def text_constants(*texts: str) -> pa.Array:
     return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
-def constant(value: Any, arrow: pa.DataType) -> pa.Scalar:
+def scalar_of(value: Any, arrow: pa.DataType) -> pa.Scalar:
     """Return a value as a scalar. Raises as `pyarrow.scalar`."""
     if isinstance(value, str) and pa.types.is_string(arrow):
         return text_constants(value)[0]

@@ -189,7 +189,7 @@ def _computed(table: Table, name: str, value: Any) -> Computed:
     if isinstance(value, str):
         return Computed.of(field.name, value, table.schema.fields, table.store.zone)
     try:
-        return Computed(field.name, constant=pa.scalar(value, arrow_type(field.type)))
+        return Computed(field.name, scalar=pa.scalar(value, arrow_type(field.type)))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
         raise InvalidDataError(
             f"Column {field.name!r} of table {table.name} is of type {field.type.sql()} and cannot be {value!r}: {e}"

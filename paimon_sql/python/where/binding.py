@@ -52,7 +52,7 @@ from paimon_sql.python.where.coercion import (
     result_type,
     spark_type,
 )
-from paimon_sql.python.where.evaluation import constant
+from paimon_sql.python.where.evaluation import value_of
 
 _TYPES: dict[exp.DType, DataType] = {
     exp.DType.BOOLEAN: BOOLEAN,
@@ -335,7 +335,7 @@ class _Binder:
             return Bound(CAST, target, (node,))
         if node.type.kind in TEXTS and target.kind in MOMENTS:
             return literal(text_moment(node.value, target, self.zone), target)
-        return literal(constant(Bound(CAST, target, (node,)), self.zone), target)
+        return literal(value_of(Bound(CAST, target, (node,)), self.zone), target)
 
 
 _SPECIAL: dict[type[exp.Expression], Callable[[_Binder, Any], Bound]] = {
@@ -378,9 +378,9 @@ def _fitted(constant_node: Bound, column: Bound, zone: tzinfo | None) -> Bound |
         return None
     try:
         common = common_type(source, target)
-        there = constant(Bound(CAST, target, (constant_node,)), zone)
+        there = value_of(Bound(CAST, target, (constant_node,)), zone)
         made = literal(there, target)
-        back, wide = (constant(Bound(CAST, common, (n,)), zone) for n in (made, constant_node))
+        back, wide = (value_of(Bound(CAST, common, (n,)), zone) for n in (made, constant_node))
     except PaimonError:
         return None
     return made if back == wide else None

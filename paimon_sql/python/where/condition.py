@@ -51,7 +51,7 @@ class Computed:
     column: str
     root: Bound | None = None
     zone: tzinfo | None = None
-    constant: pa.Scalar | None = None
+    scalar: pa.Scalar | None = None
 
     @staticmethod
     def of(column: str, text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Computed:
@@ -68,7 +68,7 @@ class Computed:
     def values(self, batch: pa.RecordBatch) -> pa.Array:
         """Return the value for each row of a batch. Raises `InvalidDataError`."""
         if self.root is None:
-            return pa.repeat(self.constant, batch.num_rows)
+            return pa.repeat(self.scalar, batch.num_rows)
         if self.root.is_null:
             return pa.nulls(batch.num_rows)
         return evaluate(self.root, batch, self.zone)

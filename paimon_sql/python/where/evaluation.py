@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
-from paimon_core.expressions.constants import constant as scalar_of
+from paimon_core.expressions.constants import scalar_of
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
@@ -61,7 +61,7 @@ def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Arra
     return _FUNCTIONS[node.name](node, *parts)
 
 
-def constant(node: Bound, zone: tzinfo | None) -> Any:
+def value_of(node: Bound, zone: tzinfo | None) -> Any:
     """Return the value of a node without columns, as a literal has it. Raises `InvalidDataError`."""
     row = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["_"])
     found = evaluate(node, row, zone)

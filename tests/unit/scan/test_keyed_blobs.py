@@ -115,7 +115,7 @@ def damaged(good: bytes, path: str) -> dict[str, bytes]:
         "which has ": BlobDescriptor(path, 2**63 - 1, -1).encode(),
         "bytes from 4": BlobDescriptor(path, 4, -2).encode(),
         "too short": good[:12],
-        "ends before": good[:-1],
+        "ends within": good[:-1],
         "after its last part": good + bytes(16),
     }
 
