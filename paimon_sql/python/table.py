@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -15,13 +15,14 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.object_table import is_object_table
 from paimon_core.scan.derived_tables import NAMED_TABLES, DerivedTable, derived_fields
 from paimon_core.scan.streams.options import check_batch_options
+from paimon_core.scan.time_travel import overridden
 from paimon_core.secrets import redacted
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
 from paimon_sql.python.scan import TableScan, new_scan
-from paimon_sql.python.versions import VersionChoice, at_version, chosen_options
+from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
 from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
 
 
@@ -117,6 +118,28 @@ class PaimonTable:
         at, version = at_version(latest)
         return new_scan(at, self.derived, version, columns, where, limit, latest)
 
+    def changes(
+        self,
+        since: int | str | datetime,
+        until: int | str | datetime | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> TableScan:
+        """Return a scan of the changes after a version, up to another one (default: the latest version).
+
+        A version is the id of a snapshot or the name of a tag; two `datetime` select the commits between them. The
+        column `rowkind` says how a row changed: "+I", "-U", "+U" or "-D". The rows between two snapshots are the
+        changelog of the table, or else rows as they were written; two tags of a table with a primary key are compared.
+        Open `$binlog` to have an update in one row. Other arguments as for `scan`.
+
+        Raises as `scan`; `SnapshotNotFoundError` if the changes expired, `UnsupportedFeatureError` for other derived
+        tables.
+        """
+        given = overridden(given_options(options), options_of_changes(self.inner.store, since, until))
+        return self._log.scan(columns, where, limit, given)
+
     # -- writes -------------------------------------------------------------------------------------------------------
     def append(self, data: Any, options: Mapping[str, str] | None = None) -> None:
         """Append rows to a table without a primary key, in one commit.
@@ -173,7 +196,7 @@ class PaimonTable:
     def _written(self, options: Mapping[str, str] | None) -> Table:
         if self.derived is not DerivedTable.ROWS:
             raise UnsupportedFeatureError(f"{self.name} cannot be written: write rows to {self.identifier.base}.")
-        return self.inner.with_options({key: str(value) for key, value in (options or {}).items()})
+        return self.inner.with_options(given_options(options))
 
     # -- more ---------------------------------------------------------------------------------------------------------
     def inspect(self, name: str) -> pa.Table:
@@ -182,6 +205,15 @@ class PaimonTable:
         Raises `TableNotFoundError`, which lists the system tables; `NoPrivilegeError`, `CorruptFileError`.
         """
         return self.inner.system_table(name, self.inner.store.zone)
+
+    @property
+    def _log(self) -> PaimonTable:
+        """The table with the kind of each row."""
+        if self.derived not in (DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG):
+            raise UnsupportedFeatureError(
+                f"{self.name} has no kinds of rows: read the changes of {self.identifier.base}, or of its $binlog."
+            )
+        return self if self.derived.is_log else replace(self, derived=DerivedTable.AUDIT_LOG)
 
     def _on_branch(self, branch: str | None) -> Table:
         identifier = self.identifier.on_branch(branch)

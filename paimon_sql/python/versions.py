@@ -8,9 +8,18 @@ from typing import Any, TypedDict
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
-from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
-from paimon_core.scan.time_travel import is_time_travel, overridden, snapshot_of_options
+from paimon_core.scan.changes.increment import (
+    BETWEEN,
+    BETWEEN_TIMESTAMP,
+    Increment,
+    increment_of_options,
+    is_incremental,
+)
+from paimon_core.scan.time_travel import is_time_travel, overridden, resolve_snapshot, snapshot_of_options
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.snapshots import latest_snapshot
+from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import read_tag
 from paimon_core.table import Table
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,7 +52,48 @@ def chosen_options(choice: VersionChoice, options: Mapping[str, str]) -> dict[st
         raise InvalidOptionError(
             f"A scan cannot read two versions: give one of {', '.join(k for k in choice if k != 'branch')}."
         )
-    return overridden({key: str(value) for key, value in options.items()}, made)
+    return overridden(given_options(options), made)
+
+
+def given_options(options: Mapping[str, str] | None) -> dict[str, str]:
+    """Return options with their values as texts."""
+    return {key: str(value) for key, value in (options or {}).items()}
+
+
+def options_of_changes(
+    store: TableStore, since: int | str | datetime, until: int | str | datetime | None
+) -> dict[str, str]:
+    """Return the option that selects the changes after a version up to another one (None: the latest version).
+
+    Two tags are compared, as Spark compares them; a tag beside a snapshot stands for the snapshot that it has.
+    Raises `InvalidOptionError`, `SnapshotNotFoundError`.
+    """
+    latest = latest_snapshot(store)
+    if isinstance(since, datetime) and (until is None or isinstance(until, datetime)):
+        first = _millis(since, store)
+        last = max(first, 0 if latest is None else latest.time_millis) if until is None else _millis(until, store)
+        return {BETWEEN_TIMESTAMP: f"{first},{last}"}
+    if isinstance(since, datetime) or isinstance(until, datetime):
+        raise InvalidOptionError(
+            "changes cannot begin at a version and end at a moment, or the other way round: give two versions, or two "
+            "moments as datetime."
+        )
+    if until is None:
+        until = 0 if latest is None else latest.id
+    ends = [str(since), str(until)]
+    are_tags = [read_tag(store, end) is not None for end in ends]
+    if not all(are_tags):
+        ends = [str(snapshot_id(store, end)) for end in ends]
+    return {BETWEEN: ",".join(ends)}
+
+
+def snapshot_id(store: TableStore, version: int | str) -> int:
+    """Return the id of a snapshot: itself, or the id of the snapshot of a tag. Raises `SnapshotNotFoundError`."""
+    text = str(version)
+    if text.isascii() and text.isdigit() and read_tag(store, text) is None:
+        return int(text)  # it may be expired, or not yet committed
+    found = resolve_snapshot(store, text, None)
+    return 0 if found is None else found.id
 
 
 def at_version(table: Table) -> tuple[Table, Snapshot | Increment | None]:
@@ -54,6 +104,11 @@ def at_version(table: Table) -> tuple[Table, Snapshot | Increment | None]:
         return table, increment_of_options(store, store.zone)
     snapshot = snapshot_of_options(store, store.zone)
     return (table.at(snapshot) if is_time_travel(store) else table), snapshot
+
+
+def _millis(moment: datetime, store: TableStore) -> int:
+    known = moment if moment.tzinfo is not None else moment.replace(tzinfo=store.zone)
+    return (known.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _timestamp(moment: Any) -> dict[str, str]:
