@@ -86,12 +86,14 @@ told("rows", lambda: len(spark.range(1000).collect()))
 told("more rows", lambda: spark.range(1001).collect())
 told("rows later", lambda: spark.range(1000000).count())
 slow = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 1"
-others = [threading.Thread(target=told, args=("beside", lambda: spark.sql(slow).collect())) for _ in range(2)]
-for other in others:
-    other.start()
 def running():
     with urllib.request.urlopen(sys.argv[3]) as answer:
         return json.load(answer)["statements"]
+while running():  # the server releases a statement some time after its last row
+    time.sleep(0.1)
+others = [threading.Thread(target=told, args=("beside", lambda: spark.sql(slow).collect())) for _ in range(2)]
+for other in others:
+    other.start()
 while running() < len(others) and all(other.is_alive() for other in others):
     time.sleep(0.1)
 told("third", lambda: spark.range(1).count())
