@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +15,7 @@ from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, Unsuppor
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.expressions.shown import Shown
 from paimon_core.lazy import cached_property
-from paimon_core.optional_packages import import_optional
+from paimon_core.optional_packages import missing_package
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.rights import AskedRights
 from paimon_core.scan.aggregates import Aggregate, aggregate
@@ -78,13 +80,13 @@ class TableScan:
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises as `to_batches`;
         `UnsupportedFeatureError` if pandas is not installed."""
-        import_optional("pandas", "to_pandas", "pandas")
+        _imported("pandas", "to_pandas")
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a DataFrame of Polars. Raises as `to_batches`; `UnsupportedFeatureError` if Polars is not
         installed."""
-        found: pl.DataFrame = import_optional("polars", "to_polars", "polars").from_arrow(self.to_arrow())
+        found: pl.DataFrame = _imported("polars", "to_polars").from_arrow(self.to_arrow())
         return found
 
     def count(self) -> int:
@@ -222,6 +224,14 @@ def scan_fields(table: Table, derived: DerivedTable) -> list[DataField]:
     hidden = {f.name for f in own}
     extra = () if derived is not DerivedTable.ROWS else (*metadata_fields(table.schema), *tracking_fields(table.store))
     return [*own, *(f for f in extra if f.name not in hidden)]
+
+
+def _imported(package: str, method: str) -> ModuleType:
+    """Import a package that only one method needs. Raises `UnsupportedFeatureError` if it is not installed."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise missing_package(package, method, f"pip install {package}", error) from error
 
 
 def _permitted(scan: TableScan, latest: Table) -> TableScan:

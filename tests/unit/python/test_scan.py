@@ -130,7 +130,7 @@ def test_pandas(table: PaimonTable) -> None:
 @pytest.mark.skipif("polars" in sys.modules, reason="Polars is installed")
 def test_polars_is_named_if_it_is_missing(table: PaimonTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(UnsupportedFeatureError, match="to_polars needs the package polars"):
+    with pytest.raises(UnsupportedFeatureError, match="to_polars needs the package polars.*Run: pip install polars"):
         table.scan().to_polars()
 
 
