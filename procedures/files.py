@@ -11,7 +11,7 @@ from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
-from paimon_core.spec.identifier import Identifier, sql_name
+from paimon_core.spec.identifier import Identifier, sql_name, sql_string
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.listing import of_some
@@ -122,10 +122,9 @@ def advise(context: ProcedureContext, table: str) -> Rows:
     """
     target = context.load_table(table)
     names = target.identifier.database, target.identifier.table
-    text = sql_name(*names).replace("\\", "\\\\").replace("'", "\\'")
     fields = {
         "call": f"CALL {sql_name(context.name, 'sys')}",
-        "name": f"'{text}'",
+        "name": sql_string(sql_name(*names)),
         "table": sql_name(context.name, *names),
     }
     return [(a.fact, a.reason, a.statement.format(**fields)) for a in advice.advise(advice.figures_of(target.store))]

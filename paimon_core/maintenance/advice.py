@@ -26,6 +26,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.options.support import OPTIONS
+from paimon_core.spec.identifier import sql_string
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import deletion_files
@@ -117,13 +118,13 @@ def _misspelled_options(figures: Figures) -> Iterator[Advice]:
             yield Advice(
                 f"option '{key}' is not an option of Paimon",
                 f"it does nothing; '{near[0]}' is one",
-                "ALTER TABLE {table} UNSET TBLPROPERTIES ('" + _escaped(key) + "')",
+                f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({_without_fields(sql_string(key))})",
             )
 
 
-def _escaped(key: str) -> str:
-    """Return an option's key for a string in SQL, and for `str.format`."""
-    return key.replace("\\", "\\\\").replace("'", "\\'").replace("{", "{{").replace("}", "}}")
+def _without_fields(text: str) -> str:
+    """Return a text for a statement of an advice, in which braces stay braces."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _sorted_runs(figures: Figures) -> Iterator[Advice]:

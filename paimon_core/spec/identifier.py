@@ -22,6 +22,11 @@ def sql_name(*parts: str) -> str:
     return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
 
 
+def sql_string(text: str) -> str:
+    """Return a text as SQL spells it, in quotes."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 @dataclass(frozen=True, slots=True)
 class Identifier:
     """The identifier of a table, of one of its branches (None for main), or of its system table (None for the table

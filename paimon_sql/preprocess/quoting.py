@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from paimon_core.spec.identifier import sql_string
+
 PATHS = "paimon_path"  # in this catalog, a table's name is its path
 IS_PATH = re.compile(r"/|[A-Za-z][\w+.-]*:/")  # the beginning of such a name
 _NAME_OF_PATH = re.compile(r"\s*`?paimon`?\s*\.\s*`((?:[^`]|``)*)`\s*", re.IGNORECASE)
@@ -17,7 +19,7 @@ def quoted_name(name: str) -> str:
 
 def quoted_text(text: str) -> str:
     """A string literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return sql_string(text)
 
 
 def with_quoted_system_tables(name: str) -> str:
