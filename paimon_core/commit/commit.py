@@ -84,7 +84,7 @@ from paimon_core.store.features import check_writable
 from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
 from paimon_core.store.schemas import load_schema
-from paimon_core.store.snapshots import find_snapshot, latest_snapshot, write_hints
+from paimon_core.store.snapshots import find_latest, find_snapshot, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
 
@@ -288,7 +288,7 @@ class _Looks:
 def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | None) -> Snapshot | None:
     """Return the one snapshot among the open drafts that is part of the history, or None."""
     several, last = len(attempts.open) > 1, attempts.open[-1]
-    find, is_base_there = partial(find_snapshot, store, last.snapshot.id), partial(is_there, store, last.base)
+    find, is_base_there = partial(find_latest, store, last.snapshot.id), partial(is_there, store, last.base)
     looks = _Looks(find, is_base_there)
     if outcome is PublishOutcome.PUBLISHED:  # both are needed, and both come after the publish
         looks = _Looks(*both(store.io, partial(outcome_of, find), partial(outcome_of, is_base_there)))

@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sized
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from paimon_core.formats.parquet.shapes import Shapes
 from paimon_core.lazy import cached_property
 
 S = TypeVar("S", bound=Sized)
+V = TypeVar("V")
 CAPACITY = 200_000  # manifest entries, of 0.5 to 3 kB each
 _OF_EACH = 32  # overhead of a value, in entries: a value of two entries takes 30 to 60 kB
-_TABLES = 10_000  # with a remembered number
+_TABLES = 10_000  # with a remembered value
 _FOOTERS = 100_000  # a footer takes half a kB
 
 
-class LatestNumbers:
-    """The latest version numbers that a session has seen, by the folder of the table or branch. Safe for threads."""
+class TableValues(Generic[V]):
+    """One small value per table or branch that a session remembers, by the folder. Safe for threads."""
 
     def __init__(self) -> None:
-        self._numbers: OrderedDict[str, int] = OrderedDict()
+        self._values: OrderedDict[str, V] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, root: str) -> int | None:
+    def get(self, root: str) -> V | None:
         with self._lock:
-            return self._numbers.get(root)
+            return self._values.get(root)
 
-    def put(self, root: str, number: int) -> None:
+    def put(self, root: str, value: V) -> None:
         with self._lock:
-            self._numbers[root] = number
-            self._numbers.move_to_end(root)
-            if len(self._numbers) > _TABLES:
-                self._numbers.popitem(last=False)
+            self._values[root] = value
+            self._values.move_to_end(root)
+            if len(self._values) > _TABLES:
+                self._values.popitem(last=False)
 
 
 class MetadataCache:
@@ -58,14 +59,19 @@ class MetadataCache:
         return Shapes()
 
     @cached_property
-    def latest_numbers(self) -> LatestNumbers:
-        """The numbers at which a search for the latest version begins."""
-        return LatestNumbers()
+    def latest_numbers(self) -> TableValues[int]:
+        """The latest version numbers that the session has seen. A search for the latest version begins there."""
+        return TableValues()
 
     @cached_property
-    def earliest_numbers(self) -> LatestNumbers:
+    def earliest_numbers(self) -> TableValues[int]:
         """The tables with a hint at the earliest version, and a number that the hint has had."""
-        return LatestNumbers()
+        return TableValues()
+
+    @cached_property
+    def version_counts(self) -> TableValues[int]:
+        """The number of versions in the last listing. Only tables on storages that give tags of files have one."""
+        return TableValues()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
         return MetadataCache, (self._capacity, self._of_each)

@@ -21,6 +21,7 @@ from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
 
 _LOOKS = 10
+_MOST_LISTED = 300  # versions: a longer listing takes more time than two small reads
 _HINT = re.compile(rb"\s*(\d{1,19})\s*")
 
 
@@ -48,7 +49,8 @@ def _hinted(store: TableStore) -> Snapshot | None:
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
-    """Return the newest version like `latest_snapshot`, but with one request less if the session has read the table.
+    """Return the newest version like `latest_snapshot`, with fewer requests if the session has read the table: with one
+    if the storage gives tags of files.
 
     Use it for reads, and for plans that a commit checks later. Never build a commit on it: expiry may free the number
     that the session remembers, and for a moment a snapshot outside the history may have this number
@@ -56,11 +58,49 @@ def latest_for_read(store: TableStore) -> Snapshot | None:
     """
     numbers, root = store.cache.latest_numbers, store.paths.version_root
     known = numbers.get(root)
-    found = None if known is None else _last(store, known)
+    found = None if known is None else _in_listing(store, known) or _last(store, known)
     found = found or latest_snapshot(store)
     if found is not None:
         numbers.put(root, found.id)
     return found
+
+
+def _in_listing(store: TableStore, known: int) -> Snapshot | None:
+    """Return the newest listed version. The listing has its tag, so a version that the session has read needs no
+    request of its own.
+
+    Return None if the storage gives no tags or the table has many versions. Also return None if a number between
+    `known` and the newest version is missing: such numbers were freed, so the newest may be outside the history.
+    """
+    counts, root = store.cache.version_counts, store.paths.version_root
+    if not 0 < (counts.get(root) or 0) <= _MOST_LISTED:
+        return None
+    files = {n: f for f in store.io.list(store.paths.snapshot_dir) if (n := parse_snapshot_id(f.name)) is not None}
+    if known not in files or any(n not in files for n in range(known, max(files))):
+        return None
+    counts.put(root, len(files))
+    remembered = store.cache.find(_tagged(store, max(files), files[max(files)].tag))
+    return find_latest(store, max(files)) if remembered is None else remembered[0]
+
+
+def find_latest(store: TableStore, snapshot_id: int) -> Snapshot | None:
+    """Read the probably newest version like `find_snapshot`, and remember it for `latest_for_read`."""
+    path = store.paths.snapshot(snapshot_id)
+    try:
+        data, tag = store.io.read_tagged(path)
+    except FileNotFoundError:
+        return None
+    found = _decoded(path, snapshot_id, data)
+    if tag is not None:
+        store.cache.get(_tagged(store, snapshot_id, tag), lambda: (found,))
+        if store.cache.version_counts.get(store.paths.version_root) is None:
+            store.cache.version_counts.put(store.paths.version_root, 1)
+    return found
+
+
+def _tagged(store: TableStore, snapshot_id: int, tag: str | None) -> str:
+    """Return the name in the cache for a version: its number may be used again, for other content with another tag."""
+    return f"{store.paths.snapshot(snapshot_id)}?{tag}"
 
 
 def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
@@ -74,7 +114,7 @@ def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
             return None
     except UnreadableFileError:
         return None
-    return find_snapshot(store, snapshot_id)
+    return find_latest(store, snapshot_id)
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:
@@ -174,7 +214,11 @@ def _listed(store: TableStore, position: int) -> Snapshot | None:
 
 def _read(store: TableStore, snapshot_id: int) -> Snapshot:
     path = store.paths.snapshot(snapshot_id)
-    snapshot = decode_snapshot(path, store.io.read_bytes(path))
+    return _decoded(path, snapshot_id, store.io.read_bytes(path))
+
+
+def _decoded(path: str, snapshot_id: int, data: bytes) -> Snapshot:
+    snapshot = decode_snapshot(path, data)
     if snapshot.id != snapshot_id:
         raise CorruptFileError(path, f"it contains snapshot {snapshot.id}")
     return snapshot

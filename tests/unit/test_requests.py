@@ -24,6 +24,7 @@ from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.spec.types import INT
+from paimon_core.store import snapshots
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs, write_changelog
 from paimon_core.store.consumers import list_consumers, write_consumer
@@ -176,6 +177,50 @@ def test_a_session_that_has_read_a_table_looks_for_its_latest_version_in_two_req
     with io.counted() as made:
         assert latest_for_read(store) == latest_snapshot(forgetful(store))
     check(made, count=2 + 3, chain=2 + 3)
+
+
+def test_a_storage_with_tags_shows_by_one_listing_that_a_version_is_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    io = TaggingIO()
+    store = table_of(tmp_path, io, 20)
+    mine, other = forgetful(store), forgetful(store)
+    assert latest_for_read(mine) == find_snapshot(store, 20)
+    with io.counted() as made:
+        assert latest_for_read(mine) == find_snapshot(other, 20)
+    check(made, count=1 + 1, chain=1 + 1)  # one of them by the test
+    Table(mine).commit([message(mine, data_file(mine, 97, 97))], info())
+    with io.counted() as made:
+        assert latest_for_read(mine).id == 21
+    check(made, count=1, chain=1)  # the commit has read it
+    Table(other).commit([message(other, data_file(other, 98, 98))], info())
+    with io.counted() as made:
+        assert latest_for_read(mine).id == 22
+    check(made, count=2, chain=2)
+    monkeypatch.setattr(snapshots, "_MOST_LISTED", 21)
+    with io.counted() as made:
+        assert latest_for_read(mine).id == 22
+    check(made, count=2, chain=2)  # two small reads instead of a long listing
+
+
+def test_a_version_behind_freed_numbers_is_not_taken_from_a_listing(tmp_path: Path) -> None:
+    store = table_of(tmp_path, TaggingIO(), 9)
+    mine, newest = forgetful(store), read_snapshot(store, 9)
+    for number in (6, 7, 8, 9):
+        Path(store.paths.snapshot(number)).unlink()  # a rollback
+    Path(store.paths.latest_hint).write_bytes(b"5")
+    assert latest_for_read(mine).id == 5
+    assert latest_for_read(mine).id == 5
+    Path(store.paths.snapshot(9)).write_bytes(encode_snapshot(newest))  # by a writer that will withdraw it
+    assert latest_for_read(mine).id == 5
+    Path(store.paths.snapshot(9)).unlink()
+    Path(store.paths.snapshot(5)).write_bytes(encode_snapshot(replace(newest, id=5)))  # another content
+    assert latest_for_read(mine) == replace(newest, id=5)
+    for number in range(1, 6):
+        Path(store.paths.snapshot(number)).unlink()
+    Path(store.paths.snapshot(9)).write_bytes(encode_snapshot(newest))  # commits and an expiry by others
+    Path(store.paths.latest_hint).write_bytes(b"9")
+    assert latest_for_read(mine) == newest
 
 
 def test_a_version_that_others_have_replaced_or_removed_is_not_remembered(tmp_path: Path) -> None:
