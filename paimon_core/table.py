@@ -143,7 +143,7 @@ class Table:
         derived: DerivedTable = DerivedTable.ROWS,
     ) -> Plan:
         """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
-        with files_of(self.store.name):
+        with files_of(self.store):
             if isinstance(version, Increment):
                 return plan_increment(self.store, version, predicate)
             only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key

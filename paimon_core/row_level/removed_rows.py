@@ -17,13 +17,13 @@ from pyroaring import BitMap64
 
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import CommitConflictError, CorruptFileError, SeveralMatchesError
-from paimon_core.indexes.deletion_vector import Positions, decode_vectors
+from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.spec.manifest import BucketKey, ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.indexes.index_files import index_entries, index_path, read_index_file
+from paimon_core.store.indexes.index_files import index_entries, index_path, read_vectors
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.deletion import delete_rows, vectors_of
@@ -151,7 +151,7 @@ def _check_unmarked(
         for file in vectors_of(known, bucket):
             ranges = [v for v in file.dv_ranges or () if v.data_file in rows]
             path = index_path(store, *bucket, file)
-            marked = decode_vectors(path, read_index_file(store, path), ranges) if ranges else {}
+            marked = read_vectors(store, path, ranges) if ranges else {}
             for name, found in marked.items():
                 if np.isin(rows[name], found).any():
                     raise _replaced(store, name)

@@ -40,7 +40,7 @@ def read_split(
     if split.branch:
         store = open_lending_branch(store, split.branch)
     store = read_ahead(store, split.bucket_dir, split.files)
-    with files_of(store.name):
+    with files_of(store):
         yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
 
 

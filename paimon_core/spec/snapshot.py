@@ -108,6 +108,12 @@ class Snapshot:
         """A text that identifies the snapshot: its uuid, or for old writers the name of its manifest list."""
         return self.uuid or self.delta_manifest_list
 
+    @property
+    def writer(self) -> str:
+        """Return a text about the snapshot's commit, for errors about its files."""
+        node = {"writerVersion": self.writer_version, "commitUser": self.commit_user or None}
+        return ", ".join(filter(None, (f"the commit of snapshot {self.id}", writer_of(node))))
+
     def is_same(self, other: Snapshot) -> bool:
         """Return whether two files have one writer's snapshot.
 

@@ -46,6 +46,7 @@ from paimon_core.spec.manifest import (
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.stats import ColumnStats, SimpleStats, bound_order, encode_stats
 from paimon_core.store.external.files import check_data_files
+from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.record_files import MetadataFile, read_named, read_records, record_bytes, write_metadata
 from paimon_core.store.table_store import TableStore
@@ -73,7 +74,8 @@ def read_columns(store: TableStore, name: str) -> EntryColumns:
     Raises `CorruptFileError`, `MetadataMissingError`, `NotAllowedError`.
     """
     path = store.paths.manifest(name)
-    return store.cache.get(path, lambda: _decoded_entries(store, path, read_named(store, path)))
+    with files_of(store):
+        return store.cache.get(path, lambda: _decoded_entries(store, path, read_named(store, path)))
 
 
 def _decoded_entries(store: TableStore, path: str, data: bytes) -> EntryColumns:

@@ -13,6 +13,7 @@ from paimon_core.errors import MetadataMissingError
 from paimon_core.io.file_io import MOST_METADATA
 from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns, record_format
 from paimon_core.spec.records import Record
+from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 
 
@@ -31,7 +32,9 @@ def write_metadata(store: TableStore, file: MetadataFile) -> None:
 
 def read_records(store: TableStore, record: Record[Any], version: int, path: str) -> tuple[Any, ...]:
     """Return the records of a file. Raises `CorruptFileError`, `MetadataMissingError`."""
-    return tuple(decode_file(record, version, path, read_named(store, path)))
+    data = read_named(store, path)
+    with files_of(store):
+        return tuple(decode_file(record, version, path, data))
 
 
 def read_named(store: TableStore, path: str) -> bytes:

@@ -9,6 +9,7 @@ from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, decode_schema, encode_schema
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.named_files import files_at
 from paimon_core.store.table_store import TableStore
 
 
@@ -61,7 +62,8 @@ def _load(
     path = TablePaths(root).schema(schema_id)
     try:
         data, tag = read(path)
-        schema = decode_schema(path, data)
+        with files_at(io, TablePaths(root)):
+            schema = decode_schema(path, data)
     except FileNotFoundError:
         known = ", ".join(map(str, schema_ids(io, root))) or "none"
         raise SchemaNotFoundError(f"The table at {root} has no schema {schema_id}; it has {known}.") from None

@@ -7,6 +7,7 @@ import uuid
 from paimon_core.errors import MetadataMissingError
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.statistics import TableStatistics, decode_statistics, encode_statistics
+from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 
 
@@ -19,7 +20,8 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> TableStatis
         return None
     path = store.paths.statistics(snapshot.statistics)
     try:
-        return store.cache.get(path, lambda: (decode_statistics(path, store.io.read_bytes(path)),))[0]
+        with files_of(store):
+            return store.cache.get(path, lambda: (decode_statistics(path, store.io.read_bytes(path)),))[0]
     except FileNotFoundError:
         raise MetadataMissingError(path, "a snapshot names it", "run ANALYZE TABLE again") from None
 

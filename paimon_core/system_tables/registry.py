@@ -67,7 +67,7 @@ def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) 
     elif store.rights is not None and name.lower() in _OF_VERSIONS:
         store.rights.check_any(store.name)
     try:
-        with files_of(store.name):
+        with files_of(store):
             found = table.rows(store, zone)
             if isinstance(found, pa.Table):
                 return found

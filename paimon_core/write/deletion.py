@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
-from paimon_core.indexes.deletion_vector import Positions, decode_vectors, encode_vectors
+from paimon_core.indexes.deletion_vector import Positions, encode_vectors
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET, DELETION_VECTOR_BITMAP64, DELETION_VECTOR_FILE_SIZE, DELETION_VECTORS
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
@@ -25,7 +25,7 @@ from paimon_core.store.indexes.index_files import (
     index_entries,
     index_path,
     new_index_name,
-    read_index_file,
+    read_vectors,
     write_index_file,
 )
 from paimon_core.store.table_store import TableStore
@@ -92,7 +92,7 @@ def changed_vectors(
     for file in touched:
         path = index_path(store, *bucket, file)
         stay = [v for v in file.dv_ranges or () if v.data_file not in removed]
-        kept |= decode_vectors(path, read_index_file(store, path), stay)
+        kept |= read_vectors(store, path, stay)
     for name, positions in vectors.items():
         kept[name] = np.union1d(kept[name], positions) if name in kept else positions
     return IndexChange(_write(store, bucket, kept, single=single), tuple(touched))

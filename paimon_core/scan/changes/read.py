@@ -87,9 +87,9 @@ def _newly_deleted(after: BucketFiles, before: BucketFiles, file: DataFileMeta) 
     deletion, known = after.deletions.get(file.file_name), before.deletions.get(file.file_name)
     if deletion is None:
         return
-    deleted = read_deletions(after.store.io, deletion, file.row_count)
+    deleted = read_deletions(after.store, deletion, file.row_count)
     if known is not None:
-        deleted = np.setdiff1d(deleted, read_deletions(after.store.io, known, file.row_count))
+        deleted = np.setdiff1d(deleted, read_deletions(after.store, known, file.row_count))
     whole, start = replace(after, deletions={}, predicate=None), 0
     for batch in _numbered(whole, [file], ROW_DELETE):
         low, high = np.searchsorted(deleted, (start, start + batch.num_rows))

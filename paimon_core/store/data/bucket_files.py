@@ -65,6 +65,7 @@ from paimon_core.store.data.time_units import with_stored_times
 from paimon_core.store.external.other_folders import other_places
 from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
+from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
 
@@ -122,7 +123,7 @@ class BucketFiles:
     def _live(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """Yield the rows that are not deleted. Unwanted rows may be left out."""
         deletion = self.deletions.get(file.file_name)
-        deleted = None if deletion is None else read_deletions(self.store.io, deletion, file.row_count)
+        deleted = None if deletion is None else read_deletions(self.store, deletion, file.row_count)
         selected = None if self.selection is None or self._tracks else self.selection(file)
         if selected is not None:
             rows = np.asarray(selected.to_array()).astype(np.int64)
@@ -141,7 +142,7 @@ class BucketFiles:
         batches = numbered(self._whole(file))
         if deletion is None:
             return batches
-        return without_rows(batches, read_deletions(self.store.io, deletion, file.row_count))
+        return without_rows(batches, read_deletions(self.store, deletion, file.row_count))
 
     @property
     def _tracks(self) -> bool:
@@ -158,6 +159,12 @@ class BucketFiles:
         predicate: Predicate | None,
         rows: Positions | None = None,
         deleted: Positions | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        with files_of(self.store):
+            yield from self._read_at_any_place(file, predicate, rows, deleted)
+
+    def _read_at_any_place(
+        self, file: DataFileMeta, predicate: Predicate | None, rows: Positions | None, deleted: Positions | None
     ) -> Iterator[pa.RecordBatch]:
         path = data_file_path(self.bucket_dir, file)
         read = partial(read_rows, rows=rows) if deleted is None else partial(read_others, rows=deleted)

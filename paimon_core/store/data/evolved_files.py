@@ -103,7 +103,7 @@ class EvolvedFiles:
         deletion = self.deletions.get(rows.anchor.file_name)
         if deletion is None:
             return np.zeros(0, dtype=np.int64)
-        return read_deletions(self.store.io, deletion, rows.count)
+        return read_deletions(self.store, deletion, rows.count)
 
     def _chosen(self, rows: RowRange) -> Positions | None:
         """Return the positions of the wanted rows in a range, or None if all rows are wanted."""

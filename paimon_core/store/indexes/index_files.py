@@ -13,13 +13,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from paimon_core.errors import DataFileMissingError
-from paimon_core.indexes.deletion_vector import Positions, byte_range, decode_vector
-from paimon_core.io.file_io import MOST_METADATA, FileIO, storage_errors
+from paimon_core.indexes.deletion_vector import Positions, byte_range, decode_vector, decode_vectors
+from paimon_core.io.file_io import MOST_METADATA, storage_errors
 from paimon_core.options import INDEX_FILE_IN_DATA_DIR
 from paimon_core.spec.index_manifest import (
     DELETION_VECTORS_INDEX,
     ENTRY_VERSION,
     INDEX_MANIFEST_ENTRY,
+    DeletionVectorMeta,
     IndexFileMeta,
     IndexManifestEntry,
 )
@@ -29,6 +30,7 @@ from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.external.files import check_index_files
+from paimon_core.store.named_files import files_of
 from paimon_core.store.record_files import MetadataFile, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
 
@@ -111,21 +113,32 @@ def vectors_by_file(store: TableStore, bucket: BucketKey, files: Iterable[IndexF
     return {v.data_file: DeletionFile(path, v) for path, f in paths for v in f.dv_ranges or ()}
 
 
-def read_deletions(io: FileIO, deletion: DeletionFile, row_count: int) -> Positions:
+def read_vectors(store: TableStore, path: str, wanted: Iterable[DeletionVectorMeta]) -> dict[str, Positions]:
+    """Return the wanted deletion vectors of an index file, by the names of the data files.
+
+    Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
+    """
+    data = read_index_file(store, path)
+    with files_of(store):
+        return decode_vectors(path, data, wanted)
+
+
+def read_deletions(store: TableStore, deletion: DeletionFile, row_count: int) -> Positions:
     """Return the ascending positions of the deleted rows of a data file with `row_count` rows.
 
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
-    start, end = byte_range(deletion.path, deletion.vector)
-    try:
-        with (
-            storage_errors("read", deletion.path),
-            io.open_input(deletion.path) as file,
-        ):
-            data = file.read_at(min(end, file.size()) - start, start) if start < file.size() else b""
-    except FileNotFoundError as e:
-        raise _missing(deletion.path) from e
-    return decode_vector(deletion.path, data, deletion.vector, row_count)
+    with files_of(store):
+        start, end = byte_range(deletion.path, deletion.vector)
+        try:
+            with (
+                storage_errors("read", deletion.path),
+                store.io.open_input(deletion.path) as file,
+            ):
+                data = file.read_at(min(end, file.size()) - start, start) if start < file.size() else b""
+        except FileNotFoundError as e:
+            raise _missing(deletion.path) from e
+        return decode_vector(deletion.path, data, deletion.vector, row_count)
 
 
 def _missing(path: str) -> DataFileMissingError:

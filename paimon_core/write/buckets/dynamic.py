@@ -39,6 +39,7 @@ from paimon_core.store.indexes.index_files import (
     read_index_file,
     write_index_file,
 )
+from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
@@ -213,7 +214,9 @@ def load_partition(store: TableStore, snapshot: Snapshot | None, partition: byte
 def read_hashes(store: TableStore, bucket: BucketKey, file: IndexFileMeta) -> Hashes:
     """Return the hashes of an index file. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
     path = index_path(store, *bucket, file)
-    return decode_hashes(path, read_index_file(store, path), file.row_count)
+    data = read_index_file(store, path)
+    with files_of(store):
+        return decode_hashes(path, data, file.row_count)
 
 
 def write_hashes(store: TableStore, bucket: BucketKey, hashes: Hashes) -> IndexFileMeta:

@@ -106,5 +106,5 @@ def _compact(reader: EvolvedFiles, writer: DataFileWriter, group: Sequence[RowRa
 def _deleted(store: TableStore, group: Sequence[RowRange], deletions: Mapping[str, DeletionFile]) -> Positions:
     """Return the positions of deleted rows in the new file of a group."""
     marked = [(r, deletions[r.anchor.file_name]) for r in group if r.anchor.file_name in deletions]
-    parts = [read_deletions(store.io, d, r.count) + (r.first - group[0].first) for r, d in marked]
+    parts = [read_deletions(store, d, r.count) + (r.first - group[0].first) for r, d in marked]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
