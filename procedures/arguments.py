@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from paimon_core import time_zones
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
-from paimon_core.options import duration
+from paimon_core.options import duration, names
+from paimon_core.options.support import in_own_spelling
 from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import value_of_text
@@ -67,6 +68,14 @@ def table_options(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
+def call_options(text: str | None) -> dict[str, str]:
+    """Return `k=v,k2=v2` as options of one call. Their keys may be in any case, as in the hints of a statement.
+
+    Raises `InvalidOptionError`.
+    """
+    return in_own_spelling(table_options(text or ""))
+
+
 def given(text: str | None) -> str | None:
     """Return a text argument; None if it is blank, as if it were not given."""
     return text if text is not None and text.strip() else None
@@ -117,6 +126,24 @@ def column_named(name: str, columns: Mapping[str, _T], *, case_sensitive: bool) 
         return columns.get(name)
     alike = [key for key in columns if key.lower() == name.lower()]
     return columns[alike[0]] if len(alike) == 1 else None
+
+
+def columns_named(
+    argument: str, text: str, fields: Sequence[DataField], table: str, *, case_sensitive: bool
+) -> list[DataField]:
+    """Return the columns of `a,b`, by the rule of `column_named`. Raises `InvalidSchemaError` naming the argument."""
+    columns = {f.name: f for f in fields}
+    found = []
+    for name in names(text):
+        column = column_named(name, columns, case_sensitive=case_sensitive)
+        if column is None:
+            alike = [f.name for f in fields if f.name.lower() == name.lower()]
+            cause = f"{name!r} could be {' or '.join(alike)}" if len(alike) > 1 else f"it has no column {name!r}"
+            raise InvalidSchemaError(
+                f"{argument} cannot be {text!r} for table {table}: {cause}. Its columns are {', '.join(columns)}."
+            )
+        found.append(column)
+    return found
 
 
 def _condition(

@@ -23,7 +23,6 @@ from paimon_core.options import (
     MANIFEST_SORT_SIZE,
     POSTPONED,
     WRITE_ONLY,
-    names,
 )
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage
@@ -36,7 +35,7 @@ from paimon_core.write.compaction.clustering import cluster_units, clustered, cl
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
-from paimon_sql.procedures.arguments import given, idle_millis, table_options
+from paimon_sql.procedures.arguments import call_options, column_named, columns_named, given, idle_millis
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, ProcedureExecutor, Rows, procedure, quoted
 
@@ -134,15 +133,15 @@ def compact(
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
     after the other, `zorder` and `hilbert` along a curve through all columns. The result is true.
     """
-    target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | table_options(options or ""))
+    target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | call_options(options))
     buckets, partition_idle_time = given(buckets), given(partition_idle_time)
     sorts = (given(order_strategy) or "none").lower() != "none"
     if sorts and (partition_idle_time is not None or buckets is not None):
         raise InvalidOptionError("order_strategy sorts whole partitions: leave partition_idle_time and buckets out.")
     kind = next(k for k in _KINDS if k.applies(target.store, sorts))
-    strategy, curve = _strategy(kind, compact_strategy), _curve(target, order_strategy, order_by)
+    strategy, order = _strategy(kind, compact_strategy), _order(context, target, order_strategy, order_by)
     numbers = None if buckets is None else _bucket_numbers(target, buckets)
-    if curve is not None and is_clustered(target.store):
+    if order is not None and is_clustered(target.store):
         raise InvalidOptionError(
             f"Table {target.name} has enabled incremental clustering, which sorts: leave order_strategy out."
         )
@@ -154,7 +153,6 @@ def compact(
     chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
-    order = None if curve is None else (curve, names(order_by or ""))
     messages = kind.compact(_Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order))
     if messages:
         target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
@@ -192,17 +190,22 @@ def compact_database(
     return [(f"Compact database finished. Success: {len(done)}, Failed: {len(errors) + len(unlisted)}",)]
 
 
-def _curve(table: Table, strategy: str | None, order_by: str | None) -> Curve | None:
-    """Return the order to sort by, None if the call does not sort."""
-    strategy = given(strategy)
-    if strategy is None and given(order_by) is not None:
+def _order(
+    context: ProcedureContext, table: Table, strategy: str | None, order_by: str | None
+) -> tuple[Curve, tuple[str, ...]] | None:
+    """Return the curve and the columns to sort by, None if the call does not sort."""
+    strategy, order_by = given(strategy), given(order_by)
+    if strategy is None and order_by is not None:
         raise InvalidOptionError("order_by needs an order_strategy: order, zorder or hilbert.")
     if strategy is None or strategy.lower() == "none":
         return None
-    check_order(table.store, names(order_by or ""))
+    fields, case_sensitive = table.schema.fields, context.case_sensitive
+    found = columns_named("order_by", order_by or "", fields, table.name, case_sensitive=case_sensitive)
+    columns = tuple(f.name for f in found)
+    check_order(table.store, columns)
     if strategy.lower() not in tuple(Curve):
         raise InvalidOptionError(f"order_strategy cannot be {strategy!r}: use one of none, {', '.join(Curve)}.")
-    return Curve(strategy.lower())
+    return Curve(strategy.lower()), columns
 
 
 def _strategy(kind: _Kind, given: str | None) -> Strategy:
@@ -324,13 +327,15 @@ def compact_manifest(
     `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` are the options `manifest-sort.…`: rewritten
     entries are sorted by a partition column. The result is true.
     """
+    target, field = context.load_table(table), manifest_sort_partition_field
+    keys = {key: key for key in target.schema.partition_keys}
     sort = {
         MANIFEST_SORT_ENABLED.key: None if manifest_sort_enabled is None else str(manifest_sort_enabled).lower(),
-        MANIFEST_SORT_FIELD.key: manifest_sort_partition_field,
+        MANIFEST_SORT_FIELD.key: column_named(field or "", keys, case_sensitive=context.case_sensitive) or field,
         MANIFEST_SORT_SIZE.key: manifest_sort_max_rewrite_size,
     }
-    given = table_options(options or "") | {key: value for key, value in sort.items() if value is not None}
-    target = context.load_table(table).with_options(given)
+    given = call_options(options) | {key: value for key, value in sort.items() if value is not None}
+    target = target.with_options(given)
     target.check_writable()
     if not dry_run:
         compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), target.publisher)

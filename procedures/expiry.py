@@ -10,7 +10,7 @@ from paimon_core.maintenance.partitions import local_now
 from paimon_core.maintenance.tags import expired_tags
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.value_texts import shown_partition
-from paimon_sql.procedures.arguments import epoch_millis, given, table_options
+from paimon_sql.procedures.arguments import call_options, epoch_millis, given
 from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
@@ -32,7 +32,7 @@ def expire_snapshots(
     `snapshot.num-retained.min`, `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`;
     `options` (`key=value,key=value`) overrides them. The result is the number of removed snapshots.
     """
-    target = context.load_table(table).with_options(table_options(options or ""))
+    target = context.load_table(table).with_options(call_options(options))
     now = now_millis()
     chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     retention = core.retention_of(target.store.options, now, chosen)
@@ -99,7 +99,7 @@ def expire_partitions(
         "partition.expiration-strategy": expire_strategy,
         "partition.expiration-max-num": None if max_expires is None else str(max_expires),
     }
-    chosen = table_options(options or "") | {k: v for k, v in given.items() if v is not None}
+    chosen = call_options(options) | {k: v for k, v in given.items() if v is not None}
     target = context.load_table(table).with_options(chosen)
     target.check_writable()
     expired = drop_expired(target.store, local_now(), target.new_commit_user(), target.publisher)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
     InvalidOptionError,
-    InvalidSchemaError,
     SnapshotNotFoundError,
     UnsupportedFeatureError,
 )
@@ -23,7 +22,7 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
-from paimon_sql.procedures.arguments import given, table_options
+from paimon_sql.procedures.arguments import call_options, columns_named, given
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
@@ -63,10 +62,10 @@ def create_global_index(
     target, kind = context.load_table(table), index_type.strip().lower()
     target.check_writable()
     _check_evolves(target)
-    fields = _columns(target, index_column)
+    fields = _columns(context, target, index_column)
     _check_type(kind, fields)
     if options:
-        target = target.with_options(table_options(options))
+        target = target.with_options(call_options(options))
     target = target.for_write()
     snapshot = target.latest_snapshot()
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
@@ -94,7 +93,7 @@ def drop_global_index(
     """
     target, kind = context.load_table(table), index_type.strip().lower()
     target.check_writable()
-    ids = tuple(f.id for f in _columns(target, index_column))
+    ids = tuple(f.id for f in _columns(context, target, index_column))
     snapshot = target.latest_snapshot()
     if snapshot is None:
         raise SnapshotNotFoundError(f"Table {target.name} has no snapshot: there is no index to drop.")
@@ -120,20 +119,16 @@ def _commit(target: Table, messages: Sequence[CommitMessage], user: str) -> None
     target.commit_or_abort(messages, CommitInfo(user=user))
 
 
-def _columns(target: Table, names: str) -> list[DataField]:
+def _columns(context: ProcedureContext, target: Table, text: str) -> list[DataField]:
     """Return the columns of `a,b`. Raises `InvalidOptionError`, `InvalidSchemaError`."""
-    wanted = [n.strip() for n in names.split(",") if n.strip()]
-    if not wanted:
-        raise InvalidOptionError(f"index_column cannot be {names!r}: at least one column required.")
-    if len(set(wanted)) < len(wanted):
-        raise InvalidOptionError(f"index_column cannot be {names!r}: duplicate index columns are not allowed.")
-    known = target.schema.field_by_name
-    for name in wanted:
-        if name not in known:
-            raise InvalidSchemaError(
-                f"Column {name!r} does not exist in table {target.name}; its columns are {', '.join(known)}."
-            )
-    return [known[n] for n in wanted]
+    found = columns_named(
+        "index_column", text, target.schema.fields, target.name, case_sensitive=context.case_sensitive
+    )
+    if not found:
+        raise InvalidOptionError(f"index_column cannot be {text!r}: at least one column required.")
+    if len({f.id for f in found}) < len(found):
+        raise InvalidOptionError(f"index_column cannot be {text!r}: duplicate index columns are not allowed.")
+    return found
 
 
 def _check_evolves(target: Table) -> None:

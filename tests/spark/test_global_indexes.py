@@ -29,7 +29,9 @@ def indexes(spark: Any) -> list[tuple[Any, ...]]:
 
 
 def create(spark: Any, column: str, kind: str, more: str = "") -> None:
-    call = f"CALL sys.create_global_index(table => 'g', index_column => '{column}', index_type => '{kind}'{more})"
+    """Create an index of a column, named in another case."""
+    named = column.upper()
+    call = f"CALL sys.create_global_index(table => 'g', index_column => '{named}', index_type => '{kind}'{more})"
     assert spark.sql(call).collect() == [(True,)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or
 from paimon_core.spec.binary_row import decode_row, encode_row
 from paimon_core.spec.types import (
@@ -28,7 +28,7 @@ from paimon_core.spec.types import (
     TimeType,
 )
 from paimon_core.store.partitions import PartitionFilter
-from paimon_sql.procedures.arguments import partition_specs
+from paimon_sql.procedures.arguments import call_options, columns_named, partition_specs
 
 NTZ, LTZ = TimeType(Kind.TIMESTAMP, precision=6), TimeType(Kind.TIMESTAMP_LTZ, precision=6)
 FIELDS = (DataField(id=0, name="dt", type=DATE), DataField(id=1, name="hh", type=INT))
@@ -162,3 +162,34 @@ def test_bytes_are_named_by_their_text_and_no_other_partition_is_meant() -> None
         if meant.holds(encode_row([BYTES], [value]))
     ]
     assert found == [b"ab"]
+
+
+ABC = tuple(DataField(id=i, name=n, type=INT) for i, n in enumerate(("a", "Bee", "x", "X")))
+
+
+@pytest.mark.parametrize("given", ["a,Bee", "A, bee", " A ,BEE,", "a,bEE"])
+def test_columns_are_found_in_any_case(given: str) -> None:
+    found = columns_named("order_by", given, ABC, "d.t", case_sensitive=False)
+    assert [f.name for f in found] == ["a", "Bee"]
+
+
+def test_columns_that_differ_only_in_case_are_named_exactly() -> None:
+    for exact in (False, True):
+        found = columns_named("order_by", "x,X", ABC, "d.t", case_sensitive=exact)
+        assert [f.name for f in found] == ["x", "X"]
+    ambiguous = (DataField(id=0, name="Ab", type=INT), DataField(id=1, name="aB", type=INT))
+    with pytest.raises(InvalidSchemaError, match="order_by cannot be 'AB' for table d.t: 'AB' could be Ab or aB"):
+        columns_named("order_by", "AB", ambiguous, "d.t", case_sensitive=False)
+
+
+@pytest.mark.parametrize(("given", "exact"), [("A", True), ("bee", True), ("nope", False)])
+def test_other_columns_do_not_exist(given: str, exact: bool) -> None:
+    with pytest.raises(
+        InvalidSchemaError, match=f"index_column cannot be '{given}' for table d.t: it has no column '{given}'"
+    ):
+        columns_named("index_column", given, ABC, "d.t", case_sensitive=exact)
+
+
+def test_options_of_a_call_take_any_case() -> None:
+    assert call_options("Write-Only=true, MY.key=V") == {"write-only": "true", "MY.key": "V"}
+    assert call_options(None) == {}

@@ -233,11 +233,12 @@ def test_options_of_one_call(warehouse: str) -> None:
         call(warehouse, options="fast")
 
 
-def test_sorting(warehouse: str) -> None:
+@pytest.mark.parametrize("column", ["k", "K"])
+def test_sorting(warehouse: str, column: str) -> None:
     table = stored.create_table(warehouse)
     for rows in ([(3, "c"), (1, "a")], [(2, "b")]):
         stored.insert(stored.open_table(warehouse), rows)
-    call(warehouse, order_strategy="ZORDER", order_by="k")
+    call(warehouse, order_strategy="ZORDER", order_by=column)
     (entry,) = files(table)
     assert (entry.file.row_count, entry.file.file_source) == (3, FileSource.COMPACT)
     batches = [b for s in table.plan(table.latest_snapshot()).splits for b in read_split(table.store, s, ["k"])]
@@ -249,10 +250,11 @@ def test_sorting(warehouse: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"order_strategy": "best", "order_by": "k"}, "order_strategy cannot be 'best'"),
+        ({"order_strategy": "best", "order_by": "v"}, "order_strategy cannot be 'best'"),
         ({"order_by": "k"}, "order_by needs an order_strategy"),
         ({"order_strategy": "order"}, "needs order_by"),
         ({"order_strategy": "order", "order_by": "x"}, "x"),
+        ({"order_strategy": "order", "order_by": "P"}, "order_by should not contain partition cols .p."),
         ({"order_strategy": "order", "order_by": "p"}, "order_by should not contain partition cols .p."),
         ({"order_strategy": "sort", "order_by": "p"}, "order_by should not contain partition cols .p."),
         ({"order_strategy": "sort", "order_by": "k", "partition_idle_time": "5 s"}, "leave partition_idle_time"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,9 @@ def test_moments_are_shown_in_the_session_s_zone_and_read_in_it(warehouse: str, 
     assert sorted(_shown(table, zone)) == sorted(f"p={wall}" for wall in walls)
     shown = table.system_table("files", time_zone(zone)).column("partition").to_pylist()
     assert sorted(shown) == sorted(f"{{{wall}}}" for wall in walls)
+    # bounds are what files store, in UTC in every zone, as in Java
+    bounds = table.system_table("files", time_zone(zone)).select(["min_value_stats", "max_value_stats"])
+    assert [sum("p=2024-03-10T07:00}" in text for text in column.to_pylist()) for column in bounds] == [1, 1]
     left = set(walls)
     for wall, moment in walls.items():
         assert epoch_millis(wall, time_zone(zone)) == (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
@@ -149,6 +153,16 @@ def test_all_times_of_a_table_are_of_one_clock(warehouse: str, machine: str) -> 
         }
         times = [table.system_table(t, zone).column(column)[0].as_py() for t, column in shown.items()]
         assert all(abs(t.replace(tzinfo=zone) - now) < timedelta(minutes=10) for t in times), (name, times)
+
+
+@pytest.mark.parametrize("given", ["Ts", "ts", "TS"])
+def test_manifests_are_sorted_by_a_column_in_any_case(warehouse: str, given: str) -> None:
+    _partitioned(warehouse, Ts=(INT, pa.int32(), [2, 1]))
+    _call(warehouse, "UTC")("drop_partition", table="t", partitions="Ts=2")  # a second manifest
+    call = partial(_call(warehouse, "UTC"), "compact_manifest", table="t", manifest_sort_enabled=True)
+    with pytest.raises(InvalidOptionError, match="the partition columns are Ts"):
+        call(manifest_sort_partition_field="nope", options="MANIFEST.Full-Compaction-Threshold-Size=0 b")
+    call(manifest_sort_partition_field=given, options="MANIFEST.Full-Compaction-Threshold-Size=0 b")
 
 
 @pytest.mark.parametrize("given", ["Ts=1", "ts=1", "TS=1", "tS = 1;TS=1"])
