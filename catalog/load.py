@@ -13,6 +13,7 @@ from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.hive.settings import hive_options
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
+from paimon_sql.catalog.option_values import own_spelling
 from paimon_sql.catalog.privileges.catalog import guarded
 from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 
@@ -82,7 +83,7 @@ def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 
 def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
     """Open a catalog as `load_catalog` does, but without checking users."""
-    return METASTORES[_metastore(options)](options)
+    return METASTORES[_metastore(options)](own_spelling(options))
 
 
 def check_options(options: Mapping[str, str]) -> None:
@@ -90,7 +91,7 @@ def check_options(options: Mapping[str, str]) -> None:
 
     Raises the errors of `open_catalog` for options that are certainly invalid: `InvalidOptionError`,
     `UnsupportedFeatureError`."""
-    metastore = _metastore(options)
+    metastore, options = _metastore(options), own_spelling(options)
     if metastore == "rest":
         _rest_settings(options)  # opening the catalog would call its server
     else:
@@ -106,7 +107,7 @@ def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> Supports
 
 
 def _metastore(options: Mapping[str, str]) -> str:
-    metastore = options.get("metastore", "filesystem").strip().lower()
+    metastore = own_spelling(options).get("metastore", "filesystem").strip().lower()
     if metastore not in METASTORES:
         known = ", ".join(METASTORES)
         raise InvalidOptionError(f"Option 'metastore' cannot be {metastore!r}; this version supports {known}.")

@@ -7,8 +7,73 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.options.support import in_own_spelling
 
 _T = TypeVar("_T")
+TABLE_DEFAULT = "table-default."
+# the options of catalogs, without the options of storages and of Hive: their case counts, as in Hadoop
+_OWN_KEYS = (
+    "allowed-external-paths",
+    "allowed-iceberg-catalogs",
+    "allowed-mark-done-urls",
+    "alter-table-cascade",
+    "case-sensitive",
+    "catalog-key",
+    "client-pool-size",
+    "data-token.enabled",
+    "defaultDatabase",
+    "dlf.access-key-id",
+    "dlf.access-key-secret",
+    "dlf.oss-endpoint",
+    "dlf.region",
+    "dlf.security-token",
+    "dlf.signing-algorithm",
+    "dlf.token-ecs-metadata-url",
+    "dlf.token-ecs-role-name",
+    "dlf.token-loader",
+    "dlf.token-path",
+    "format-table.enabled",
+    "hadoop-conf-dir",
+    "hive-conf-dir",
+    "jdbc.password",
+    "jdbc.user",
+    "location-in-properties",
+    "lock-acquire-timeout",
+    "lock-check-max-sleep",
+    "lock-key-max-length",
+    "lock.enabled",
+    "lock.type",
+    "metastore",
+    "password",
+    "prefix",
+    "rest.connection-timeout",
+    "rest.read-timeout",
+    "sync-all-properties",
+    "table.type",
+    "token",
+    "token.provider",
+    "type",
+    "uri",
+    "user",
+    "warehouse",
+)
+_SPELLED = {key.lower(): key for key in _OWN_KEYS}
+
+
+def own_spelling(given: Mapping[str, str]) -> dict[str, str]:
+    """Return a catalog's options with Paimon's spelling of keys. Java gets the options from Spark, which ignores the
+    case of keys: `WAREHOUSE` is `warehouse`.
+
+    If a key is given in several spellings, Paimon's spelling wins.
+    """
+    defaults, found = dict[str, str](), dict[str, str]()
+    for key, value in given.items():
+        if key.lower().startswith(TABLE_DEFAULT):
+            defaults[key[len(TABLE_DEFAULT) :]] = value
+        else:
+            found[_SPELLED.get(key.lower(), key)] = value
+    found |= {key: value for key, value in given.items() if key in found}
+    return found | {TABLE_DEFAULT + key: value for key, value in in_own_spelling(defaults).items()}
 
 
 def option_value(options: Mapping[str, str], key: str, parse: Callable[[str], _T], default: _T) -> _T:

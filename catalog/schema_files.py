@@ -50,12 +50,12 @@ from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import IcebergCatalogs, TableStore, Watcher
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
+from paimon_sql.catalog.option_values import TABLE_DEFAULT
 from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 
 _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
-_DEFAULTS = "table-default."
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # deleted in this order, before the files that they name
 _OF_FILES = {"a format": is_format_table, "an object": is_object_table}
 _OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
@@ -310,7 +310,7 @@ class SchemaFiles:
 
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options that a catalog gives new tables: its own options `table-default.OPTION`."""
-    return {k.removeprefix(_DEFAULTS): v for k, v in options.items() if k.startswith(_DEFAULTS)}
+    return {k.removeprefix(TABLE_DEFAULT): v for k, v in options.items() if k.startswith(TABLE_DEFAULT)}
 
 
 def properties_of(schema: TableSchema) -> dict[str, str]:

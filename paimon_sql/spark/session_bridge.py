@@ -21,6 +21,7 @@ from paimon_core.secrets import REDACTED
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_core.time_zones import time_zone
+from paimon_sql.catalog.option_values import own_spelling
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.rows import internal_rows
@@ -117,7 +118,7 @@ class SessionBridge:
             return None
         found = self.settings(_HADOOP_PREFIX).items()
         hadoop = {f"{_HADOOP_PREFIX}{key}": value for key, value in found if key.startswith(STORAGES)}
-        return {**hadoop, **self.settings(f"{CATALOG_PREFIX}{name}.")}
+        return {**hadoop, **own_spelling(self.settings(f"{CATALOG_PREFIX}{name}."))}
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         """Return the options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
-from paimon_sql.catalog.load import METASTORES, check_options
+from paimon_sql.catalog.load import METASTORES, check_options, load_catalog
+from paimon_sql.catalog.schema_files import table_defaults
 
 PLACE = {"warehouse": "/tmp/warehouse"}
 HIVE = {"metastore": "hive", "uri": "thrift://nowhere.invalid:9083"}
@@ -24,6 +25,7 @@ GOOD: list[dict[str, str]] = [
     REST,
     {**REST, "token": "t", "warehouse": "a name"},
     {"warehouse": "memory://bucket/warehouse"},
+    {"MetaStore": "JDBC", "Warehouse": "/tmp/warehouse"},
 ]
 BAD: list[tuple[dict[str, str], str]] = [
     ({"metastore": "nope"}, "'metastore' cannot be 'nope'"),
@@ -35,6 +37,8 @@ BAD: list[tuple[dict[str, str], str]] = [
     ({"warehouse": "memory://"}, "names no bucket"),
     ({"warehouse": "nope://bucket/warehouse"}, "nope://"),
     ({**PLACE, "allowed-mark-done-urls": "nope"}, "allowed-mark-done-urls"),
+    ({**PLACE, "Allowed-Mark-Done-URLs": "nope"}, "allowed-mark-done-urls"),
+    ({**PLACE, "METASTORE": "nope"}, "'metastore' cannot be 'nope'"),
     ({"metastore": "jdbc"}, "needs the option 'warehouse'"),
     ({"metastore": "jdbc", "warehouse": "memory://bucket"}, "needs the option 'uri'"),
     ({**JDBC, "uri": "postgresql://host/db"}, "'uri' cannot be"),
@@ -81,3 +85,12 @@ def test_what_cannot_be_opened_is_refused(options: dict[str, str], said: str) ->
 def test_each_kind_needs_some_option(metastore: str) -> None:
     with pytest.raises(PaimonError):
         check_options({"metastore": metastore})
+
+
+def test_keys_are_in_any_case_but_the_keys_of_storages(tmp_path: Path) -> None:
+    given = {"WAREHOUSE": "/elsewhere", "warehouse": str(tmp_path), "DEFAULTdatabase": "d", "fs.oss.accessKeyId": "k"}
+    defaults = {"Table-Default.BUCKET": "3", "table-default.File.Format": "orc", "TABLE-DEFAULT.fields.Ab.x": "1"}
+    options = load_catalog(given | defaults).options
+    assert table_defaults(options) == {"bucket": "3", "file.format": "orc", "fields.Ab.x": "1"}
+    own = {"warehouse": str(tmp_path), "defaultDatabase": "d", "fs.oss.accessKeyId": "k"}
+    assert {k: v for k, v in options.items() if not k.startswith("table-default.")} == own
