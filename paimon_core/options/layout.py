@@ -100,4 +100,8 @@ ROW_TRACKING = Option(
 ROW_TRACKING_GROUP = Option(
     "row-tracking.partition-group-on-commit", boolean, True, "Give new rows of a partition consecutive ids."
 )
+VECTOR_FIELD = Option("vector-field", names, NO_NAMES, "ARRAY columns that become VECTOR.")
+VECTOR_FILE_FORMAT = Option(
+    "vector.file.format", optional(str.lower), None, "Format of separate files of VECTOR columns.", change=Change.EMPTY
+)
 UPSERT_KEY = Option("upsert-key", names, NO_NAMES, "INSERT INTO replaces rows with equal values in these columns.")

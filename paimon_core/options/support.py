@@ -216,7 +216,6 @@ READ = (
     Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),
     Feature("manifest.format", ("avro", "parquet", "orc")),
     Feature("primary-key.nullable", ("false",), keyed_only=True),
-    Feature("vector-field", ("",)),
 )
 _STAYS_BEHIND = (
     "its Iceberg metadata would not be updated, and readers of Iceberg would see old rows. Use Paimon's Java connector"
@@ -232,6 +231,7 @@ WRITE = (
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",)),
+    Feature("vector.file.format", ("",)),
     Feature("video-frame-field", ("",)),
     _ICEBERG_VERSION,
     Feature(

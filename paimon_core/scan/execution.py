@@ -32,7 +32,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob.columns import described_fields
-from paimon_core.store.data.row_tracking import check_no_vectors
+from paimon_core.store.data.row_tracking import check_vectors_readable
 from paimon_core.store.table_store import TableStore
 
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup
@@ -67,7 +67,7 @@ def choose_execution(
 
     `is_answered`: metadata has the values of all requested aggregates. `opens_unicode`: the engine opens paths that are
     not ASCII."""
-    check_no_vectors(store, request.columns)
+    check_vectors_readable(store, request.columns)
     if is_answered:
         return Execution.METADATA
     if _is_raw(store, plan, request) and _opens_names(plan, opens_unicode):

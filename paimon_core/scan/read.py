@@ -20,7 +20,7 @@ from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
-from paimon_core.spec.types import DataField, has_vector
+from paimon_core.spec.types import DataField, cheap_field
 from paimon_core.store.branches import open_lending_branch
 from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.evolved_files import EvolvedFiles
@@ -52,7 +52,7 @@ def _with_metadata_columns(
     if not extra:
         yield from _rows(store, split, columns, predicate)
         return
-    any_column = next(f.name for f in store.schema.fields if not has_vector(f.type))
+    any_column = cheap_field(store.schema.fields).name
     plain = [c for c in columns if c not in extra] or [any_column]
     by_file = extra.keys() & {FILE_PATH, ROW_INDEX}
     parts = _by_file(store, split, plain) if by_file else ((b, "") for b in _rows(store, split, plain, predicate))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.scan.aggregates import COMPARED, SUMMED, Aggregate, aggregate_rows, result_fields
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField, has_vector
+from paimon_core.spec.types import DataField, cheap_field
 from paimon_core.store.table_store import TableStore
 
 _FEW_GROUPS = 0.25  # of the rows of a batch: finding more groups takes longer than it saves
@@ -43,7 +43,7 @@ class Reduction:
     def columns(self, schema: TableSchema) -> tuple[str, ...]:
         """The columns to read, at least one."""
         asked = (a.column for a in self.aggregates if a.column is not None)
-        first = next(f.name for f in schema.fields if not has_vector(f.type))
+        first = cheap_field(schema.fields).name
         return tuple(dict.fromkeys((*self.groups, *asked))) or (first,)
 
     def fields(self, store: TableStore) -> list[DataField]:

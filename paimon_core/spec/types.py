@@ -7,7 +7,7 @@ A type is a JSON string (`"DECIMAL(10, 2) NOT NULL"`) or, for nested ones, an ob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from reprlib import repr as shortened
@@ -50,6 +50,7 @@ class Kind(Enum):
     ROW = "ROW"
 
 
+VECTOR_ELEMENTS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE))
 NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))  # they cannot order rows
 
 
@@ -161,9 +162,20 @@ class CollectionType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class VectorType(CollectionType):
-    """VECTOR: an array of `length` elements. A table with a VECTOR can be opened, but the column cannot be read yet."""
+    """VECTOR: an array of `length` elements without NULL.
+
+    Its kind is ARRAY: files, Arrow and Spark hold vectors as they hold arrays. Only writers and changes of schemas
+    treat the two differently.
+    """
 
     length: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.length <= MAX_LENGTH:
+            raise InvalidSchemaError(f"{self.sql()} is not a type: the length of a vector is 1 to {MAX_LENGTH}.")
+        if self.element.kind not in VECTOR_ELEMENTS:
+            known = ", ".join(kind.value for kind in Kind if kind in VECTOR_ELEMENTS)
+            raise InvalidSchemaError(f"{self.sql()} is not a type: the elements of a vector are {known}.")
 
     def sql(self) -> str:
         return f"VECTOR<{self.element}, {self.length}>"
@@ -273,12 +285,8 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
         if name in ("ARRAY", "MULTISET"):
             return CollectionType(Kind[name], nullable, parse_type(node["element"], depth + 1))
         if name == "VECTOR":
-            length = node_integer(node, "length")
-            if length < 1:
-                raise InvalidSchemaError(
-                    f"{shortened(node)} is not a data type: a vector must have one element or more."
-                )
-            return VectorType(Kind.ARRAY, nullable, parse_type(node["element"], depth + 1), length)
+            element = parse_type(node["element"], depth + 1)
+            return VectorType(Kind.ARRAY, nullable, element, node_integer(node, "length"))
         if name == "MAP":
             key, value = parse_type(node["key"], depth + 1), parse_type(node["value"], depth + 1)
             return MapType(nullable=nullable, key=key, value=value)
@@ -364,3 +372,9 @@ def nested_types(data_type: DataType) -> Iterator[DataType]:
 def has_vector(data_type: DataType) -> bool:
     """Return whether a type is a VECTOR, or contains one."""
     return any(isinstance(t, VectorType) for t in nested_types(data_type))
+
+
+def cheap_field(fields: Iterable[DataField]) -> DataField:
+    """Return a column to read when any column would do: the first without vectors, if there is one."""
+    known = tuple(fields)
+    return next((f for f in known if not has_vector(f.type)), known[0])

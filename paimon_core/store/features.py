@@ -34,7 +34,7 @@ from paimon_core.options import (
     is_in_iceberg_catalog,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
-from paimon_core.spec.types import Kind, has_vector
+from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
 _OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
@@ -86,12 +86,6 @@ def check_writable(store: TableStore) -> None:
             f"Table {store.name} cannot be written: with 'write-mode' = 'change-log' and no primary key its files "
             "count equal rows, which this version can only read. Copy it by CREATE TABLE ... AS SELECT, and "
             "write the copy."
-        )
-    vector = next((f for f in store.schema.fields if has_vector(f.type)), None)
-    if vector is not None:
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: column {vector.name!r} is of type {vector.type}, which this "
-            "version does not write. Write the table with another engine; its other columns can be read here."
         )
     if store.options[ICEBERG_STORAGE] != DISABLED:
         _check_iceberg(store)

@@ -28,8 +28,8 @@ from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT
-from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, has_vector
-from paimon_core.store.data.row_tracking import check_no_vectors, tracking_fields
+from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
+from paimon_core.store.data.row_tracking import check_vectors_readable, tracking_fields
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
@@ -133,7 +133,7 @@ class TableScan:
         store = self.table.store
         plan = self.table.plan(self.version, conjunction(self._pruning), self.derived)
         check_full_scan(store, plan)
-        check_no_vectors(store, self.columns)
+        check_vectors_readable(store, self.columns)
         if self.limit is not None and self._evaluated is None and self.shown is None and self._is_version:
             plan = first_rows(plan, self.limit)
         used = set(self.columns) | (frozenset() if self.condition is None else self.condition.columns)
@@ -189,8 +189,9 @@ class TableScan:
             return min(self.condition.columns)
         if self.table.schema.primary_keys:
             return self.table.schema.primary_keys[0]
-        fields = [f for f in derived_fields(self.table.store, self.derived) if not has_vector(f.type)]
-        return next((f for f in fields if f.type.kind not in (*NESTED_KINDS, Kind.BLOB)), fields[0]).name
+        fields = derived_fields(self.table.store, self.derived)
+        flat = (f for f in fields if f.type.kind not in (*NESTED_KINDS, Kind.BLOB))
+        return next(flat, cheap_field(fields)).name
 
 
 def new_scan(

@@ -1,4 +1,4 @@
-"""A table with a VECTOR column in SQL: the other columns are read, the column is refused by its name."""
+"""VECTOR columns in SQL: definitions, writes in every statement, DESCRIBE, SHOW CREATE TABLE, refused values."""
 
 from __future__ import annotations
 
@@ -9,26 +9,75 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
+
+REFUSED = r"Column 'v' of type VECTOR<FLOAT, 2> cannot hold a vector of 1 elements instead of 2"
+KEYED = "'primary-key' = 'k', 'bucket' = '1'"
+EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+
 
 def rows(spark: Any, statement: str) -> list[Any]:
     return [tuple(row) for row in spark.sql(statement).collect()]
 
 
-def test_other_columns_of_a_table_with_vectors(spark: Any, warehouse: str) -> None:
-    spark.sql("CREATE TABLE vectors (v ARRAY<FLOAT>, k INT, name STRING)")
-    spark.sql("INSERT INTO vectors VALUES (ARRAY(0.5f, 1.5f), 1, 'a'), (NULL, 2, 'b')")
-    path = Path(warehouse, "default.db", "vectors", "schema", "schema-0")
-    node = json.loads(path.read_text())
-    node["fields"][0]["type"] = {"type": "VECTOR", "element": "FLOAT", "length": 2}
-    path.write_text(json.dumps(node))
-    spark.catalog.refreshTable("vectors")
-    assert rows(spark, "SELECT k, name FROM vectors ORDER BY k") == [(1, "a"), (2, "b")]
-    assert rows(spark, "SELECT name FROM vectors WHERE k = 2") == [("b",)]
-    assert rows(spark, "SELECT count(*), max(k) FROM vectors") == [(2, 2)]
-    assert ("v", "array<float>") in [r[:2] for r in rows(spark, "DESCRIBE vectors")]
-    for statement in ("SELECT * FROM vectors", "SELECT v FROM vectors", "SELECT k FROM vectors WHERE v IS NULL"):
-        with pytest.raises(PySparkException, match=r"Column 'v' of table .*vectors is of type VECTOR<FLOAT, 2>"):
-            spark.sql(statement).collect()
-    with pytest.raises(PySparkException, match="cannot be written: column 'v' is of type VECTOR<FLOAT, 2>"):
-        spark.sql("INSERT INTO vectors VALUES (ARRAY(0.5f, 1.5f), 3, 'c')")
-    assert rows(spark, "SELECT count(*) FROM vectors") == [(2,)]
+@pytest.mark.parametrize("options", [KEYED, EVOLVES], ids=["keyed", "evolved"])
+def test_statements_write_vectors_and_refuse_others(spark: Any, options: str) -> None:
+    spark.sql(f"CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2;of texts') TBLPROPERTIES ({options})")
+    assert ("v", "array<float>", "of texts") in rows(spark, "DESCRIBE t")
+    spark.sql("INSERT INTO t VALUES (1, array(0.5, 1)), (2, NULL)")
+    spark.sql("UPDATE t SET v = array(3f, 4f) WHERE k = 2")
+    merge = "MERGE INTO t USING (SELECT 1 AS k, array({}) AS v) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v"
+    spark.sql(merge.format("5f, 6f"))
+    spark.createDataFrame([(3, [7.0, 8.0])], "k INT, v ARRAY<FLOAT>").writeTo("t").append()
+    expected = [(1, [5.0, 6.0]), (2, [3.0, 4.0]), (3, [7.0, 8.0])]
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == expected
+    assert rows(spark, "SELECT k FROM t WHERE v[0] > 4 ORDER BY k") == [(1,), (3,)]
+    for statement in ("INSERT INTO t VALUES (4, array(1f))", "UPDATE t SET v = array(1f)", merge.format("1f")):
+        with pytest.raises(PySparkException, match=REFUSED):
+            spark.sql(statement)
+    with pytest.raises(PySparkException, match=REFUSED):
+        spark.createDataFrame([(3, [7.0])], "k INT, v ARRAY<FLOAT>").writeTo("t").append()
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == expected
+
+
+def test_streams_write_vectors_and_refuse_others(spark: Any, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE t (k BIGINT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
+    for number, made in enumerate(("array(1f, 2f)", "array(1f)")):
+        source = tmp_path / f"source-{number}"
+        spark.sql(f"SELECT id AS k, {made} AS v FROM range(2)").write.parquet(str(source))
+        frame = spark.readStream.schema("k BIGINT, v ARRAY<FLOAT>").parquet(str(source))
+        writer = frame.writeStream.option("checkpointLocation", str(tmp_path / f"c-{number}")).trigger(
+            availableNow=True
+        )
+        query = writer.toTable("t")
+        if number:
+            with pytest.raises(PySparkException, match=REFUSED):
+                query.awaitTermination()
+        else:
+            query.awaitTermination()
+    assert rows(spark, "SELECT count(*), min(v[1]) FROM t") == [(2, 2.0)]
+
+
+def test_definitions_are_shown_and_made_again(spark: Any, warehouse: str) -> None:
+    spark.sql(
+        "CREATE TABLE t (a ARRAY<FLOAT>, b ARRAY<DOUBLE> COMMENT '__VECTOR_FIELD;3; text', c INT) "
+        "TBLPROPERTIES ('vector-field' = 'a', 'field.a.vector-dim' = '2')"
+    )
+    ((printed,),) = rows(spark, "SHOW CREATE TABLE t")
+    spark.sql(printed.replace("default.t ", "default.u "))
+    spark.sql("CREATE TABLE w LIKE t")
+    catalog = load_catalog({"warehouse": warehouse})
+    schemas = [catalog.load_table(Identifier("default", name)).schema for name in "tuw"]
+    assert {str([f.json() for f in s.fields]) for s in schemas} == {str([f.json() for f in schemas[0].fields])}
+    assert str(schemas[0].fields[1].type) == "VECTOR<DOUBLE, 3>"
+    ((fields,),) = rows(spark, "SELECT fields FROM `t$schemas`")
+    assert json.loads(fields)[0]["type"] == {"type": "VECTOR", "element": "FLOAT", "length": 2}
+    spark.sql("ALTER TABLE t ADD COLUMN d ARRAY<INT> COMMENT '__VECTOR_FIELD;1'")
+    spark.sql("ALTER TABLE t RENAME COLUMN a TO e")
+    spark.sql("ALTER TABLE t DROP COLUMN b")
+    spark.sql("INSERT INTO t VALUES (array(1f, 2f), 7, array(8))")
+    assert rows(spark, "SELECT * FROM t") == [([1.0, 2.0], 7, [8])]
+    for change in ("e.element TYPE DOUBLE", "e TYPE ARRAY<DOUBLE>"):
+        with pytest.raises(PySparkException, match="cannot become|CANNOT_UPDATE_FIELD"):
+            spark.sql(f"ALTER TABLE t ALTER COLUMN {change}")

@@ -63,6 +63,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/interop/test_tables.py::test_engines_write_alternately": Choice(of=5),
     "tests/interop/test_types.py::test_values_and_filters": Choice(of=4),
     "tests/interop/test_upkeep.py::test_java_reads_after_every_procedure": Choice(),
+    "tests/interop/test_vectors.py::test_rows_of_both": Choice(of=5),
     "tests/interop/zoo/test_zoo.py::test_rows_are_those_that_the_writer_reads": Choice(cases=8),
     "tests/interop/zoo/test_zoo.py::test_the_table_goes_on": Choice(cases=3),
     "tests/server": Choice(cases=2, of=2),

@@ -26,6 +26,7 @@ from paimon_core.spec.types import (
     LengthType,
     MapType,
     RowType,
+    VectorType,
 )
 
 Kernel = Callable[[pa.Array, Steps], pa.Array]
@@ -182,6 +183,11 @@ def _is_nested_table(data_type: DataType) -> bool:
     return isinstance(data_type, CollectionType) and data_type.kind is Kind.ARRAY and _is_row(data_type.element)
 
 
+def _is_array(data_type: DataType) -> bool:
+    # A union of vectors has another length than the column.
+    return data_type.kind is Kind.ARRAY and not isinstance(data_type, VectorType)
+
+
 def _has_key_time(data_type: DataType) -> bool:
     return isinstance(data_type, MapType) and _is_row(data_type.value) and len(_row(data_type.value).fields) >= 2
 
@@ -218,7 +224,7 @@ FUNCTIONS: Mapping[str, _Definition] = MappingProxyType(
     {
         "bool_and": _boolean(picks.smallest),
         "bool_or": _boolean(picks.largest),
-        "collect": _Definition(_collect, lambda t: t.kind is Kind.ARRAY, "ARRAY", retracts=True),
+        "collect": _Definition(_collect, _is_array, "ARRAY", retracts=True),
         COUNT: _Definition(_fixed(numbers.total), lambda t: t.kind in _COUNTS, "INT and BIGINT", retracts=True),
         "first_non_null_value": _Definition(_fixed(picks.first_non_null_value)),
         "first_not_null_value": _Definition(_fixed(picks.first_non_null_value)),

@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_FIELDS, TRACKING_NAMES
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.options import ROW_TRACKING
+from paimon_core.formats.registry import FORMATS
+from paimon_core.options import ROW_TRACKING, VECTOR_FILE_FORMAT
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.types import DataField, has_vector
+from paimon_core.spec.types import DataField, VectorType
 from paimon_core.store.table_store import TableStore
 
 
@@ -39,19 +40,23 @@ def readable_fields(store: TableStore, names: Iterable[str]) -> tuple[DataField,
     for name in wanted:
         if name not in known:
             raise InvalidSchemaError(f"Table {store.name} has no column {name!r}; it has {', '.join(known)}.")
-    check_no_vectors(store, wanted)
+    check_vectors_readable(store, wanted)
     return tuple(known[n] for n in wanted)
 
 
-def check_no_vectors(store: TableStore, names: Iterable[str]) -> None:
-    """Raise `UnsupportedFeatureError` naming a column that this version cannot read."""
+def check_vectors_readable(store: TableStore, names: Iterable[str]) -> None:
+    """Raise `UnsupportedFeatureError` naming a VECTOR column in files of a format that this version cannot read."""
+    own_format = store.options[VECTOR_FILE_FORMAT]
+    if own_format is None or own_format in FORMATS:
+        return
     fields = store.schema.field_by_name
-    vector = next((fields[n] for n in names if n in fields and has_vector(fields[n].type)), None)
+    wanted = (fields[n] for n in names if n in fields)
+    vector = next((f for f in wanted if isinstance(f.type, VectorType)), None)
     if vector is not None:
-        readable = ", ".join(n for n, f in fields.items() if not has_vector(f.type))
+        readable = ", ".join(n for n, f in fields.items() if not isinstance(f.type, VectorType))
         raise UnsupportedFeatureError(
-            f"Column {vector.name!r} of table {store.name} is of type {vector.type}, which this version does not read. "
-            f"Select other columns ({readable})."
+            f"Column {vector.name!r} of table {store.name} cannot be read: '{VECTOR_FILE_FORMAT.key}' = "
+            f"{own_format!r}, and this version reads {', '.join(FORMATS)}. Select other columns ({readable})."
         )
 
 

@@ -28,7 +28,7 @@ _DIRECTIVES = {
     "__BLOB_DESCRIPTOR_FIELD": BLOB_DESCRIPTOR_FIELD,
     "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
 }
-_UNSUPPORTED = ("__VECTOR", "__BLOB_VIEW_FIELD")
+_UNSUPPORTED = "__BLOB_VIEW_FIELD"
 _BINARIES = (Kind.BINARY, Kind.VARBINARY, Kind.BLOB)
 _OPTIONS = tuple(_DIRECTIVES.values())
 
@@ -58,7 +58,7 @@ def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataF
     if comment.startswith(_UNSUPPORTED):
         raise UnsupportedFeatureError(
             f"Column {column.name!r} cannot be created with the comment {comment!r}: this version does not "
-            "support vectors and blob views. For a plain column, remove the directive from the comment."
+            "support blob views. For a plain column, remove the directive from the comment."
         )
     if not comment.startswith("__BLOB"):
         return column, dict(options)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from paimon_core.errors import InvalidSchemaError
-from paimon_core.spec.types import CollectionType, DataField, DataType, MapType, RowType
+from paimon_core.spec.types import CollectionType, DataField, DataType, MapType, RowType, VectorType
 
 Fields = tuple[DataField, ...]
 Path = tuple[str, ...]
@@ -79,6 +79,11 @@ def index_of(siblings: Fields, name: str) -> int:
 
 
 def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) -> DataType:
+    if isinstance(field.type, VectorType):
+        raise InvalidSchemaError(
+            f"Column {field.name!r} cannot become a VECTOR of other elements: it is a {field.type.sql()}, as its files "
+            "are. Add another column, and copy the values."
+        )
     parts = children(field.type)
     if not parts:
         raise InvalidSchemaError(f"Column {field.name!r} of type {field.type.sql()} has no field {path[0]!r}.")

@@ -46,6 +46,7 @@ from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.ddl.partition_options import check_partition_options
+from paimon_core.store.ddl.vector_schema import check_vectors, with_vectors
 from paimon_core.store.features import check_definable
 from paimon_core.time_zones import parsed_moment
 
@@ -70,6 +71,7 @@ def new_table_schema(
     partitions = _keys("partition", "partition", partition_keys, kept)
     ids = count()
     columns, kept = with_blobs([numbered(c, ids) for c in columns], kept)
+    columns, kept = with_vectors(columns, kept)
     fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name in keys else f for f in columns)
     schema = TableSchema(
         fields=fields,
@@ -130,6 +132,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     check_partition_options(schema, options, previous)
     indexed_columns(options, schema)  # raises for a column that cannot have the index
     check_blobs(schema, options)
+    check_vectors(schema, options)
     check_formats(schema.fields, options)
     record_format(options)  # raises for an unknown format
 

@@ -27,6 +27,7 @@ from paimon_core.store.ddl.nested_columns import (
 )
 from paimon_core.store.ddl.new_schema import check_schema, numbered
 from paimon_core.store.ddl.option_changes import KEY_OPTIONS, check_option_removed, check_option_set, rename_in_options
+from paimon_core.store.ddl.vector_schema import renamed_vector, with_vector_directive, without_vector
 from paimon_core.store.features import check_definable
 
 
@@ -158,7 +159,9 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
         case DropColumn(path):
             _check_not_key(schema, path, "dropped", schema.partition_keys + schema.primary_keys)
             fields = edit_siblings(schema.fields, path, lambda s: _without(s, path))
-            options = without_blob(path[0], schema.options) if len(path) == 1 else schema.options
+            options = schema.options
+            if len(path) == 1:
+                options = without_vector(path[0], without_blob(path[0], options))
             return replace(schema, fields=fields, options=options)
         case _:
             return replace(schema, fields=edit_field(schema.fields, change.path, lambda f: _edited(schema, f, change)))
@@ -174,7 +177,7 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
     draft = DataField(id=first_id, name=name, type=change.type, description=change.comment)
     field, options = numbered(draft, count(first_id)), dict(schema.options)
     if len(change.path) == 1:
-        field, options = with_directive(field, options)
+        field, options = with_vector_directive(*with_directive(field, options))
     position = change.position or _default_position(schema, change.path)
 
     def insert(siblings: Fields) -> Fields:
@@ -208,7 +211,7 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
         schema,
         fields=fields,
         primary_keys=tuple(new if k == old else k for k in schema.primary_keys),
-        options=rename_in_options(schema.options, old, new),
+        options=renamed_vector(rename_in_options(schema.options, old, new), old, new),
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from paimon_core.arrow.default_values import fill_default
 from paimon_core.arrow.evolution import conform as evolved
 from paimon_core.arrow.types import arrow_field, arrow_schema
+from paimon_core.arrow.vectors import invalid_vector
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.types import DataField, StoredTimeType, nested_types
 from paimon_core.store.table_store import TableStore
@@ -33,13 +34,18 @@ def conform_fields(
 
     A NULL in a column with a default value becomes the default; its instants are in `zone`. Neither required columns
     nor `keys` may have NULL. Raises `InvalidDataError` naming a column that is missing, has an unsuitable type, or has
-    a forbidden NULL.
+    a forbidden NULL or an invalid vector.
     """
     arrays = [fill_default(_column(batch, f), f, zone) for f in fields]
     for field, column in zip(fields, arrays, strict=True):
         if column.null_count and (not field.type.nullable or field.name in keys):
             what = "a primary key column" if field.name in keys else "NOT NULL"
             raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
+        if (fault := invalid_vector(column, field.type)) is not None:
+            raise InvalidDataError(
+                f"Column {field.name!r} of type {field.type.sql()} cannot hold {fault}. Write vectors of the column's "
+                "length, or NULL in place of a vector."
+            )
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 
 

@@ -5,6 +5,7 @@ them back.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -19,12 +20,14 @@ from paimon_core.spec.types import (
     MapType,
     RowType,
     TimeType,
+    VectorType,
     parse_type,
 )
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 
 Declared = tuple[tuple[str, ...], str]
 
+_VECTOR = re.compile(r"VECTOR\(([0-9]{1,10})\)")
 _SPARK_PRECISION = 6  # of TIMESTAMP types
 
 
@@ -60,6 +63,8 @@ def _declared(data_type: DataType, path: tuple[str, ...]) -> Iterator[Declared]:
         case CollectionType(kind=Kind.MULTISET, element=element):
             yield path, Kind.MULTISET.value
             yield from _declared(element, (*path, "key"))
+        case VectorType(length=length):
+            yield path, f"VECTOR({length})"
         case CollectionType(element=element):
             yield from _declared(element, (*path, "element"))
         case MapType(key=key, value=value):
@@ -83,7 +88,9 @@ def _apply(data_type: DataType, types: Sequence[Declared]) -> DataType:
         case RowType(fields=fields):
             return replace(data_type, fields=_apply_to_fields(fields, types))
         case CollectionType(element=element):
-            return replace(data_type, element=_apply(element, _below("element", types)))
+            array = replace(data_type, element=_apply(element, _below("element", types)))
+            lengths = [match[1] for path, text in types if not path and (match := _VECTOR.fullmatch(text))]
+            return VectorType(Kind.ARRAY, array.nullable, array.element, int(lengths[0])) if lengths else array
         case MapType(key=key, value=value):
             if ((), Kind.MULTISET.value) in types:
                 return CollectionType(Kind.MULTISET, data_type.nullable, _apply(key, _below("key", types)))

@@ -249,3 +249,22 @@ def test_what_is_refused(lake: PaimonCatalog) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"write rows to shop\.k"):
         lake.table("shop.k$audit_log").upsert([{"k": 1}])
     assert (rows(keyed), rows(plain)) == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["append", "keyed", "evolved"])
+def test_vectors(kind: str, tmp_path: Path) -> None:
+    schema = pa.schema([("k", pa.int64()), ("v", pa.list_(pa.float32()))])
+    given = KINDS[kind]
+    options = {**given.get("options", {}), "vector-field": "v", "field.v.vector-dim": "2"}
+    table = open_catalog(str(tmp_path)).create_table("default.t", schema, **given | {"options": options})
+    write = table.upsert if table.primary_key else table.append
+    write(pa.table({"k": [1, 2], "v": pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))}))
+    write([{"k": 2, "v": [3, 4]}])
+    with pytest.raises(InvalidDataError, match=r"Column 'v' of type VECTOR<FLOAT, 2> cannot hold a vector of 3"):
+        write([{"k": 3, "v": [1, 2, 3]}])
+    with pytest.raises(InvalidDataError, match="a vector with a NULL element"):
+        write([{"k": 3, "v": [1, None]}])
+    found = table.scan().to_arrow()
+    assert found.schema.field("v").type.value_type == pa.float32()
+    kept = sorted((r["k"], r["v"]) for r in found.to_pylist() if r["v"] is not None)
+    assert kept == [(1, [1.0, 2.0]), (2, [3.0, 4.0])]

@@ -259,6 +259,9 @@ def test_vectors_both_ways() -> None:
     for length in (0, None, "x"):
         with pytest.raises(InvalidSchemaError):
             parse_type({"type": "VECTOR", "element": "FLOAT", "length": length})
+    for element in ("STRING", "DECIMAL(3, 1)", {"type": "ARRAY", "element": "FLOAT"}):
+        with pytest.raises(InvalidSchemaError, match="the elements of a vector are BOOLEAN, TINYINT, .*DOUBLE"):
+            parse_type({"type": "VECTOR", "element": element, "length": 3})
 
 
 @pytest.mark.parametrize("key", ["description", "defaultValue"])

@@ -27,11 +27,11 @@ BOTH = {
     "fields.v.map.storage-layout": "some-later-one",
     "manifest.format": "csv",
     "primary-key.nullable": "true",
-    "vector-field": "v",
 }
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
+    "vector.file.format": "parquet",
     "pk-btree.index.columns": "v",
     "pk-multivalue.index.columns": "v",
     "pk-some-later-kind.index.columns": "v",
