@@ -44,6 +44,7 @@ from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_o
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes
+from paimon_core.commit.key_indexes import stale_indexes
 from paimon_core.commit.once import OnceGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.planned import check_planned
@@ -389,6 +390,9 @@ def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -
     check_writable(store)
     live = {} if change.scope is None else live_files(store, latest, change.scope)
     entries, indexes = change.against(live), index_entries(store, latest)
+    changed = [*change.index_against(indexes), *outdated_indexes(store, change, indexes, entries)]
+    deleted = {e.file.file_name for e in changed if e.kind is FileKind.DELETE}
+    changed += [e for e in stale_indexes(indexes, entries) if e.file.file_name not in deleted]
     return Attempt(
         store=store,
         change=change,
@@ -396,7 +400,7 @@ def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -
         live=live,
         entries=entries,
         indexes=indexes,
-        index_entries=[*change.index_against(indexes), *outdated_indexes(store, change, indexes, entries)],
+        index_entries=changed,
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from paimon_core.options.option import (
+    NO_NAMES,
     Change,
     Option,
     boolean,
     integer,
     long_integer,
     memory_size,
+    names,
     one_of,
     optional,
 )
@@ -48,6 +50,12 @@ GLOBAL_INDEX_THREADS = Option("global-index.thread-num", integer, 32, "Index fil
 INDEX_FILE_IN_DATA_DIR = Option(
     "index-file-in-data-file-dir", boolean, False, "Store index files beside data files.", change=Change.EMPTY
 )
+PK_BITMAP_INDEX_COLUMNS = Option("pk-bitmap.index.columns", names, NO_NAMES, "Columns with a bitmap index per level.")
+PK_BTREE_INDEX_COLUMNS = Option("pk-btree.index.columns", names, NO_NAMES, "Columns with a B-tree index per level.")
+PK_MULTIVALUE_INDEX_COLUMNS = Option(
+    "pk-multivalue.index.columns", names, NO_NAMES, "ARRAY columns with an index of their elements per level."
+)
+KEY_INDEXES = (PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS, PK_MULTIVALUE_INDEX_COLUMNS)
 SCALAR_INDEX_SEARCH_MODE = Option(
     "scalar-index.search-mode",
     optional(one_of(*SEARCH_MODES)),

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options.indexes import SEARCH_MODES
+from paimon_core.options.indexes import KEY_INDEXES, SEARCH_MODES
 from paimon_core.options.option import (
     Change,
     Option,
@@ -186,19 +186,21 @@ class Feature:
     """An option with some values that this version does not support.
 
     The list has all options of Paimon 2.0 and its next version that require files, or ways to read them, which this
-    version does not have. A `*` in `key` matches any text. `instead` is the advice for another value.
+    version does not have. A `*` in `key` matches any text, except the keys `besides`. `instead` is the advice for
+    another value.
     """
 
     key: str
     works: tuple[str, ...]
     keyed_only: bool = False
     instead: str = ""
+    besides: frozenset[str] = frozenset()
 
     def asked_for(self, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """Yield the keys in `options` that match, with their values, if the value is not supported."""
         head, star, tail = self.key.partition("*")
         keys = [k for k in options if k.startswith(head) and k.endswith(tail)] if star else [self.key]
-        given = ((key, options[key].strip().lower()) for key in keys if key in options)
+        given = ((key, options[key].strip().lower()) for key in keys if key in options and key not in self.besides)
         yield from ((key, value) for key, value in given if value not in self.works)
 
 
@@ -230,7 +232,7 @@ WRITE = (
     Feature("file.format", WRITTEN_FORMATS),
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
-    Feature("pk-*.index.columns", ("",)),
+    Feature("pk-*.index.columns", ("",), besides=frozenset(o.key for o in KEY_INDEXES)),
     Feature("vector.file.format", ("",)),
     Feature("video-frame-field", ("",)),
     _ICEBERG_VERSION,

@@ -56,6 +56,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/interop/test_formats.py::test_values": Choice(of=4),
     "tests/interop/test_global_indexes.py::test_indexes_of_one_serve_the_other": Choice(of=2),
     "tests/interop/test_merge_engines.py::test_merges_are_the_same": Choice(of=8),
+    "tests/interop/test_key_indexes.py::test_both_write_and_compact": Choice(of=2),
     "tests/interop/test_options.py::test_the_latest_snapshot_wins": Choice(),
     "tests/interop/test_row_tracking.py::test_ids_and_versions": Choice(of=2),
     "tests/interop/test_schema_changes.py::test_both_read_what_was_written_before": Choice(of=4),

@@ -16,6 +16,7 @@ from paimon_core.spec.casts import can_cast
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
+from paimon_core.store.ddl.key_index_rules import check_not_indexed
 from paimon_core.store.ddl.nested_columns import (
     ColumnPosition,
     Fields,
@@ -270,7 +271,10 @@ def _check_nullability(schema: TableSchema, field: DataField, path: Path, nullab
 
 
 def _check_not_key(schema: TableSchema, path: Path, verb: str, keys: Sequence[str]) -> None:
-    if len(path) == 1 and path[0] in keys:
+    if len(path) > 1:
+        return
+    check_not_indexed(schema, path[0], verb)
+    if path[0] in keys:
         kind = "partition key" if path[0] in schema.partition_keys else "primary key"
         raise InvalidSchemaError(f"Column {path[0]!r} cannot be {verb}: it is in the {kind}.")
 

@@ -32,8 +32,7 @@ WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
     "vector.file.format": "parquet",
-    "pk-btree.index.columns": "v",
-    "pk-multivalue.index.columns": "v",
+    "pk-vector.index.columns": "v",
     "pk-some-later-kind.index.columns": "v",
     "metadata.iceberg.format-version": "3",
 }
@@ -44,6 +43,7 @@ HARMLESS = {  # of Java's and others', none of which changes what files hold
     "metadata.iceberg.format-version": "2",
     "metadata.iceberg.storage": "disabled",
     "pk-btree.index.columns": "",
+    "pk-some-later-kind.index.columns": "",
     "fields.v.some-later-option": "x",
     "some.later-option": "x",
 }
