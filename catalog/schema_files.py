@@ -35,7 +35,14 @@ from paimon_core.io.side_by_side import both
 from paimon_core.maintenance.done_partitions import check_report
 from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
-from paimon_core.options import DISABLED, ICEBERG_STORAGE, PARTITION_MARK_DONE_URL, TableOptions, iceberg_options
+from paimon_core.options import (
+    DISABLED,
+    ICEBERG_STORAGE,
+    PARTITION_MARK_DONE_URL,
+    UPSERT_KEY,
+    TableOptions,
+    iceberg_options,
+)
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema, encode_schema
@@ -259,6 +266,7 @@ class SchemaFiles:
             check_lending_branches(store, options)
             self._check_allowed(table.identifier, options)
             self.accept(table.identifier, changed)
+            _warn_of_upserts(table.identifier, changed.options, schema.options)
         under = store.under(changed, store.branch)
         if iceberg_options(changed.options) != iceberg_options(schema.options):
             check_iceberg_catalogs(under)
@@ -287,6 +295,7 @@ class SchemaFiles:
         if "path" in schema.options and not self.own_paths and not is_object:
             raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
         self.accept(identifier, schema)
+        _warn_of_upserts(identifier, schema.options, {})
         table = self._table(identifier, path, schema)
         check_iceberg_catalogs(table.store)
         if lends:
@@ -372,4 +381,15 @@ def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequenc
         raise UnsupportedFeatureError(
             f"Table {identifier} is {kind} table, which has the columns of its files: only options and the comment "
             "can be altered."
+        )
+
+
+def _warn_of_upserts(identifier: Identifier, options: Mapping[str, str], before: Mapping[str, str]) -> None:
+    key, found = UPSERT_KEY.key, options.get(UPSERT_KEY.key)
+    if found and before.get(key) != found:
+        _LOG.warning(
+            "Table %s has '%s', which Paimon's other engines ignore since version 2.1: their INSERT appends rows "
+            "with equal keys, and does not replace them. If another engine writes the table, define a primary key.",
+            identifier,
+            key,
         )

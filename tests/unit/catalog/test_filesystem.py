@@ -352,3 +352,18 @@ def test_properties_of_a_database_are_dropped_by_name(catalog: Catalog, caplog: 
     catalog.create_database("shop", {"team": "x", "comment": "for orders"})
     assert "Database shop is created without comment, team:" in caplog.text and "orders" not in caplog.text
     assert catalog.database_exists("shop") and "comment" not in catalog.database_properties("shop")
+
+
+def test_upserts_that_other_engines_ignore_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    for name, options in (("default.plain", {}), ("default.upserts", {"upsert-key": "k"})):
+        caplog.clear()
+        identifier = Identifier(*name.split("."))
+        catalog.create_table(identifier, new_table_schema(fields(k=INT, v=INT), options=options))
+        said = [r.getMessage() for r in caplog.records if "other engines ignore" in r.getMessage()]
+        assert [name in text and "'upsert-key'" in text for text in said] == [True] * len(options)
+    caplog.clear()
+    catalog.alter_table(Identifier("default", "upserts"), [SetOption("x", "y")])
+    assert "upsert-key" not in caplog.text
+    catalog.alter_table(Identifier("default", "plain"), [SetOption("upsert-key", "k")])
+    assert "default.plain" in caplog.text
