@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from paimon_core.spec.index_manifest import IndexManifestEntry
-from paimon_core.spec.key_index import indexed_level
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 
 
@@ -34,5 +33,5 @@ def stale_indexes(before: Iterable[IndexManifestEntry], entries: Iterable[Manife
 
 def _is_of(entry: IndexManifestEntry, levels: set[int] | frozenset[int]) -> bool:
     meta = entry.file.global_index
-    level = indexed_level(meta.source_meta) if meta is not None and meta.source_meta is not None else None
+    level = None if meta is None else meta.level
     return bool(levels) if level is None else level in levels

@@ -12,10 +12,16 @@ An index file belongs to a bucket and is of a type:
     DELETION_VECTORS   which rows of data files are deleted (`indexes.deletion_vector`)
     others             global indexes, of a range of rows in a partition (`indexes.global_index`): `btree`, `bitmap`,
                        and some that are kept as they are; their bucket means nothing
+
+With _SOURCE_META, an index is not global: it covers the rows of all compacted files of one level of a bucket with keys,
+in the order of the files' names. It must not be used if the level has other files. _SOURCE_META is, big-endian:
+
+    int version: 1 | int level | int number of files | per file: name as Java's writeUTF, long rows
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +31,7 @@ from paimon_core.spec.records import Column, Record, nullable
 ENTRY_VERSION = 1
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
+_SOURCE_VERSION, _SOURCE_HEAD = 1, struct.Struct(">ii")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,14 @@ class GlobalIndexMeta:
     extra_field_ids: tuple[int, ...] | None = None
     index_meta: bytes | None = None
     source_meta: bytes | None = None
+
+    @property
+    def level(self) -> int | None:
+        """Return the level that an index of a bucket with keys covers, or None if `source_meta` is unfamiliar."""
+        if self.source_meta is None or len(self.source_meta) < _SOURCE_HEAD.size:
+            return None
+        version, level = _SOURCE_HEAD.unpack_from(self.source_meta)
+        return level if version == _SOURCE_VERSION and level > 0 else None
 
     @property
     def field_ids(self) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.key_indexes import stale_indexes
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexFileMeta, IndexManifestEntry
-from paimon_core.spec.key_index import indexed_level
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.table import Table
@@ -121,8 +120,8 @@ class _Nothing:
 
 @pytest.mark.parametrize("source", [b"", b"\x00", source_meta(5, version=2), source_meta(0), source_meta(-1)])
 def test_unfamiliar_indexes_go_with_any_compaction_of_their_bucket(table: Table, source: bytes) -> None:
-    assert indexed_level(source) is None
     entry = IndexManifestEntry(kind=FileKind.ADD, partition=b"", bucket=0, file=index_of(source))
+    assert entry.file.global_index is not None and entry.file.global_index.level is None
     change = ManifestEntry(kind=FileKind.ADD, partition=b"", bucket=0, total_buckets=1, file=live(table, 5))
     assert len(stale_indexes([entry], [change])) == 1
     assert stale_indexes([entry], [replace(change, bucket=1)]) == []
