@@ -1,7 +1,7 @@
 """Apache Paimon tables for Spark, and for Python without Spark, in pure Python.
 
 `connect(warehouse=…)` gives a Spark session with a Paimon catalog; `install(spark)` equips a session that exists.
-`open_catalog(warehouse=…)` and `open_table(path)` give tables without Spark.
+`open_catalog(warehouse=…)` and `open_table(path)` give tables without Spark. `show("db.t")` gives pictures of a table.
 Importing this package imports neither PySpark nor a JVM.
 """
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paimon_sql.python.catalog import open_catalog, open_table
-    from paimon_sql.session import configured_catalogs, connect, doctor, install
+    from paimon_sql.session import configured_catalogs, connect, doctor, install, show
     from paimon_sql.spark.tables.catalog import SparkCatalog
 
-__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install", "open_catalog", "open_table"]
+__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install", "open_catalog", "open_table", "show"]
 __version__ = "0.1.0"
 
 _HOME = {
@@ -25,6 +25,7 @@ _HOME = {
     "install": "paimon_sql.session",
     "open_catalog": "paimon_sql.python.catalog",
     "open_table": "paimon_sql.python.catalog",
+    "show": "paimon_sql.session",
     "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }
 

@@ -14,7 +14,9 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.secrets import is_secret
 from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.java import find_java
-from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.pictures.picture import PictureFormat
+from paimon_sql.pictures.show import TablePictures
+from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.session_methods import install_session_methods
 from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
@@ -73,6 +75,30 @@ def active_session() -> SparkSession | None:
     if spark is None or (getattr(spark, "_sc", None) is not None and has_parser(java_session(spark))):
         return spark
     return install(spark)
+
+
+def show(table: str, spark: SparkSession | None = None) -> TablePictures:
+    """Return pictures of a table: its LSM trees, commits, files, partitions, branches and schemas.
+
+    `table` is a name as in SQL, in any Paimon catalog of the session (default: the active session). A notebook shows
+    the value; `show("db.t").lsm().save("t.svg")` writes a file. Without Spark, use `open_table(path).pictures`. Raises
+    `InvalidOptionError` without a session or a Paimon catalog, and when a picture is drawn, as `CALL sys.picture`.
+    """
+    session = spark or active_session()
+    if session is None:
+        raise InvalidOptionError("There is no Spark session: make one with connect(warehouse=…), or use open_table.")
+    current, known = session.catalog.currentCatalog(), configured_catalogs(session)
+    if not known:
+        raise InvalidOptionError("The session has no Paimon catalog: make one with connect(warehouse=…).")
+    procedure = f"{quoted_name(current if current in known else known[0])}.sys.picture"
+
+    def render(kind: str | None, form: PictureFormat, partition: str | None, bucket: int | None) -> list[str]:
+        given = {"table": table, "kind": kind, "output": form.value, "partition": partition}
+        arguments = [f"{name} => {quoted_text(value)}" for name, value in given.items() if value is not None]
+        arguments += [] if bucket is None else [f"bucket => {bucket:d}"]
+        return [row["picture"] for row in session.sql(f"CALL {procedure}({', '.join(arguments)})").collect()]
+
+    return TablePictures(table, render)
 
 
 def configured_catalogs(spark: SparkSession) -> list[str]:

@@ -1,4 +1,5 @@
-"""Draw docs/pictures/lake.svg: a warehouse with its engines, and one bucket of a real table as an LSM tree.
+"""Draw docs/pictures: a warehouse with its engines and one bucket as an LSM tree (lake.svg), and the pictures of
+docs/pictures.md (lsm.svg, timeline.svg).
 
 `python scripts/picture.py` writes a table with Spark, reads the files of its bucket from `$files`, and draws them.
 """
@@ -108,9 +109,12 @@ def drawn_bucket(files: list[DataFile]) -> list[str]:
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write the pictures."""
     with tempfile.TemporaryDirectory() as warehouse:
         files = files_of_a_bucket(warehouse)
+        shown = paimon_sql.open_catalog(warehouse).table("lake.orders").pictures
+        shown.lsm().save(str(PICTURE.with_name("lsm.svg")))
+        shown.timeline().save(str(PICTURE.with_name("timeline.svg")))
     style = (
         "<style>text{font:13px sans-serif;fill:#1f2328}.note{fill:#57606a}"
         ".arrow{stroke:#57606a;fill:none;stroke-width:1.5}</style>"

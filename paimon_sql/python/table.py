@@ -20,6 +20,8 @@ from paimon_core.secrets import redacted
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.pictures.picture import Choice, PictureFormat
+from paimon_sql.pictures.show import TablePictures
 from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
@@ -205,6 +207,23 @@ class PaimonTable:
         Raises `TableNotFoundError`, which lists the system tables; `NoPrivilegeError`, `CorruptFileError`.
         """
         return self.inner.system_table(name, self.inner.store.zone)
+
+    @property
+    def pictures(self) -> TablePictures:
+        """Pictures of the table: its LSM trees, commits, files, partitions, branches and schemas.
+
+        A notebook shows the value; `table.pictures.lsm().save("t.svg")` writes a file. Drawing raises
+        `UnsupportedFeatureError` for the LSM map of a table without a primary key, `NoPrivilegeError`,
+        `CorruptFileError`.
+        """
+
+        from paimon_sql.pictures.kinds import draw, kinds_of  # noqa: PLC0415  readers of rows need none of it
+
+        def render(kind: str | None, form: PictureFormat, partition: str | None, bucket: int | None) -> list[str]:
+            kinds, part = kinds_of(self.inner.store) if kind is None else (kind,), Choice(partition, bucket)
+            return [draw(self.inner.store, each, part).written(form) for each in kinds]
+
+        return TablePictures(self.name, render)
 
     @property
     def _log(self) -> PaimonTable:

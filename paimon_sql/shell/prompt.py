@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from paimon_core.optional_packages import install_command
+from paimon_sql.pictures.picture import PictureKind
 from paimon_sql.preprocess import is_terminated
 from paimon_sql.shell import pager
 from paimon_sql.shell.runner import Shell
@@ -30,6 +31,7 @@ HELP = """Statements run when they end with ;  and may span several lines.
   SELECT * FROM t VERSION AS OF 1;     an earlier state
   CALL sys.compact('t');               maintenance
   EXPLAIN SELECT ...;                  the plan of a query
+  \\lsm t;  \\timeline t;  \\files t      pictures of a table; also \\partitions, \\branches, \\schemas
   \\x                                   switch between a table and one line per column
   \\pager                               switch the pager ($PAGER) for large results off and on
 
@@ -38,6 +40,7 @@ HELP = """Statements run when they end with ;  and may span several lines.
 _LEAVE = re.compile(r"\s*(?:\\q|quit|exit)\s*;?\s*", re.I)
 _VERTICAL = re.compile(r"\s*\\x\s*;?\s*", re.I)
 _PAGER = re.compile(r"\s*\\pager\s*;?\s*", re.I)
+_PICTURE = re.compile(rf"\s*\\(?P<kind>{'|'.join(PictureKind)})(?:\s+(?P<table>[^;]+?))?\s*;?\s*", re.I)
 _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 
@@ -63,7 +66,7 @@ class PlainReader:
 
 def is_complete(text: str) -> bool:
     """Return whether the input is complete: a terminated statement, a command of the prompt, or nothing."""
-    is_command = any(command.fullmatch(text) for command in (_LEAVE, _HELP, _VERTICAL, _PAGER))
+    is_command = any(command.fullmatch(text) for command in (_LEAVE, _HELP, _VERTICAL, _PAGER, _PICTURE))
     return not text.strip() or is_command or is_terminated(text)
 
 
@@ -96,8 +99,12 @@ def run_prompt(shell: Shell, reader: Reader) -> int:
         if _PAGER.fullmatch(text):
             shell.toggle_pager()
             continue
+        picture = _PICTURE.fullmatch(text)
         try:
-            shell.run_script(text)
+            if picture is None:
+                shell.run_script(text)
+            else:
+                shell.draw(picture["kind"], picture["table"])
         except KeyboardInterrupt:
             shell.err.write("cancelled\n")
         if shell.is_left:

@@ -15,7 +15,9 @@ from typing import Any, TextIO
 from paimon_core.errors import InvalidDataError
 from paimon_core.escapes import visible
 from paimon_core.time_zones import time_zone
+from paimon_sql.pictures.picture import NARROWEST
 from paimon_sql.preprocess import ScriptStatement, split_statements
+from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.pager import Pager, fits
@@ -109,6 +111,21 @@ class Shell:
         """Switch between the pager for results that do not fit the screen, and printing them whole."""
         self.options = replace(self.options, pages=not self.options.pages)
         self._print(f"Results that do not fit the screen are {'' if self.options.pages else 'not '}paged.\n")
+
+    def draw(self, kind: str, table: str | None) -> None:
+        """Print a picture of a table, as wide as the terminal."""
+        if table is None:
+            self.err.write(f"\\{kind} needs a table: \\{kind} db.t\n")
+            return
+        width = max(shutil.get_terminal_size().columns, NARROWEST)
+        statement = f"CALL sys.picture(table => {quoted_text(table)}, kind => '{kind.lower()}', width => {width})"
+        try:
+            with cancelling(lambda: self.session.sparkContext.cancelAllJobs()):
+                rows = self.session.sql(statement).collect()
+        except Exception as error:
+            self.report(error)
+            return
+        self._show("".join(f"{row['picture']}\n" for row in rows))
 
     def _clear_progress(self) -> None:
         """Remove the progress bar that Spark has drawn for the jobs of a cancelled statement."""

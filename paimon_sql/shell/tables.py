@@ -1,9 +1,10 @@
-"""Commands on tables without Spark and without a JVM: `head`, `schema`, `count`, `inspect` and `call`."""
+"""Commands on tables without Spark and without a JVM: `head`, `schema`, `count`, `inspect`, `call` and `picture`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 import paimon_sql
 from paimon_core.errors import InvalidNameError, PaimonError
+from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
 from paimon_sql.shell.opening import catalog_options
 from paimon_sql.shell.render import FORMATS, Result
@@ -42,15 +44,18 @@ def run_table_command(words: Sequence[str]) -> int:
     """Run a command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     arguments = _parser().parse_args(words)
     try:
-        found, zone = _COMMANDS[arguments.command](arguments)
-        sys.stdout.write(FORMATS[arguments.output](_result(found, zone)))
+        if arguments.command == "picture":
+            sys.stdout.write(_picture(arguments))
+        else:
+            found, zone = _COMMANDS[arguments.command](arguments)
+            sys.stdout.write(FORMATS[arguments.output](_result(found, zone)))
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the output has no reader any more; keep Python from flushing into the closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except PaimonError as error:
+    except (PaimonError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
@@ -60,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="paimon-sql", allow_abbrev=False, formatter_class=WholeWords)
     commands = made.add_subparsers(dest="command", required=True)
 
-    def add(name: str, help_: str) -> argparse.ArgumentParser:
+    def add(name: str, help_: str, *, has_rows: bool = True) -> argparse.ArgumentParser:
         parser = commands.add_parser(
             name, help=help_, description=help_, allow_abbrev=False, formatter_class=WholeWords
         )
@@ -68,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting,
                             help="an option of the catalog; may be repeated")  # fmt: skip
         parser.add_argument("--time-zone", metavar="ZONE", help="zone of moments (default: this machine's)")
-        parser.add_argument("--output", choices=list(FORMATS), default="table", help="default: table")
+        if has_rows:
+            parser.add_argument("--output", choices=list(FORMATS), default="table", help="default: table")
         return parser
 
     table = "database.table, or a path"
@@ -85,6 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     call = add("call", "Call a procedure.")
     call.add_argument("procedure", help="its name, such as compact")
     call.add_argument("arguments", metavar="NAME=VALUE", nargs="*", type=setting, help="table=database.table")
+    picture = add(
+        "picture", "Draw a table: its LSM trees, commits, files, partitions, branches, schemas.", has_rows=False
+    )
+    picture.add_argument("table", help=table)
+    picture.add_argument("--kind", choices=list(PictureKind), help="default: all that the table has")
+    picture.add_argument("--partition", metavar="P", help="draw the LSM trees of day=2024-01-01, for example")
+    picture.add_argument("--bucket", metavar="N", type=int, help="draw the LSM tree of one bucket")
+    picture.add_argument("--out", metavar="FILE", help="write FILE.svg, FILE.html or FILE.txt (default: print text)")
     return made
 
 
@@ -137,6 +151,20 @@ def _call(arguments: argparse.Namespace) -> _Found:
     return catalog.call(arguments.procedure, **given), _local(catalog.zone)
 
 
+def _picture(arguments: argparse.Namespace) -> str:
+    """Draw a table into a file, or return text as wide as the terminal."""
+    from paimon_sql.pictures.kinds import draw, kinds_of  # noqa: PLC0415  other commands need none of it
+
+    table = _table(arguments, arguments.table)
+    store, part = table.inner.store, Choice(arguments.partition, arguments.bucket)
+    kind = arguments.kind or ("lsm" if part != WHOLE else None)
+    if arguments.out is not None:
+        table.pictures.chosen(kind, part.partition, part.bucket).save(arguments.out)
+        return ""
+    width = shutil.get_terminal_size((100, 24)).columns
+    return "\n".join(draw(store, each, part).text(width) for each in ([kind] if kind else kinds_of(store)))
+
+
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
     "head": _head,
     "schema": _schema,
@@ -144,7 +172,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
     "inspect": _inspect,
     "call": _call,
 }
-TABLE_COMMANDS = tuple(_COMMANDS)
+TABLE_COMMANDS = (*_COMMANDS, "picture")
 
 
 def _catalog(arguments: argparse.Namespace) -> PaimonCatalog:

@@ -125,6 +125,7 @@ _NOTHING = "Java's filesystem catalog keeps none; `test_rest_catalog.py` has it"
 _USERS = "they change the tables of users and grants, which `test_privileges.py` has each side read after the other"
 WITHOUT = {
     "advise": "it changes no table; Java's connector has no such procedure",
+    "picture": "it changes no table; Java's connector has no such procedure",
     "alter_function": _NOTHING,
     "alter_view_dialect": _NOTHING,
     "check_storage": "it changes no table; Java's connector has no such procedure",

@@ -28,6 +28,7 @@ STEPS: list[str | tuple[str, str]] = [
     "INSERT INTO k VALUES (1, 'a'), (2, 'b')",
     "INSERT INTO k VALUES (2, 'c'), (3, 'd')",
     "CALL sys.advise(table => 'k')",
+    "CALL sys.picture(table => 'k')",
     "CALL sys.create_tag(table => 'k', tag => 'one', snapshot => 1)",
     "CALL sys.create_tag_from_timestamp(table => 'k', tag => 'any', timestamp => 1)",
     "CALL sys.rename_tag(table => 'k', tag => 'any', target_tag => 'other')",

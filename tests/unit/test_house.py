@@ -171,6 +171,7 @@ def test_the_public_names_of_the_product():
         "install",
         "open_catalog",
         "open_table",
+        "show",
     }
 
 

@@ -99,10 +99,18 @@ def is_due(store: TableStore, bucket: BucketState) -> bool:
     """Return whether a bucket must be compacted after a write to it."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:
-        expired = expired_files(store, bucket.files, record_expiry(store.options, int(time.time())))
-        outdated = expired.union(deletions)
-        return pick(level_runs(bucket.files), store.options, Strategy.WRITE, metadata_now(), outdated) is not None
+        return due_unit(store, bucket.files, deletions) is not None
     return bool(_append_groups(store, bucket, Strategy.WRITE, deletions))
+
+
+def due_unit(
+    store: TableStore, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile]
+) -> CompactUnit | None:
+    """Return the compaction of a keyed bucket's files that is due after a write, or None. `deletions` are the deletion
+    vectors by the names of the files.
+    """
+    outdated = expired_files(store, files, record_expiry(store.options, int(time.time()))).union(deletions)
+    return pick(level_runs(files), store.options, Strategy.WRITE, metadata_now(), outdated)
 
 
 def _append_groups(

@@ -295,6 +295,7 @@ CALLS = [
     call("refresh_object_table", object_table, table="t"),
     call("check_storage", no_table, target="default"),
     call("advise", with_orphan, table="t"),
+    call("picture", with_orphan, table="t"),
     call("create_function", no_table, **FUNCTION),
     call("alter_function", AREA, function="default.area", change='{"action": "updateComment", "comment": "new"}'),
     call("drop_function", AREA, function="default.area"),

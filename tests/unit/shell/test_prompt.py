@@ -45,6 +45,17 @@ def test_help(help_):
     assert "SHOW TABLES;" in shell.out.getvalue() and session.ran == []
 
 
+def test_pictures_of_a_table(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    call = "CALL sys.picture(table => 'db.`it\\'s t`', kind => 'lsm', width => 80)"
+    session = FakeSession({call: FakeFrame({"kind": "string", "picture": "string"}, {"picture": "LSM trees\n"})})
+    shell = shell_on(session)
+    run_prompt(shell, Typed("\\LSM db.`it's t` ;", "\\files", "\\schemas t"))
+    assert session.ran == [call, "CALL sys.picture(table => 't', kind => 'schemas', width => 80)"]
+    assert "LSM trees\n" in shell.out.getvalue() and shell.err.getvalue() == "\\files needs a table: \\files db.t\n"
+    assert is_complete("\\timeline t") and not is_complete("\\timelines")
+
+
 def test_results_are_printed_without_the_statement():
     shell = shell_on(FakeSession({"SELECT 1": FakeFrame({"one": "long"}, (1,))}))
     run_prompt(shell, Typed("SELECT 1;"))

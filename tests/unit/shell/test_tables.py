@@ -53,6 +53,19 @@ def test_count_and_schema(warehouse: str, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
+def test_picture(warehouse: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    printed = ran(capsys, "picture", "shop.t", "-w", warehouse)
+    assert "LSM trees of shop.t\n" in printed and "Timeline of shop.t\n" in printed
+    assert max(map(len, printed.splitlines())) <= 70
+    assert ran(capsys, "picture", "shop.t", "-w", warehouse, "--bucket", "0").startswith("LSM trees of shop.t\n")
+    out = f"{warehouse}/t.svg"
+    assert ran(capsys, "picture", "shop.t", "-w", warehouse, "--kind", "timeline", "--out", out) == ""
+    assert Path(out).read_text().startswith("<svg ")
+    assert run_table_command(["picture", "shop.t", "-w", warehouse, "--out", f"{warehouse}/no/t.html"]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
 def test_inspect_and_call(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "call", "create_tag", "table=shop.t", "tag=one", "snapshot=1", "-w", warehouse)
     assert '"tag_name": "one"' in ran(capsys, "inspect", "shop.t$tags", "-w", warehouse, "--output", "json")

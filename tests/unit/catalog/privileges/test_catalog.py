@@ -138,6 +138,7 @@ OPERATIONS: list[tuple[str, Callable[[Any], Any], list[tuple[str, ...]]]] = [
     ("check the storage", procedure("check_storage", target="default"), [("CREATE_TABLE", "default")]),
     ("check a path", lambda c: procedure("check_storage", target=c.options["warehouse"])(c), [("ADMIN",)]),
     ("advise", procedure("advise", table="t"), [("SELECT", "default", "t")]),
+    ("picture", procedure("picture", table="t"), [("SELECT", "default", "t")]),
     ("create with rows", staged_rows, [("CREATE_TABLE", "default"), ("INSERT", "default")]),
     ("alter", lambda c: c.alter_table(T, [AddColumn(("n",), INT)]), [("ALTER_TABLE", "default", "t")]),
     ("set an option", lambda c: c.alter_table(T, [SetOption("x.y", "z")]), [("ALTER_TABLE",)]),

@@ -1,0 +1,49 @@
+"""The kinds of pictures, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.inspect.layout import file_sizes, partition_sizes
+from paimon_core.inspect.lsm_map import has_lsm_trees, lsm_map
+from paimon_core.inspect.schema_history import schema_history
+from paimon_core.inspect.timeline import refs, timeline
+from paimon_core.store.features import check_seen_whole
+from paimon_core.store.named_files import files_of
+from paimon_core.store.table_store import TableStore
+from paimon_sql.pictures.lsm import draw_lsm
+from paimon_sql.pictures.picture import WHOLE, Choice, Picture, PictureKind
+from paimon_sql.pictures.sizes import draw_files, draw_partitions
+from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
+
+_KINDS: dict[PictureKind, Callable[[TableStore, Choice], Picture]] = {
+    PictureKind.LSM: lambda store, part: draw_lsm(store.name, lsm_map(store, part.partition, part.bucket)),
+    PictureKind.TIMELINE: lambda store, _: draw_timeline(store.name, timeline(store)),
+    PictureKind.FILES: lambda store, _: draw_files(store.name, file_sizes(store)),
+    PictureKind.PARTITIONS: lambda store, _: draw_partitions(store.name, partition_sizes(store)),
+    PictureKind.BRANCHES: lambda store, _: draw_refs(store.name, refs(store)),
+    PictureKind.SCHEMAS: lambda store, _: draw_schemas(store.name, schema_history(store)),
+}
+
+
+def kinds_of(store: TableStore) -> tuple[PictureKind, ...]:
+    """Return the kinds that can be drawn of a table: all, but LSM maps only if it has a primary key."""
+    return tuple(kind for kind in _KINDS if kind is not PictureKind.LSM or has_lsm_trees(store))
+
+
+def draw(store: TableStore, kind: str, part: Choice = WHOLE) -> Picture:
+    """Draw a table.
+
+    Raises `InvalidOptionError` for an unknown kind, and for a partition or bucket of another kind than "lsm";
+    `UnsupportedFeatureError` for the LSM map of a table without a primary key; `NoPrivilegeError` if the catalog's user
+    may not see all rows; `CorruptFileError`, `StorageError`.
+    """
+    found = next((known for known in _KINDS if known == kind.lower()), None)
+    if found is None:
+        raise InvalidOptionError(f"kind cannot be {kind!r}: use one of {', '.join(_KINDS)}.")
+    if found is not PictureKind.LSM and part != WHOLE:
+        raise InvalidOptionError(f"A picture of {found} shows the whole table: leave out partition and bucket.")
+    check_seen_whole(store)  # names of keys and partitions show values
+    with files_of(store):
+        return _KINDS[found](store, part)

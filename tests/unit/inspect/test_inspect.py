@@ -1,0 +1,165 @@
+"""The values of pictures, of tables with files that exist in metadata alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.inspect.layout import file_sizes, partition_sizes
+from paimon_core.inspect.lsm_map import MOST_SPANS, lsm_map
+from paimon_core.inspect.schema_history import schema_history
+from paimon_core.inspect.timeline import MOST_COMMITS, refs, timeline
+from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import INT
+from paimon_core.store.ddl.schema_changes import AddColumn, DropColumn, RenameColumn, SetOption
+from paimon_core.store.schemas import create_schema
+from paimon_core.table import Table
+from paimon_sql.catalog.filesystem import FileSystemCatalog
+from tests.support.tables import data_file, info, message, new_store
+from tests.unit.procedures.test_advice import Lake
+
+MIB = 2**20
+ONE = {"primary-key": "k", "bucket": "1"}
+
+
+def table_of(root: Path, **options: str) -> Table:
+    return Table(new_store(root, **options))
+
+
+def add(table: Table, *files: object, **where: object) -> None:
+    table.commit([message(table.store, *files, **where)], info())  # type: ignore[arg-type]
+
+
+def test_runs_are_spans_of_the_key_range(tmp_path: Path) -> None:
+    table = table_of(tmp_path, **ONE, **{"num-sorted-run.compaction-trigger": "9"})
+    store = table.store
+    add(table, data_file(store, 0, 40, level=5, rows=10, file_size=100), data_file(store, 50, 100, level=5, rows=20))
+    add(table, data_file(store, 25, 75, rows=3, max_sequence_number=40))
+    add(table, data_file(store, 60, 60, rows=1, max_sequence_number=50))
+    (bucket,) = lsm_map(store).buckets
+    assert [run.level for run in bucket.runs] == [0, 0, 5]
+    places = [(s.start, s.end) for run in bucket.runs for s in run.spans]
+    assert places == [(0.6, 0.6), (0.25, 0.75), (0, 0.4), (0.5, 1)]
+    assert [(s.first_key, s.last_key) for s in bucket.runs[2].spans] == [("[0]", "[40]"), ("[50]", "[100]")]
+    assert (bucket.files, bucket.rows, bucket.size, bucket.overlap) == (4, 34, 3100, 3)
+    assert bucket.due == 0 and bucket.output_level is None
+
+
+def test_the_files_that_the_next_compaction_takes(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**ONE, "num-sorted-run.compaction-trigger": "3"})
+    for n in range(3):
+        lake.insert(n)
+    (bucket,) = lsm_map(lake.table.store).buckets
+    assert bucket.due == 3 and all(s.is_due for run in bucket.runs for s in run.spans)
+    lake.call("compact", table="t")
+    (bucket,) = lsm_map(lake.table.store).buckets
+    assert bucket.due == 0 and len(bucket.runs) == 1
+
+
+def test_many_files_of_a_run_share_spans(tmp_path: Path) -> None:
+    table = table_of(tmp_path, **ONE)
+    add(table, *(data_file(table.store, n * 10, n * 10 + 5, level=5) for n in range(1000)))
+    (bucket,) = lsm_map(table.store).buckets
+    (run,) = bucket.runs
+    assert len(run.spans) <= MOST_SPANS and sum(s.files for s in run.spans) == 1000 == bucket.files
+
+
+def test_a_part_of_the_table(tmp_path: Path) -> None:
+    table = table_of(tmp_path, **{"primary-key": "k,p", "partition": "p", "bucket": "2"})
+    for p in (1, 2):
+        for bucket in (0, 1):
+            add(table, data_file(table.store, 0, 9), p=p, bucket=bucket)
+    found = lsm_map(table.store, "p=2", 1)
+    assert [(b.partition, b.bucket) for b in found.buckets] == [("p=2", 1)]
+    assert lsm_map(table.store).bucket_count == 4
+    with pytest.raises(InvalidOptionError, match="in partition 'p=3'. It has files in partitions 'p=1', 'p=2'"):
+        lsm_map(table.store, "p=3")
+    with pytest.raises(InvalidOptionError, match="bucket 7"):
+        lsm_map(table.store, bucket=7)
+
+
+def test_tables_without_files_or_keys(tmp_path: Path) -> None:
+    assert lsm_map(table_of(tmp_path / "keyed", **ONE).store).buckets == ()
+    append = table_of(tmp_path / "append", bucket="-1")
+    with pytest.raises(UnsupportedFeatureError, match="has no primary key"):
+        lsm_map(append.store)
+    assert timeline(append.store).commits == () and file_sizes(append.store).classes == ()
+    assert partition_sizes(append.store).count == 0
+
+
+def test_commits_with_their_tags(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for n in range(3):
+        lake.insert(n)
+    lake.call("create_tag", table="t", tag="first", snapshot=1)
+    lake.call("create_tag", table="t", tag="second", snapshot=2)
+    lake.call("expire_snapshots", table="t", retain_max=2, retain_min=1)
+    found = timeline(lake.table.store)
+    assert [(c.id, c.delta, c.total, c.tags) for c in found.commits] == [(2, 1, 2, ("second",)), (3, 1, 3, ())]
+    assert (found.expired, found.hidden, found.kept) == (1, 0, (("first", 1),))
+    assert found.commits[0].engine == "paimon-sql" and found.commits[0].kind == "APPEND"
+
+
+def test_only_the_newest_commits_are_listed(tmp_path: Path) -> None:
+    table = table_of(tmp_path, bucket="-1")
+    for n in range(MOST_COMMITS + 3):
+        add(table, data_file(table.store, n, n))
+    found = timeline(table.store)
+    assert len(found.commits) == MOST_COMMITS and found.hidden == 3 and found.commits[-1].id == MOST_COMMITS + 3
+
+
+def test_branches_and_tags(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for n in range(3):
+        lake.insert(n)
+    lake.call("create_tag", table="t", tag="one", snapshot=1)
+    lake.call("create_branch", table="t", branch="b", tag="one")
+    lake.call("create_branch", table="t", branch="empty")
+    found = {(r.name, r.is_tag): (r.first, r.last) for r in refs(lake.table.store)}
+    assert found == {
+        ("main", False): (1, 3),
+        ("b", False): (1, 1),
+        ("empty", False): (None, None),
+        ("one", True): (1, 1),
+    }
+
+
+def test_files_by_size(tmp_path: Path) -> None:
+    table = table_of(tmp_path, bucket="-1", target_file_size="64 mb")
+    sizes = (10, 1023, 1024, 5000, 50 * MIB)
+    add(table, *(data_file(table.store, n, n, file_size=size, rows=2) for n, size in enumerate(sizes)))
+    found = file_sizes(table.store)
+    counted = {c.below: c.files for c in found.classes if c.files}
+    assert counted == {1024: 2, 4096: 1, 16384: 1, 64 * MIB: 1}
+    assert (found.files, found.rows, found.size) == (5, 10, sum(sizes))
+    assert found.target == 64 * MIB and found.small == 4  # 0.7 of the target is small
+
+
+def test_partitions_by_size_and_skew(tmp_path: Path) -> None:
+    table = table_of(tmp_path, partition="p", bucket="2", bucket_key="k")
+    add(table, data_file(table.store, 0, 9, file_size=100), p=1, bucket=0)
+    add(table, data_file(table.store, 0, 9, file_size=300), p=2, bucket=0)
+    add(table, data_file(table.store, 0, 9, file_size=100), p=2, bucket=1)
+    found = partition_sizes(table.store)
+    sizes = [(p.name, p.size, p.buckets, p.skew) for p in found.partitions]
+    assert sizes == [("p=2", 400, 2, 1.5), ("p=1", 100, 1, 1.0)]
+    assert (found.count, found.size) == (2, 500)
+
+
+def test_changes_of_schemas(tmp_path: Path) -> None:
+    catalog, name = FileSystemCatalog(LocalFileIO(), str(tmp_path)), Identifier("default", "t")
+    catalog.create_table(name, new_store(tmp_path / "x", bucket="-1").schema)
+    catalog.alter_table(name, [AddColumn(("w",), INT), RenameColumn(("v",), "text"), DropColumn(("n",))])
+    catalog.alter_table(name, [SetOption("snapshot.num-retained.max", "99")])
+    store = catalog.load_table(name).store
+    of_another_engine = replace(store.schema, id=3, options={**store.schema.options, "fs.s3a.secret.key": "xyz"})
+    assert create_schema(store.io, store.root, of_another_engine)
+    first, second, third, fourth = schema_history(catalog.load_table(name).store)
+    assert first.changes == ()
+    assert second.changes == ("add column w INT", "drop column n", "rename column v to text")
+    assert third.changes == ("set 'snapshot.num-retained.max' = '99'",)
+    assert len(fourth.changes) == 1 and "fs.s3a.secret.key" in fourth.changes[0] and "xyz" not in fourth.changes[0]

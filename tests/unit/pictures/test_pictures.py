@@ -1,0 +1,186 @@
+"""Pictures: their SVG is parsed, their text has the width of the terminal, and no name acts as markup."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.inspect.layout import PartitionSize, PartitionSizes
+from paimon_core.inspect.lsm_map import BucketMap, KeySpan, LsmMap, Run, lsm_map
+from paimon_core.inspect.schema_history import SchemaStep
+from paimon_core.inspect.timeline import Commit, Ref, Timeline
+from paimon_core.system_tables.text import local_time
+from paimon_sql.pictures.lsm import draw_lsm
+from paimon_sql.pictures.picture import NARROWEST, Picture, PictureKind, bar, bytes_text, count_text
+from paimon_sql.pictures.show import ShownPicture
+from paimon_sql.pictures.sizes import draw_partitions
+from paimon_sql.pictures.svg import COLOURS
+from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
+from paimon_sql.python.catalog import open_table
+from tests.unit.procedures.test_advice import Lake
+
+HOSTILE = "</text><script>alert(1)</script>\x1b[31m\u202e$x$ ünï"
+NOW = local_time(0, None)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def span(key: str, **more: object) -> KeySpan:
+    given = {"files": 1, "rows": 2, "deleted": 1, "size": 10, "age": 1.0, "is_due": False} | more
+    return KeySpan(0.0, 1.0, key, key, **given)  # type: ignore[arg-type]
+
+
+def bucket(partition: str, *runs: Run) -> BucketMap:
+    totals = {"files": 1, "rows": 2, "deleted": 1, "size": 10, "overlap": 1, "due": 1, "output_level": 5}
+    return BucketMap(partition=partition, bucket=0, runs=runs, hidden_runs=2, **totals)  # type: ignore[arg-type]
+
+
+def commit(text: str) -> Commit:
+    return Commit(
+        id=1, time=NOW, kind=text, operation=text, user=text, engine=text, delta=-5, total=5, tags=(text, "b")
+    )
+
+
+DRAWN: dict[str, Callable[[str], Picture]] = {
+    "lsm": lambda text: draw_lsm(text, LsmMap(1, (bucket(text, Run(0, (span(text),))),), 3)),
+    "timeline": lambda text: draw_timeline(text, Timeline((commit(text),), 1, 2, ((text, 1),))),
+    "branches": lambda text: draw_refs(text, [Ref("main", False, 1, 9, None), Ref(text, True, 3, 3, NOW)]),
+    "schemas": lambda text: draw_schemas(text, [SchemaStep(0, NOW, ()), SchemaStep(1, NOW, (text,))]),
+    "partitions": lambda text: draw_partitions(text, PartitionSizes((PartitionSize(text, 1, 2, 3, 4, 3, NOW),), 2, 9)),
+}
+
+
+class Tags(HTMLParser):
+    """The names of all elements of a text in HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        assert not any(name.startswith("on") or name in ("href", "src") for name, _ in attrs)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_names_are_texts_in_every_form(kind: str) -> None:
+    drawn = DRAWN[kind](HOSTILE)
+    root = ET.fromstring(drawn.svg())
+    texts = "".join(e.text or "" for e in root.iter())
+    assert {e.tag.removeprefix(SVG) for e in root.iter()} <= {
+        *("svg", "title", "desc", "style", "rect", "text", "line", "circle")
+    }
+    assert "</text><script>" in texts and "\\x1b[31m\\u202e" in texts
+    allowed = {"figure", "svg", "title", "desc", "style", "rect", "text", "line", "circle", "details", "summary"}
+    assert Tags(drawn.html()).found <= allowed | {"table", "thead", "tbody", "tr", "th", "td"}
+    assert "$" not in drawn.html() and "\x1b" not in drawn.html() + drawn.text()
+    assert all(len(line) <= 60 for line in drawn.text(60).splitlines())
+    assert all(len(line) <= NARROWEST for line in drawn.text(1).splitlines())
+
+
+@pytest.mark.parametrize("column", [0, 1], ids=["light", "dark"])
+def test_texts_can_be_read(column: int) -> None:
+    """The contrast of texts is 4.5 or more, and of shapes 1.5 or more (the oldest files are pale, and have labels)."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    def contrast(name: str) -> float:
+        high, low = sorted((luminance(COLOURS[name][column]), luminance(COLOURS["page"][column])), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast("label") >= 4.5 and contrast("note") >= 4.5
+    assert all(contrast(name) >= 1.5 for name in COLOURS if name not in ("page", "grid"))
+
+
+def test_the_lsm_map_has_a_span_for_each_file(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "1", "num-sorted-run.compaction-trigger": "9"})
+    for n in range(4):
+        lake.insert(n, n + 10)
+    drawn = draw_lsm("t", lsm_map(lake.table.store))
+    rects = [e for e in ET.fromstring(drawn.svg()).iter(f"{SVG}rect") if e.get("class") != "page"]
+    titles = [r.findtext(f"{SVG}title") for r in rects]
+    assert len(rects) == 4 and titles[0] == "[3] to [13], 1 file, 2 rows, " + drawn.rows[0][8]
+    assert [row[:5] for row in drawn.rows] == [("", 0, 0, f"[{n}]", f"[{n + 10}]") for n in (3, 2, 1, 0)]
+    lefts = [float(r.get("x") or 0) for r in rects]
+    assert lefts == sorted(lefts, reverse=True)  # young files have larger keys, and are on top
+    blocks = [line for line in drawn.text(80).splitlines() if "│" in line]
+    assert [b.split("│")[1].index("█") for b in blocks] == sorted(
+        (b.split("│")[1].index("█") for b in blocks), reverse=True
+    )
+
+
+def test_pictures_by_procedure(tmp_path: Path) -> None:
+    keyed, append = Lake(tmp_path, {"primary-key": "k", "bucket": "1"}), Lake(tmp_path, table="a")
+    for lake in (keyed, append):
+        lake.insert(1, 2)
+    assert [kind for kind, _ in keyed.call("picture", table="t")] == list(PictureKind)
+    assert [kind for kind, _ in append.call("picture", table="a")] == list(PictureKind)[1:]
+    ((kind, text),) = keyed.call("picture", table="default.t", kind="LSM", bucket=0, width=50)
+    assert kind == "lsm" and text.startswith("LSM trees of default.t\n")
+    assert max(map(len, text.splitlines())) <= 50
+    ((_, svg),) = keyed.call("picture", table="t", kind="files", output="SVG")
+    assert ET.fromstring(svg).get("role") == "img"
+    with pytest.raises(InvalidOptionError, match="output cannot be 'png': use one of text, svg, html"):
+        keyed.call("picture", table="t", output="png")
+    with pytest.raises(InvalidOptionError, match="kind cannot be 'tree': use one of lsm, timeline"):
+        keyed.call("picture", table="t", kind="tree")
+    with pytest.raises(InvalidOptionError, match="leave out partition and bucket"):
+        keyed.call("picture", table="t", kind="files", bucket=0)
+    with pytest.raises(InvalidOptionError, match="width cannot be 3: use 40"):
+        keyed.call("picture", table="t", width=3)
+    with pytest.raises(UnsupportedFeatureError, match="no primary key"):
+        append.call("picture", table="a", kind="lsm")
+
+
+def test_pictures_in_python(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "1"})
+    lake.insert(1, 2)
+    shown = open_table(f"{tmp_path}/default.db/t").pictures
+    bundle = shown.timeline()._repr_mimebundle_()
+    assert bundle["text/plain"].startswith("Timeline of ") and bundle["text/html"].startswith("<figure>")
+    assert repr(shown).count("\n\n") >= len(PictureKind) and shown._repr_html_().count("<svg") == len(PictureKind)
+    shown.lsm(bucket=0).save(str(tmp_path / "t.svg"))
+    shown.all().save(str(tmp_path / "t.html"))
+    shown.files().save(str(tmp_path / "t.txt"))
+    assert ET.parse(tmp_path / "t.svg").getroot().tag == f"{SVG}svg"
+    page = (tmp_path / "t.html").read_text()
+    assert (
+        page.startswith("<!doctype html>")
+        and "default-src 'none'" in page
+        and not re.search("https?://(?!www.w3)", page)
+    )
+    assert (tmp_path / "t.txt").read_text() == repr(shown.files())
+    with pytest.raises(InvalidOptionError, match=r"must end with \.svg, \.html, \.txt"):
+        shown.files().save(str(tmp_path / "t.png"))
+    with pytest.raises(InvalidOptionError, match="choose a kind"):
+        shown.all().to_svg()
+
+
+def test_a_shown_picture_is_drawn_when_it_is_shown() -> None:
+    def fails(form: object) -> list[str]:
+        raise UnsupportedFeatureError("drawn")
+
+    shown = ShownPicture("t", fails)
+    with pytest.raises(UnsupportedFeatureError, match="drawn"):
+        repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1024, "1.0 KB"), (1023 * 1024, "1.0 MB"), (150 * 2**30, "150 GB")]
+)
+def test_sizes(size: int, text: str) -> None:
+    assert bytes_text(size) == text
+
+
+def test_bars_and_counts() -> None:
+    assert bar(0, 4) == "    " and bar(1e-9, 4) == "▏   " and bar(0.5, 4) == "██  " and bar(7, 4) == "████"
+    assert count_text(1, "branch") == "1 branch" and count_text(1200, "branch") == "1,200 branches"
