@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from paimon_core.clock import now_millis
 from paimon_core.commit.publish import Publisher, PublishOutcome
@@ -28,11 +29,10 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
-from paimon_core.iceberg.follow import follow_rename, keep_up
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.io.side_by_side import both
-from paimon_core.maintenance.done_partitions import check_report
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
 from paimon_core.options import (
@@ -59,6 +59,14 @@ from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.option_values import TABLE_DEFAULT
 from paimon_sql.catalog.replacing import complete, new_suffix, take_place
+
+if TYPE_CHECKING:
+    from paimon_core.iceberg.follow import follow_rename, keep_up
+    from paimon_core.maintenance.done_partitions import check_report
+else:
+    follow_rename = ImportedOnCall("paimon_core.iceberg.follow", "follow_rename")
+    keep_up = ImportedOnCall("paimon_core.iceberg.follow", "keep_up")
+    check_report = ImportedOnCall("paimon_core.maintenance.done_partitions", "check_report")
 
 _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10

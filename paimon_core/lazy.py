@@ -1,4 +1,4 @@
-"""`cached_property` without a lock.
+"""`cached_property` without a lock, and functions of modules that are imported when they are called.
 
 Before Python 3.12, `functools.cached_property` has one lock for all objects of a class. While one object waits for its
 storage, every thread that needs the value of another object would wait, too. The code imports this class instead
@@ -7,7 +7,9 @@ storage, every thread that needs the value of another object would wait, too. Th
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -40,3 +42,18 @@ class cached_property(Generic[T]):  # noqa: N801  a drop-in for the class of fun
         if self._name in kept:  # another thread was faster
             return kept[self._name]  # type: ignore[no-any-return]
         return kept.setdefault(self._name, self._compute(instance))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedOnCall:
+    """A function, or a class, of a module that the first call imports.
+
+    A program that only reads a table imports a third of the modules. Where a module needs the others, it names them
+    twice: by an import under `TYPE_CHECKING`, which checks of types and layers read, and by this class.
+    """
+
+    module: str
+    name: str
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(self.module), self.name)(*args, **named)

@@ -7,24 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, check_table, commit_statistics
 from paimon_core.commit.draft import CommitInfo, Once
-from paimon_core.commit.indexed import commit_indexed
-from paimon_core.commit.once import check_not_made
 from paimon_core.commit.planned import Planned
 from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor, Job, TaskT
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.compaction import last_level
-from paimon_core.maintenance.after_commit import maintain
-from paimon_core.maintenance.chain_tables import drop_outdated
 from paimon_core.options import (
     BUCKET,
     COMMIT_IDENTIFIER,
@@ -56,11 +51,35 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read, latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables.registry import read_system_table, system_table_schema
-from paimon_core.versions import FileVersions, TableVersions
-from paimon_core.write.bucket_moves import BucketMoves, write_store
-from paimon_core.write.buckets.dynamic import AssignmentBase
-from paimon_core.write.compaction.job import due_buckets
+
+if TYPE_CHECKING:
+    from paimon_core.commit.changes import Overwrite
+    from paimon_core.commit.commit import abort, check_table, commit_statistics
+    from paimon_core.commit.indexed import commit_indexed
+    from paimon_core.commit.once import check_not_made
+    from paimon_core.maintenance.after_commit import maintain
+    from paimon_core.maintenance.chain_tables import drop_outdated
+    from paimon_core.system_tables.registry import read_system_table, system_table_schema
+    from paimon_core.versions import FileVersions, TableVersions
+    from paimon_core.write.bucket_moves import BucketMoves, write_store
+    from paimon_core.write.buckets.dynamic import AssignmentBase
+    from paimon_core.write.compaction.job import due_buckets
+else:
+    Overwrite = ImportedOnCall("paimon_core.commit.changes", "Overwrite")
+    abort = ImportedOnCall("paimon_core.commit.commit", "abort")
+    check_table = ImportedOnCall("paimon_core.commit.commit", "check_table")
+    commit_statistics = ImportedOnCall("paimon_core.commit.commit", "commit_statistics")
+    commit_indexed = ImportedOnCall("paimon_core.commit.indexed", "commit_indexed")
+    check_not_made = ImportedOnCall("paimon_core.commit.once", "check_not_made")
+    maintain = ImportedOnCall("paimon_core.maintenance.after_commit", "maintain")
+    drop_outdated = ImportedOnCall("paimon_core.maintenance.chain_tables", "drop_outdated")
+    read_system_table = ImportedOnCall("paimon_core.system_tables.registry", "read_system_table")
+    system_table_schema = ImportedOnCall("paimon_core.system_tables.registry", "system_table_schema")
+    FileVersions = ImportedOnCall("paimon_core.versions", "FileVersions")
+    BucketMoves = ImportedOnCall("paimon_core.write.bucket_moves", "BucketMoves")
+    write_store = ImportedOnCall("paimon_core.write.bucket_moves", "write_store")
+    AssignmentBase = ImportedOnCall("paimon_core.write.buckets.dynamic", "AssignmentBase")
+    due_buckets = ImportedOnCall("paimon_core.write.compaction.job", "due_buckets")
 
 _T = TypeVar("_T")
 

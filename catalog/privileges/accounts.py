@@ -14,7 +14,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,9 @@ import pyarrow as pa
 from paimon_core.arrow.types import VALUE_KIND, arrow_schema
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import AlreadyExistsError, InvalidOptionError, NoPrivilegeError, NotFoundError
-from paimon_core.insert import insert_rows
 from paimon_core.io.file_io import FileIO
 from paimon_core.jobs import Job, ResultT, TaskT
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT
 from paimon_core.scan.read import read_split
 from paimon_core.spec.schema import TableSchema
@@ -34,9 +34,16 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.writer import open_writer, written
 from paimon_sql.catalog.privileges.rules import ANONYMOUS, ROOT, Grants, Privilege, is_within
 from paimon_sql.catalog.schema_files import publish_schema
+
+if TYPE_CHECKING:
+    from paimon_core.insert import insert_rows
+    from paimon_core.write.writer import open_writer, written
+else:
+    insert_rows = ImportedOnCall("paimon_core.insert", "insert_rows")
+    open_writer = ImportedOnCall("paimon_core.write.writer", "open_writer")
+    written = ImportedOnCall("paimon_core.write.writer", "written")
 
 Row = tuple[Any, ...]
 _USERS, _GRANTS, _ENTITY = "user.sys", "privilege.sys", "USER"

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow import int96, text_casts
 from paimon_core.arrow.types import DIGITS, arrow_type
 from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.expressions.constants import scalar_of
 from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
 from paimon_core.time_zones import time_zone
 
@@ -62,7 +63,7 @@ def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzin
             return _to_time(column, source, target, zone)
     if target.kind is Kind.BOOLEAN:
         text = source.kind in _TEXTS
-        return text_casts.boolean_of_text(column) if text else pc.not_equal(column, pa.scalar(0, column.type))
+        return text_casts.boolean_of_text(column) if text else pc.not_equal(column, scalar_of(0, column.type))
     if target.kind in _INTEGERS:
         return _to_integer(column, source, arrow_type(target))
     if target.kind in _FLOATS:
@@ -150,8 +151,8 @@ def _to_decimal(column: pa.Array, source: DataType, target: DecimalType) -> pa.A
         wide = pc.round(wide, ndigits=target.scale, round_mode="half_towards_infinity")
     room = target.precision - target.scale
     if room + wide.type.scale < wide.type.precision:  # otherwise no value has more digits
-        limit = pa.scalar(Decimal(10**room), wide.type)
-        wide = pc.if_else(pc.less(pc.abs(wide), limit), wide, None)
+        limit = scalar_of(Decimal(10**room), wide.type)
+        wide = pc.if_else(pc.less(pc.abs(wide), limit), wide, scalar_of(None, wide.type))
     return wide.cast(arrow_type(target))
 
 
@@ -214,4 +215,4 @@ def _instant(local: pa.Array, zone: tzinfo) -> pa.Array:
 
 def _moved(times: pa.Array, by: timedelta) -> pa.Array:
     units = by // timedelta(microseconds=1) * 10 ** DIGITS[times.type.unit] // 10 ** DIGITS["us"]
-    return pc.add(times.cast(pa.int64()), units)
+    return pc.add(times.cast(pa.int64()), scalar_of(units, pa.int64()))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.errors import InvalidDataError
+from paimon_core.expressions.constants import scalar_of
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 from paimon_core.spec.value_texts import float_text, iso_timestamp
 
@@ -81,7 +82,7 @@ def boolean_of_text(text: pa.Array) -> pa.Array:
     lower = pc.utf8_lower(text)
     yes, no = (pc.is_in(lower, pa.array(words)) for words in (_TRUE, _FALSE))
     _check(text, pc.or_(yes, no), "BOOLEAN")
-    return pc.if_else(pc.is_valid(text), yes, pa.scalar(None, pa.bool_()))
+    return pc.if_else(pc.is_valid(text), yes, scalar_of(None, pa.bool_()))
 
 
 def integers_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
@@ -110,8 +111,8 @@ def times_of_text(text: pa.Array, target: pa.DataType) -> pa.Array:
     A text of only digits counts in the type's own unit. Raises `InvalidDataError`.
     """
     numeric = pc.match_substring_regex(text, "^[0-9]+$")
-    counted = pc.if_else(numeric, text, pa.scalar(None, pa.string())).cast(pa.int64())
-    spelled = pc.if_else(numeric, pa.scalar(None, pa.string()), pc.utf8_trim_whitespace(text))
+    counted = pc.if_else(numeric, text, scalar_of(None, pa.string())).cast(pa.int64())
+    spelled = pc.if_else(numeric, scalar_of(None, pa.string()), pc.utf8_trim_whitespace(text))
     if pa.types.is_timestamp(target):
         digits = {"ms": 3, "us": 6, "ns": 9}[target.unit]
         spelled = pc.replace_substring_regex(spelled, rf"(\.[0-9]{{{digits}}})[0-9]+$", r"\1")
@@ -145,7 +146,7 @@ def _plain_decimals(column: pa.Array, source: DecimalType) -> pa.Array:
         return column.cast(pa.string())
     unscaled = pa.decimal128(source.precision, 0)
     digits = pa.Array.from_buffers(unscaled, len(column), column.buffers(), offset=column.offset)
-    sign = pc.if_else(pc.less(digits, pa.scalar(0, unscaled)), "-", "")
+    sign = pc.if_else(pc.less(digits, scalar_of(0, unscaled)), "-", "")
     text = pc.utf8_lpad(pc.utf8_ltrim(digits.cast(pa.string()), "-"), source.scale + 1, "0")
     whole, part = pc.utf8_slice_codeunits(text, 0, -source.scale), pc.utf8_slice_codeunits(text, -source.scale)
     return pc.binary_join_element_wise(pc.binary_join_element_wise(sign, whole, ""), part, ".")
@@ -193,4 +194,4 @@ def _decimal_power(whole: pa.Array, part: pa.Array, exponent: pa.Array) -> pa.Ar
 
 
 def _like(value: float, column: pa.Array) -> pa.Scalar:
-    return pa.scalar(value, column.type)
+    return scalar_of(value, column.type)

@@ -1,10 +1,14 @@
-"""Predicates as Arrow expressions over batches, with SQL's order: NaN equals NaN and is larger than all numbers."""
+"""Predicates over Arrow columns, with SQL's order: NaN equals NaN and is larger than all numbers.
+
+They are evaluated by functions of columns. Expressions of Arrow would be shorter, but their filter imports
+`pyarrow.dataset` and pandas, which takes longer than most queries.
+"""
 
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -25,14 +29,17 @@ from paimon_core.expressions.predicate import (
     conjuncts,
 )
 
+_Truth = Callable[[Any], Any]  # a batch or a table -> a boolean column with NULLs, or one boolean for all rows
+
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
 }
+_UNKNOWN = pa.nulls(1, pa.bool_())[0]
 _PER_MILLI = {"s": 0, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
@@ -40,8 +47,23 @@ class _NotExpressibleError(Exception):
     """A part of a predicate that Arrow cannot evaluate by SQL's rules."""
 
 
-def to_arrow(predicate: Predicate, schema: pa.Schema) -> pc.Expression | None:
-    """Return an expression that is true if the predicate is true. Conjuncts that Arrow cannot express are left out.
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """A predicate that Arrow evaluates."""
+
+    truth: _Truth
+
+    def filter(self, rows: Any) -> Any:
+        """Return the rows of a batch or a table for which the predicate is true: NULL is not."""
+        found = self.truth(rows)
+        if isinstance(found, pa.Scalar):
+            return rows if found.is_valid and found.as_py() else rows.slice(0, 0)
+        return rows.filter(found)
+
+
+def to_arrow(predicate: Predicate, schema: pa.Schema) -> RowFilter | None:
+    """Return a filter that keeps every row for which the predicate is true. Conjuncts that Arrow cannot express are
+    left out.
 
     Return None if no conjunct can be expressed.
     """
@@ -51,57 +73,78 @@ def to_arrow(predicate: Predicate, schema: pa.Schema) -> pc.Expression | None:
             parts.append(_exact(part, schema))
         except (_NotExpressibleError, pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
             continue
-    return functools.reduce(operator.and_, parts) if parts else None
+    return RowFilter(_joined(pc.and_kleene, parts)) if parts else None
 
 
-def _exact(predicate: Predicate, schema: pa.Schema) -> pc.Expression:
+def _exact(predicate: Predicate, schema: pa.Schema) -> _Truth:
     match predicate:
         case And(children):
-            return functools.reduce(operator.and_, [_exact(c, schema) for c in children], pc.scalar(True))
+            return _joined(pc.and_kleene, [_exact(c, schema) for c in children]) if children else _always(True)
         case Or(children):
-            return functools.reduce(operator.or_, [_exact(c, schema) for c in children], pc.scalar(False))
+            return _joined(pc.or_kleene, [_exact(c, schema) for c in children]) if children else _always(False)
         case Not(child):
-            return ~_exact(child, schema)
-        case IsNull(column):
-            return pc.field(column).is_null()
+            truth = _exact(child, schema)
+            return lambda rows: pc.invert(truth(rows))
+        case IsNull(column) | Compare(column, "<=>", None):
+            return _of_column(pc.is_null, column, schema)
         case IsNotNull(column):
-            return pc.field(column).is_valid()
+            return _of_column(pc.is_valid, column, schema)
         case StartsWith(column, prefix):
-            return pc.starts_with(pc.field(column), pattern=prefix)
+            return _of_column(lambda values: pc.starts_with(values, pattern=prefix), column, schema)
         case In(column, values):
-            return _in(column, values, schema.field(column).type)
-        case Compare(column, "<=>", None):
-            return pc.field(column).is_null()
+            return _in(column, values, schema)
         case Compare(column, "<=>", value):
-            return _compare(column, "=", value, schema.field(column).type) & pc.field(column).is_valid()
+            return _joined(
+                pc.and_kleene, [_compare(column, "=", value, schema), _of_column(pc.is_valid, column, schema)]
+            )
         case Compare(column, op, value):
-            return _compare(column, op, value, schema.field(column).type)
+            return _compare(column, op, value, schema)
     raise _NotExpressibleError(predicate)
 
 
-def _compare(column: str, op: str, value: Any, arrow: pa.DataType) -> pc.Expression:
-    field = pc.field(column)
+def _joined(join: Callable[[Any, Any], Any], parts: list[_Truth]) -> _Truth:
+    return lambda rows: functools.reduce(join, (part(rows) for part in parts))
+
+
+def _always(known: bool | None) -> _Truth:
+    scalar = _UNKNOWN if known is None else scalar_of(known, pa.bool_())
+    return lambda _: scalar
+
+
+def _of_column(function: Callable[[Any], Any], column: str, schema: pa.Schema) -> _Truth:
+    schema.field(column)  # raises an error for a missing column
+    return lambda rows: function(rows.column(column))
+
+
+def _compare(column: str, op: str, value: Any, schema: pa.Schema) -> _Truth:
+    arrow = schema.field(column).type
     if value is None:
-        return pc.scalar(pa.scalar(None, pa.bool_()))
+        return _always(None)
     if value != value:
         if op != "=":
             raise _NotExpressibleError("comparison with NaN")
-        return pc.is_nan(field)
-    found = _OPERATORS[op](field, _literal(value, arrow))
-    return found | pc.is_nan(field) if pa.types.is_floating(arrow) and op in (">", ">=") else found
+        return _of_column(pc.is_nan, column, schema)
+    compare, literal = _OPERATORS[op], _literal(value, arrow)
+    if pa.types.is_floating(arrow) and op in (">", ">="):
+        return _of_column(lambda values: pc.or_kleene(compare(values, literal), pc.is_nan(values)), column, schema)
+    return _of_column(lambda values: compare(values, literal), column, schema)
 
 
-def _in(column: str, values: tuple[Any, ...], arrow: pa.DataType) -> pc.Expression:
-    field, known = pc.field(column), [v for v in values if v is not None]
-    unknown = pc.scalar(pa.scalar(None, pa.bool_()))
+def _in(column: str, given: tuple[Any, ...], schema: pa.Schema) -> _Truth:
+    arrow, known = schema.field(column).type, [v for v in given if v is not None]
     if any(v != v for v in known):
         raise _NotExpressibleError("NaN in a list")
-    if not values:
-        return pc.scalar(False)
+    if not given:
+        return _always(False)
     if pa.types.is_floating(arrow) and 0 in known:
         known += [0.0, -0.0]  # Arrow's sets distinguish the two zeros, SQL does not
-    found = pc.if_else(field.is_valid(), field.isin(pa.array([_literal(v, arrow) for v in known], arrow)), unknown)
-    return found | unknown if None in values else found
+    one_of = pa.concat_arrays([pa.repeat(_literal(v, arrow), 1) for v in known]) if known else pa.nulls(0, arrow)
+
+    def found(values: Any) -> Any:
+        listed = pc.if_else(pc.is_valid(values), pc.is_in(values, value_set=one_of), _UNKNOWN)
+        return pc.or_kleene(listed, _UNKNOWN) if None in given else listed
+
+    return _of_column(found, column, schema)
 
 
 def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:

@@ -69,7 +69,7 @@ def read_format_split(
             path, fields, usable, lambda: stored, store.options, by_name=True, case_sensitive=case_sensitive
         )
         for batch in write_format(store.options).read(store.io, request):
-            rows = batch if condition is None else batch.filter(condition)
+            rows = batch if condition is None else condition.filter(batch)
             if rows.num_rows:
                 yield _with_partition(rows, values, schema.select(tuple(columns)))
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import FileFormat
@@ -141,7 +142,7 @@ def format_name(file_name: str) -> str:
 def of_format(file_names: pa.Array, name: str) -> NDArray[np.bool_]:
     """Return which of many file names have a format, by the rule of `format_name`."""
     pattern = rf"(?i)(^|\.){name}(\.({'|'.join(COMPRESSED_ENDINGS)}))?$"
-    found: NDArray[np.bool_] = pc.match_substring_regex(file_names, pattern).to_numpy(zero_copy_only=False)
+    found: NDArray[np.bool_] = fixed_values(pc.match_substring_regex(file_names, pattern), np.bool_)
     return found
 
 

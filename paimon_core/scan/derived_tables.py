@@ -112,7 +112,7 @@ def read_derived(
     if derived is not DerivedTable.BINLOG:
         column = partial(_change_column, split) if derived is DerivedTable.CHANGES else _log_column
         for batch in batches:
-            rows = batch if condition is None else batch.filter(condition)
+            rows = batch if condition is None else condition.filter(batch)
             yield pa.record_batch([column(rows, c) for c in columns], names=list(columns))
     else:
         yield from _packed(batches, columns)

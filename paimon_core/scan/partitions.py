@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_type
+from paimon_core.expressions.constants import array_of
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.scan.fallback import partition_files
 from paimon_core.scan.plan import Plan
@@ -52,11 +53,11 @@ def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
     """Convert values of a column from metadata to an array of the column's type."""
     target, stored = arrow_type(field.type), _STORED_AS.get(field.type.kind)
     if stored is None:
-        return pa.array(values, target)
+        return array_of(values, target)
     if stored == pa.int64():
         per_milli = {"ms": 1, "us": 1000, "ns": 1_000_000}[target.unit]
         values = [None if v is None else v[0] * per_milli + v[1] * per_milli // 1_000_000 for v in values]
-    return pa.array(values, stored).cast(target)
+    return array_of(values, stored).cast(target)
 
 
 def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:

@@ -59,7 +59,7 @@ def _with_metadata_columns(
     usable = only_on(predicate, plain) if predicate else None
     condition = to_arrow(usable, arrow_schema(readable_fields(store, plain))) if usable else None
     for batch, path in parts:
-        rows = batch if condition is None else batch.filter(condition)
+        rows = batch if condition is None else condition.filter(batch)
         if rows.num_rows:
             made = {n: metadata_column(f, store.schema, split, path, rows) for n, f in extra.items()}
             arrays = [made[c] if c in extra else rows.column(c) for c in columns]
@@ -84,7 +84,7 @@ def _rows(
         batches = _reader(store, split, fields, predicate, usable).read(split.files)
     condition = to_arrow(usable, arrow_schema(fields)) if usable else None
     for batch in batches:
-        rows = batch if condition is None else batch.filter(condition)
+        rows = batch if condition is None else condition.filter(batch)
         if rows.num_rows:
             yield rows
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema, plain_schema
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.object_table import is_object_table
 from paimon_core.scan.derived_tables import NAMED_TABLES, DerivedTable, derived_fields
 from paimon_core.scan.streams.options import check_batch_options
@@ -25,7 +26,14 @@ from paimon_sql.pictures.show import TablePictures
 from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
-from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
+
+if TYPE_CHECKING:
+    from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
+else:
+    append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
+    delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
+    overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
+    update_rows = ImportedOnCall("paimon_sql.python.writing", "update_rows")
 
 
 @dataclass(frozen=True)

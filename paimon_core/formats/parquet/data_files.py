@@ -311,7 +311,7 @@ def _with_matches(file: _Opened, request: ReadRequest, groups: list[int], source
         group = file.batches(_batch_rows(file.metadata, request), [index], [usable[n] for n in names])
         found = pa.Table.from_batches(group, pa.schema([file.schema.field(usable[n]) for n in names]))
         columns = [found.column(usable[n]) for n in names]
-        return bool(pa.Table.from_arrays(columns, names=names).filter(condition).num_rows)
+        return bool(condition.filter(pa.Table.from_arrays(columns, names=names)).num_rows)
 
     return [i for i in groups if matches(i)]
 

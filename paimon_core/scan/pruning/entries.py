@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_row_fields import RowField
-from paimon_core.arrow.columns import int64_array
+from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
 from paimon_core.expressions.prune import rank
 from paimon_core.formats.registry import of_format
@@ -127,7 +128,7 @@ def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[St
         yield from value_groups(store, columns, rows)
         return
     ids = columns.schema_ids[rows]
-    for schema_id in np.unique(ids).tolist():
+    for schema_id in sorted(set(ids.tolist())):
         schema = read_schema(store, schema_id)
         if schema.primary_keys and not is_sorted_by_others(schema):
             yield StatsGroup(rows[ids == schema_id], schema, schema.trimmed_primary_keys)
@@ -136,7 +137,7 @@ def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[St
 def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
     """Group rows by the layout of their `_VALUE_STATS`."""
     ids = columns.schema_ids[rows]
-    for schema_id in np.unique(ids).tolist():
+    for schema_id in sorted(set(ids.tolist())):
         schema = read_schema(store, schema_id)
         if schema.counts_equal_rows:
             yield StatsGroup(rows[ids == schema_id], schema, ())
@@ -147,7 +148,7 @@ def value_groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterat
 def _value_groups(schema: TableSchema, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
     (stats, covered), (written, there) = columns.lists("_VALUE_STATS_COLS"), columns.lists("_WRITE_COLS")
     layouts = (stats * (len(there) + 1) + written)[rows]
-    for layout in np.unique(layouts).tolist():
+    for layout in sorted(set(layouts.tolist())):
         members = rows[layouts == layout]
         of_stats, of_write = int(stats[members[0]]), int(written[members[0]])
         has = there[of_write] if of_write >= 0 else None
@@ -176,11 +177,11 @@ def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> 
     """Return for each bound whether it is certainly above the end of a range, or below without `above`."""
     compare = pc.greater if above else pc.less
     if data_type.kind in _TEXTS | _BYTES:
-        return _known(compare(bounds.texts(), pa.scalar(end, pa.binary())))
+        return _known(compare(bounds.texts(), scalar_of(end, pa.binary())))
     if isinstance(data_type, DecimalType):
         found, digit = bounds.decimals(data_type), Decimal(1).scaleb(-data_type.scale)
         nearest = end.quantize(digit, ROUND_FLOOR if above else ROUND_CEILING, _EXACT)
-        return _known(compare(found, pa.scalar(nearest, found.type)))
+        return _known(compare(found, scalar_of(nearest, found.type)))
     numbers, valid = bounds.numbers(data_type)
     beyond: Mask = valid & (numbers > end if above else numbers < end)
     return beyond
@@ -219,5 +220,5 @@ def _wide(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def _known(compared: pa.Array) -> Mask:
-    found: Mask = pc.fill_null(compared, False).to_numpy(zero_copy_only=False)
+    found: Mask = fixed_values(compared, np.bool_)
     return found

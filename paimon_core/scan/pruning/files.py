@@ -165,7 +165,7 @@ class FileFilter:
     def _in_buckets(self, columns: EntryColumns, rows: Rows) -> NDArray[np.bool_]:
         buckets, totals, ids = (c[rows] for c in (columns.buckets, columns.total_buckets, columns.schema_ids))
         result = np.ones(len(rows), dtype=np.bool_)
-        for total, schema_id in product(np.unique(totals).tolist(), np.unique(ids).tolist()):
+        for total, schema_id in product(sorted(set(totals.tolist())), sorted(set(ids.tolist()))):
             known = self._buckets_of(total, schema_id)
             if known is not None:
                 result &= (totals != total) | (ids != schema_id) | np.isin(buckets, list(known))

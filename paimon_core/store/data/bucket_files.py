@@ -108,7 +108,7 @@ class BucketFiles:
         condition = None if self.predicate is None else to_arrow(self.predicate, arrow_schema(self.fields))
         for file in files:
             for batch in self._live(file):
-                rows = batch if condition is None else batch.filter(condition)
+                rows = batch if condition is None else condition.filter(batch)
                 if rows.num_rows:
                     yield rows
 

@@ -55,14 +55,14 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
     parts = pc.extract_regex(texts, f"^{_layout(store)}$")
     found = pc.struct_field(parts, "root"), pc.struct_field(parts, "bucket"), pc.struct_field(parts, "name")
     numbers = entries.buckets[rows]
-    folders = {n: bucket_folder(n) for n in np.unique(numbers).tolist()}
+    folders = {n: bucket_folder(n) for n in set(numbers.tolist())}
     expected = pa.array([folders[n] for n in numbers.tolist()])
     right = pc.and_(pc.equal(found[1], expected), pc.equal(found[2], names))
     right = pc.fill_null(pc.and_(right, pc.match_substring_regex(names, _UUID)), False)
     if not pc.all(right).as_py():
         raise _outside(manifest, texts.filter(pc.invert(right))[0].as_py())
     codes, extra = entries.lists("_EXTRA_FILES")
-    for code in np.unique(codes[rows]).tolist():
+    for code in sorted(set(codes[rows].tolist())):
         for name in extra[code] if code >= 0 else ():
             if not re.search(_UUID, name):
                 raise _outside(manifest, name)

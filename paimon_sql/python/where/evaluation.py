@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
-from paimon_core.expressions.constants import scalar_of
+from paimon_core.expressions.constants import array_of, scalar_of
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
@@ -83,7 +83,7 @@ def _decided(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Arra
         if not can_fail(part):
             found = combine(found, evaluate(part, batch, zone))
             continue
-        open_rows = pc.fill_null(pc.not_equal(found, decides), True)
+        open_rows = pc.fill_null(pc.not_equal(found, scalar_of(decides, pa.bool_())), scalar_of(True, pa.bool_()))
         right = evaluate(part, batch.filter(open_rows), zone)
         found = pc.replace_with_mask(found, open_rows, combine(found.filter(open_rows), right))
     return found
@@ -119,7 +119,7 @@ def _compared(operator: str, left: pa.Array, right: pa.Array) -> pa.Array:
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     if operator == "<=>":
         both_null = pc.and_(left.is_null(), right.is_null())
-        return pc.or_(both_null, pc.fill_null(_compared("=", left, right), False))
+        return pc.or_(both_null, pc.fill_null(_compared("=", left, right), scalar_of(False, pa.bool_())))
     found = _TESTS[operator](left, right)
     if not pa.types.is_floating(left.type):
         return found
@@ -135,10 +135,10 @@ def _in(node: Bound, values: pa.Array) -> pa.Array:
     stored = values
     if node.parts[0].type.kind in MOMENTS or node.parts[0].type.kind is Kind.DATE:
         stored = values.cast(pa.int32() if node.parts[0].type.kind is Kind.DATE else pa.int64())
-    found = pc.is_in(stored, value_set=pa.array(known, stored.type))
-    unknown = pa.scalar(None, pa.bool_())
+    found = pc.is_in(stored, value_set=array_of(known, stored.type))
+    unknown = scalar_of(None, pa.bool_())
     if len(known) < len(given):
-        found = pc.if_else(found, True, unknown)
+        found = pc.if_else(found, scalar_of(True, pa.bool_()), unknown)
     return pc.if_else(values.is_valid(), found, unknown)
 
 

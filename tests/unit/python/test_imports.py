@@ -1,0 +1,103 @@
+"""A program imports only what it uses: packages that a scan does not need cost more time than many scans."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from paimon_sql.python.catalog import PaimonCatalog
+
+HEAVY = ("pandas", "pyspark", "py4j", "pyarrow.dataset", "pyarrow.acero", "numpy.ma", "urllib.request", "subprocess")
+WRITING = (
+    "paimon_core.commit.commit",
+    "paimon_core.maintenance",
+    "paimon_core.write",
+    "paimon_core.row_level",
+    "paimon_core.iceberg",
+    "paimon_sql.procedures",
+    "paimon_sql.python.writing",
+)
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("day", pa.date32()),
+        ("name", pa.string()),
+        ("amount", pa.decimal128(10, 2)),
+        ("share", pa.float64()),
+        ("at", pa.timestamp("us")),
+    ]
+)
+
+
+@pytest.fixture
+def warehouse(lake: PaimonCatalog) -> str:
+    """A warehouse with the tables `keyed` and `plain`, each with rows of two commits in two partitions."""
+    at = datetime(2026, 1, 1)
+    rows = [
+        {
+            "id": i,
+            "day": at.date() + timedelta(i % 2),
+            "name": str(i),
+            "amount": i,
+            "share": i / 8,
+            "at": at.replace(hour=i),
+        }
+        for i in range(9)
+    ]
+    options = {"bucket": "2", "write-only": "true"}
+    keyed = lake.create_table("shop.keyed", SCHEMA, primary_key=["day", "id"], partitioned_by="day", options=options)
+    plain = lake.create_table("shop.plain", SCHEMA, partitioned_by="day")
+    for _ in range(2):
+        keyed.upsert(rows)
+        plain.append(rows)
+    return str(lake.table("shop.keyed").location).partition("/shop.db/")[0]
+
+
+def imported(warehouse: str, programs: list[str]) -> list[tuple[str, set[str]]]:
+    """Return what each program prints in a fresh process, and the modules that it has imported."""
+    code = f"""
+import os, sys, paimon_sql
+catalog = paimon_sql.open_catalog({warehouse!r}, time_zone="UTC")
+for program in {programs!r}:
+    child = os.fork()  # importing everything for each program would take long
+    if not child:
+        print(eval(program), *sys.modules, flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, program
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [(line.split()[0], set(line.split()[1:])) for line in done.stdout.splitlines()]
+
+
+CONDITIONS = (
+    "id = 4",
+    "id IN (4, 100)",
+    "id <=> 4",
+    "name = '4' AND id < 100",
+    "name LIKE '4%'",
+    "amount = 4.0",
+    "share = 0.5D",
+    "share > 0.4D AND id < 5",
+    "day = DATE '2026-01-01' AND id > 3 AND id < 5",
+    "at = TIMESTAMP '2026-01-01 04:00:00'",
+)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("keyed", "1"), ("plain", "2")])
+def test_a_scan_by_a_key_imports_neither_pandas_nor_what_writes(warehouse: str, name: str, expected: str) -> None:
+    assert pytest.importorskip("pandas")  # else pyarrow could not import it
+    scans = [f"catalog.table('shop.{name}').scan(['id'], where={w!r}).to_arrow().num_rows" for w in CONDITIONS]
+    for where, (printed, modules) in zip(CONDITIONS, imported(warehouse, scans), strict=True):
+        assert (where, printed) == (where, expected)
+        assert (where, [m for m in (*HEAVY, *WRITING) if m in modules]) == (where, [])
+
+
+def test_a_count_imports_no_sql(warehouse: str) -> None:
+    counts = [f"catalog.table('shop.{name}').scan().count()" for name in ("keyed", "plain")]
+    for expected, (printed, modules) in zip(("9", "18"), imported(warehouse, counts), strict=True):
+        assert printed == expected
+        assert [m for m in (*HEAVY, *WRITING, "sqlglot") if m in modules] == []
