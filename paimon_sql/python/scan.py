@@ -27,7 +27,7 @@ from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.split import DATA_SPLIT
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
 from paimon_core.store.data.row_tracking import check_vectors_readable, tracking_fields
 from paimon_core.store.features import check_selectable, shown_part
@@ -114,6 +114,11 @@ class TableScan:
         """Return the parts of the scan, to be read in any order and place. A `limit` is not applied to them.
         Reads metadata only; raises `UnsupportedFeatureError`, `CorruptFileError`, `StorageError`."""
         return [ScanSplit(self._reader, split) for split in self._plan.splits]
+
+    def to_batches_of(self, splits: Sequence[DataSplit]) -> pa.RecordBatchReader:
+        """Return the rows of other splits of the table as a stream, in the order of the splits. Raises as
+        `to_batches`."""
+        return pa.RecordBatchReader.from_batches(self.schema, in_order(self._reader, splits, pa.cpu_count()))
 
     def split(self, json: str) -> ScanSplit:
         """Return the part of this scan with the files that `ScanSplit.json` names. Raises `CorruptFileError`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema, plain_schema
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.object_table import is_object_table
@@ -28,8 +28,11 @@ from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
 
 if TYPE_CHECKING:
+    from paimon_sql.python.following import Follower, following_options
     from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
 else:
+    Follower = ImportedOnCall("paimon_sql.python.following", "Follower")
+    following_options = ImportedOnCall("paimon_sql.python.following", "following_options")
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
     delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
     overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
@@ -149,6 +152,37 @@ class PaimonTable:
         """
         given = overridden(given_options(options), options_of_changes(self.inner.store, since, until))
         return self._log.scan(columns, where, limit, given)
+
+    def follow(
+        self,
+        consumer: str | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+        *,
+        after: str | None = None,
+        wait: float = 0,
+    ) -> Follower:
+        """Return an iterator of batches: the rows of the latest version, then the changes of later versions.
+
+        Each batch has its changes with the column `rowkind`, as `changes` has them. With a `consumer`, a name, the
+        table keeps the progress: `acknowledge` of a batch records it, and another follower with the name goes on
+        there. Batches that were not acknowledged come again, and so may acknowledged batches of the same version.
+        `after` is the `position` of a batch, for programs that keep the progress themselves.
+
+        The iterator ends at the version that is the latest when it begins; with `wait`, as soon as no change came for
+        so many seconds (`math.inf`: never). `options` are options of streams, such as `scan.mode`, `scan.snapshot-id`
+        and `read.stream.maxRowsPerTrigger`; `columns` and `where` as for `scan`.
+
+        Raises as `scan` and as `Follower.__next__`; `InvalidNameError`, `InvalidDataError` for a position that is not
+        of this table.
+        """
+        if consumer is not None and after is not None:
+            raise InvalidOptionError("follow takes either a consumer or a position, because both say where to begin.")
+        log = self._log
+        given = following_options(self.inner.store, consumer, given_options(options))
+        table = self.inner.with_options(given)
+        return Follower(table, new_scan(table, log.derived, None, columns, where, None, table), after, wait)
 
     # -- writes -------------------------------------------------------------------------------------------------------
     def append(self, data: Any, options: Mapping[str, str] | None = None) -> None:

@@ -48,7 +48,8 @@ class Progress:
 
 class TableStream:
     """One stream of a table. `clock` gives epoch seconds, `warn` gets messages for operators. `by_snapshot`: no split
-    has changes of two snapshots."""
+    has changes of two snapshots. `commits_end`: a run that ends at the table's current end records its last batch as
+    finished, because the engine does not."""
 
     def __init__(
         self,
@@ -58,10 +59,12 @@ class TableStream:
         warn: Callable[[str], None] = lambda _: None,
         *,
         by_snapshot: bool = False,
+        commits_end: bool = True,
     ) -> None:
         check_stream_options(store.name, store.options)
         self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
         self._zone, self._clock, self._warn, self._by_snapshot = zone, clock, warn, by_snapshot
+        self._commits_end = commits_end
         self._identity = table_identity(store)
         self._until: int | None = None  # the end of a run that reads only what exists when it starts
         self._last_batch = 0.0  # epoch milliseconds
@@ -113,7 +116,7 @@ class TableStream:
         if taken and self._until is None and waits(admitted, limits, waited):
             return start
         if not taken:
-            if self._until is not None:  # the end of a run: no next batch reports that this one is done
+            if self._until is not None and self._commits_end:  # no next batch reports that this one is done
                 self.committed(start)
             return start if passed is None else self._moved(start, passed)
         self._last_batch = self._clock() * 1000
