@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.served import PATIENCE, served
+from tests.support.served import PATIENCE, Server
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -145,8 +144,7 @@ clone [('paimon', 'shop')]
 """
 
 
-def test_frames_of_a_remote_client(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        command = [sys.executable, "-c", CLIENT, server.remote, str(tmp_path / "warehouse")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+def test_frames_of_a_remote_client(common_server: Server) -> None:
+    command = [sys.executable, "-c", CLIENT, common_server.remote, str(common_server.log.parent / "warehouse")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
     assert done.stdout.splitlines() == EXPECTED.strip().splitlines(), done.stderr[-3000:]

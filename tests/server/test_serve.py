@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +37,12 @@ from pyspark.errors import AnalysisException
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 print(spark.catalog.currentCatalog(), spark.catalog.listTables("paimon.default") is not None)
 print(spark.sql("SELECT current_catalog()").collect()[0][0])
-spark.sql("CREATE TABLE c (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
-spark.createDataFrame([(1, "a"), (2, "b")], "k INT, v STRING").writeTo("c").append()
-print(spark.table("c$snapshots").count(), spark.sql("SELECT * FROM c$files").count())
-print(spark.sql("CALL sys.compact(table => 'default.c')").collect()[0][0])
-spark.sql("UPDATE c SET v = 'x' WHERE k = 1")
-print(sorted(tuple(r) for r in spark.table("c").collect()))
+spark.sql("CREATE TABLE of_connect (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+spark.createDataFrame([(1, "a"), (2, "b")], "k INT, v STRING").writeTo("of_connect").append()
+print(spark.table("of_connect$snapshots").count(), spark.sql("SELECT * FROM of_connect$files").count())
+print(spark.sql("CALL sys.compact(table => 'default.of_connect')").collect()[0][0])
+spark.sql("UPDATE of_connect SET v = 'x' WHERE k = 1")
+print(sorted(tuple(r) for r in spark.table("of_connect").collect()))
 try:
     spark.sql("CREATE TABLE d (k INT) WITH ('bucket' = 'many')")
 except AnalysisException as error:
@@ -70,10 +69,9 @@ while slow.is_alive():
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with served(tmp_path_factory.mktemp("server")) as found:
-        yield found
+@pytest.fixture
+def server(common_server: Server) -> Server:
+    return common_server
 
 
 def test_statements_of_a_jdbc_client(server: Server) -> None:
@@ -383,18 +381,21 @@ def test_what_is_refused_before_spark_starts(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_stops_when_its_statements_have_ended(server: Server) -> None:
-    assert server.health_now()["status"] == "serving"
-    found: list[Any] = []
+def test_it_stops_when_its_statements_have_ended(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        assert server.health_now()["status"] == "serving"
+        found: list[Any] = []
 
-    def slow() -> None:
-        with server.client() as client, client.cursor() as cursor:
-            found.extend(answer(cursor, "SELECT count(*) FROM range(1000) AS a, range(20000) AS b WHERE a.id != b.id"))
+        def slow() -> None:
+            with server.client() as client, client.cursor() as cursor:
+                found.extend(
+                    answer(cursor, "SELECT count(*) FROM range(1000) AS a, range(20000) AS b WHERE a.id != b.id")
+                )
 
-    thread = threading.Thread(target=slow)
-    thread.start()
-    wait_until(lambda: server.health_now()["statements"] or found, server.log.read_text)
-    server.process.send_signal(signal.SIGTERM)
-    thread.join()
-    assert found == [(1000 * 20000 - 1000,)]
-    assert server.process.wait(PATIENCE) == 0
+        thread = threading.Thread(target=slow)
+        thread.start()
+        wait_until(lambda: server.health_now()["statements"] or found, server.log.read_text)
+        server.process.send_signal(signal.SIGTERM)
+        thread.join()
+        assert found == [(1000 * 20000 - 1000,)]
+        assert server.process.wait(PATIENCE) == 0

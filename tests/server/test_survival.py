@@ -12,7 +12,7 @@ import pytest
 from pyhive.exc import Error
 from thrift.transport.TTransport import TTransportException
 
-from tests.support.served import PATIENCE, answer, served
+from tests.support.served import PATIENCE, Server, answer, served
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -83,11 +83,11 @@ def test_answers_over_connect_that_are_larger_than_the_memory(tmp_path: Path) ->
         assert server.health_now()["status"] == "serving"
 
 
-def test_answers_of_all_kinds_in_parts(tmp_path: Path) -> None:
+def test_answers_of_all_kinds_in_parts(common_server: Server) -> None:
     values = "1 AS i, 'a' AS s, X'01' AS b, 1.5 AS d, DATE'2026-01-01' AS t, TIMESTAMP'2026-01-01 00:00:00' AS z"
     nested = "array(1, NULL) AS a, map('k', 1) AS m, named_struct('x', 1) AS r, INTERVAL '1' DAY AS v, NULL AS n"
     shown = (1, "a", b"\x01", "1.5", "2026-01-01", "2026-01-01 00:00:00", "[1,null]", '{"k":1}', '{"x":1}')
-    with served(tmp_path) as server, server.client() as client, client.cursor() as cursor:
+    with common_server.client() as client, client.cursor() as cursor:
         for source in ("", " FROM range(1)", " FROM range(5) LIMIT 1", " FROM range(3) ORDER BY id LIMIT 1 OFFSET 1"):
             (row,) = answer(cursor, f"SELECT {values}, {nested}{source}")
             assert tuple(map(str, row))[:9] == tuple(map(str, shown)), source
