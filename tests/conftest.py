@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.bytecode import keep_bytecode
+from tests.support.examples import GATE_EXAMPLES
 from tests.support.gate import mark_gate
+from tests.support.hive_server import HiveServer, start_hive
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
 from tests.support.root_settings import without_new_catalogs
 from tests.support.surroundings import Surroundings
 
 settings.register_profile("unhurried", settings(), deadline=None)  # a busy machine is no fault
+settings.register_profile("gate", settings.get_profile("unhurried"), max_examples=GATE_EXAMPLES)
 settings.load_profile("unhurried")
 
 
@@ -31,6 +34,8 @@ keep_bytecode()
 # what takes minutes begins first, so that in the end no process is alone at work; then the rest, short files last
 FIRST = (
     "tests/interop/",
+    "tests/server/",
+    "tests/catalogs/",
     "tests/spark/test_row_level.py",
     "tests/spark/test_hooks.py",
     "tests/spark/test_streaming_source.py",
@@ -39,19 +44,33 @@ FIRST = (
     "tests/spark/test_streaming_sink.py",
     "tests/spark/test_",
 )
+# the files that share servers, by the name of their process's share
+TOGETHER = {
+    "tests/interop/": "interop",
+    "tests/server/": "server",
+    "tests/catalogs/": "catalogs",
+    "tests/spark/test_hive_catalog.py": "catalogs",
+}
 LAST = ("tests/simulation/", "tests/unit/")
 _BY_ITSELF = "::test_histories["  # of tests/simulation, without fixtures
 _ZOO = "tests/interop/zoo/test_zoo.py"  # without a JVM
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process, which makes its fixtures once; all of interop with Java in one, with one JVM."""
+    """A file runs in one process, which makes its fixtures once; so does a folder with fixtures for all of its files:
+    the JVM of Java's connector, servers of catalogs, the common SQL server.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if file == _ZOO or (file.startswith("tests/simulation/") and _BY_ITSELF in nodeid):
             return nodeid
-        return "interop" if "tests/interop/" in file else file
+        return next((scope for start, scope in TOGETHER.items() if start in file), file)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "gate":
+        settings.load_profile("gate")  # before tests are imported
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
@@ -116,6 +135,25 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def hive_server() -> Iterator[Callable[[], HiveServer]]:
+    """Yield a function that returns the metastore. Its first call starts it, or skips the test."""
+    made: list[HiveServer | str] = []
+
+    def server() -> HiveServer:
+        pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
+        if not made:
+            made.append(start_hive())
+        if isinstance(made[0], str):
+            pytest.skip(made[0])
+        return made[0]
+
+    yield server
+    for found in made:
+        if isinstance(found, HiveServer):
+            found.remove()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.load import load_catalog
 from tests.catalogs.kinds import JDBC, KINDS, Place
-from tests.support.hive_server import HiveServer, start_hive
+from tests.support.hive_server import HiveServer
 from tests.support.rest_server import RestServer
 from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres
 
@@ -38,25 +38,6 @@ def servers() -> Iterator[Callable[[str], SqlServer]]:
     yield server
     for found in made.values():
         if isinstance(found, SqlServer):
-            found.remove()
-
-
-@pytest.fixture(scope="session")
-def hive_server() -> Iterator[Callable[[], HiveServer]]:
-    """Gives the metastore, which is started when it is first asked for; skips where there is none."""
-    made: list[HiveServer | str] = []
-
-    def server() -> HiveServer:
-        pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
-        if not made:
-            made.append(start_hive())
-        if isinstance(made[0], str):
-            pytest.skip(made[0])
-        return made[0]
-
-    yield server
-    for found in made:
-        if isinstance(found, HiveServer):
             found.remove()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 import paimon_sql
-from tests.support.hive_server import HiveServer, start_hive
+from tests.support.hive_server import HiveServer
 from tests.support.sql_servers import free_port
 
 ttypes = pytest.importorskip("pymetastore.hive_metastore.ttypes", reason='needs pip install "paimon-sql[hive]"')
@@ -22,13 +22,9 @@ def rows(spark: Any, statement: str) -> list[Any]:
     return [tuple(row) for row in spark.sql(statement).collect()]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[HiveServer]:
-    made = start_hive()
-    if isinstance(made, str):
-        pytest.skip(made)
-    yield made
-    made.remove()
+@pytest.fixture
+def server(hive_server: Callable[[], HiveServer]) -> HiveServer:
+    return hive_server()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The gate is the same on every day, has a test of every kind, and its tables name what exists."""
+"""The gate is the same on every day, has a test of each file and each mark, and its tables name what exists."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import random
 import re
 from pathlib import Path
 
+import pytest
+from hypothesis import settings
+
 from scripts.campaign import campaigns
-from tests.support.gate import CHOSEN, NONE, Choice, gate_of, kind_of, suite_of
+from tests.support.examples import WHOLE_EXAMPLES, examples
+from tests.support.gate import CHOSEN, COLLECTED, LEFT_OUT, NONE, Choice, Gaps, gaps_of, gate_of, kind_of, suite_of
 
 ROOT = Path(__file__).parents[2]
 CASES = [f"tests/a/test_x.py::test[{word} {n}]" for word in ("INSERT", "DELETE") for n in range(30)]
@@ -52,9 +56,52 @@ def test_the_longest_name_counts() -> None:
     assert gate_of(["tests/a/test_y.py::test"], chosen) == frozenset()
 
 
+def test_all_cases_of_one_word() -> None:
+    gate = gate_of(CASES, {"tests/a": Choice(of=2, always="INSERT")})
+    assert {test for test in CASES if "INSERT" in test} <= gate
+    assert len(gate & {test for test in CASES if "DELETE" in test}) == 1
+
+
+@pytest.mark.parametrize("left_out", ["tests/a/test_x.py", CASES[0].partition("[")[0], CASES[0]])
+def test_a_slow_test_leaves_its_place_to_another(left_out: str) -> None:
+    chosen = {"tests/a/test_x.py": NONE}
+    gate = gate_of(CASES, chosen, {left_out: "tests/b/test_x.py::test"})
+    assert gate == frozenset()
+    gate = gate_of([*CASES, *OTHERS], {"tests": NONE}, {left_out: "tests/b/test_x.py::test"})
+    assert gate == {"tests/b/test_x.py::test[1]"}
+    assert CASES[0] not in gate_of(CASES, {}, {left_out: "tests/b/test_x.py::test"})
+
+
+def test_each_file_and_each_mark_is_in_the_gate(request: pytest.FixtureRequest) -> None:
+    """Of the tests of this run: of all of them in `make test`."""
+    if any("::" in argument for argument in request.config.args):
+        pytest.skip("parts of files run")
+    marks = {
+        item.nodeid: frozenset(mark.name for mark in item.iter_markers()) for item in request.config.stash[COLLECTED]
+    }
+    gaps = gaps_of(marks, gate_of(marks))
+    assert (gaps.files, gaps.marks, gaps.staying) == (frozenset(), frozenset(), frozenset())
+
+
+def test_gaps_are_found() -> None:
+    (test, stays), nothing = next(iter(LEFT_OUT.items())), frozenset[str]()
+    marks = {"tests/unit/test_x.py::test": frozenset({"slow"}), test: nothing, f"{stays}[1]": nothing}
+    gaps = gaps_of(marks, nothing)
+    assert gaps.files == {"tests/unit/test_x.py", stays.partition("::")[0]}
+    assert gaps.marks == {"slow"} and gaps.staying == {stays}
+    assert gaps_of(marks, gate_of(marks)) == Gaps(nothing, nothing, nothing)
+
+
+def test_the_gate_tries_a_part_of_the_examples() -> None:
+    assert examples(WHOLE_EXAMPLES) == settings.default.max_examples
+    assert (examples(1), examples(2 * WHOLE_EXAMPLES)) == (1, 2 * settings.default.max_examples)
+    pages = (ROOT / "tests" / "unit").rglob("*.py")
+    assert [str(page) for page in pages if re.search(r"max_examples=\d", page.read_text(encoding="utf-8"))] == []
+
+
 def test_suites_are_there() -> None:
-    for suite in CHOSEN:
-        path, _, function = suite.partition("::")
+    for suite in (*CHOSEN, *LEFT_OUT, *LEFT_OUT.values()):
+        path, _, function = suite.partition("[")[0].partition("::")
         assert (ROOT / path).exists(), suite
         assert not function or f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8"), suite
 

@@ -17,6 +17,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.types import DataType, DecimalType, Kind, parse_type
 from paimon_core.time_zones import time_zone
+from tests.support.examples import examples
 from tests.support.strategies import KEY_TYPES
 
 MOMENT = datetime(2024, 1, 2, 3, 4, 5, 678900)
@@ -161,7 +162,7 @@ def test_every_pair_that_is_allowed_is_read(source: DataType, target: DataType) 
     assert (found.type, len(found), found[1].is_valid) == (arrow_type(target), 2, False)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38), st.integers(1, 38), st.data())
 def test_decimals_round_half_up_and_overflow_to_null(digits: int, scale: int, precision: int, data: Any) -> None:
     target = DecimalType(precision=precision, scale=data.draw(st.integers(0, precision)))
@@ -174,7 +175,7 @@ def test_decimals_round_half_up_and_overflow_to_null(digits: int, scale: int, pr
     assert found == (expected if fits else None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.floats())
 def test_numbers_as_text_are_the_same_numbers(value: float) -> None:
     (text,) = cast("DOUBLE", "STRING", [value]).to_pylist()

@@ -15,6 +15,7 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import And, Compare
 from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, DataField, DataType, Kind, MapType, RowType
+from tests.support.examples import examples
 
 
 def field(field_id: int, name: str, data_type: DataType) -> DataField:
@@ -81,7 +82,7 @@ def test_a_value_that_does_not_convert_names_its_column() -> None:
         evolution.apply(batch)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 5), unique=True, min_size=1), st.lists(st.integers(0, 9), unique=True, min_size=1))
 def test_any_selection_of_columns(stored: list[int], wanted: list[int]) -> None:
     then = tuple(field(i, f"then{i}", INT) for i in stored)

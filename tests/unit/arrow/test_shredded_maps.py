@@ -21,6 +21,7 @@ from paimon_core.formats.registry import format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, STRING, DataField, MapType
+from tests.support.examples import examples
 
 FIELD = DataField(id=7, name="m", type=MapType(key=STRING.with_nullable(False), value=BIGINT))
 KEYS = ("a", "b", "ü", "long key")
@@ -68,7 +69,7 @@ def read(path: Path, max_rows: int = 100) -> list[Any]:
     return [None if v is None else dict(v) for b in batches for v in b.column(0).to_pylist()]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(maps, st.integers(0, 4), st.sampled_from(["zstd", "lz4", "none"]), st.integers(0, 3), st.data())
 def test_maps_come_back(values: Maps, columns: int, codec: str, skipped: int, indices: st.DataObject) -> None:
     batch = shredded(values, columns, indices, codec=codec).slice(skipped)

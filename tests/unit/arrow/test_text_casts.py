@@ -16,6 +16,7 @@ from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.casts import can_cast
 from paimon_core.spec.types import STRING, DataType, Kind, TimeType
 from paimon_core.spec.value_texts import cast_text
+from tests.support.examples import examples
 from tests.support.strategies import KEY_TYPES, physical_values
 
 TYPES = (
@@ -60,7 +61,7 @@ def physical(data_type: DataType) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_columns_are_cast_as_single_values(data_type: DataType, data: st.DataObject) -> None:
     arrow = arrow_type(data_type)
@@ -70,7 +71,7 @@ def test_columns_are_cast_as_single_values(data_type: DataType, data: st.DataObj
 
 
 @pytest.mark.parametrize("data_type", PARSED, ids=str)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_texts_of_columns_mean_their_values(data_type: DataType, data: st.DataObject) -> None:
     arrow = arrow_type(data_type)

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import FileKind, ManifestEntry
+from tests.support.examples import examples
 from tests.support.tables import data_file, new_store
 
 IDS = ("k", "_ROW_ID", "_SEQUENCE_NUMBER")
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kinds=st.lists(
         st.tuples(st.sampled_from(["new", "rewritten", "partial", "compacted", "deleted"]), st.integers(1, 9))
@@ -53,7 +54,7 @@ def test_new_rows_get_ids_without_gaps(kinds: list[tuple[str, int]], start: int,
     assert end == expected
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(partitions=st.lists(st.sampled_from([b"a", b"b", b"c"])))
 def test_ids_of_a_partition_follow_one_another(partitions: list[bytes], tmp_path: Path) -> None:
     store = new_store(tmp_path / str(len(list(tmp_path.iterdir()))), **{"row-tracking.enabled": "true"})

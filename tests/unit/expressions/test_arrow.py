@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Not, Or, Predicate, StartsWith
+from tests.support.examples import examples
 from tests.unit.expressions.test_prune import DOMAINS, evaluate, predicates
 
 SCHEMA = pa.schema(
@@ -82,7 +83,7 @@ def test_rows_kept(predicate: Predicate, expected: int | None) -> None:
     assert kept(predicate) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(predicates, st.fixed_dictionaries({n: st.none() | d for n, d in DOMAINS.items() if n != "ts"}))
 def test_never_loses_a_match(predicate: Predicate, row: dict[str, Any]) -> None:
     condition = to_arrow(predicate, SCHEMA)

@@ -17,6 +17,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.types import DataField, DataType, Kind
 from paimon_core.store.blob.columns import blob_column
+from tests.support.examples import examples
 from tests.support.tables import data_file, new_store
 
 NOT_WRITTEN = "not written"
@@ -43,7 +44,7 @@ def encode(values: list[Value]) -> bytes:
     return body + index + len(index).to_bytes(4, "little") + b"\x01"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=VALUES, data=st.data())
 def test_values_are_read(tmp_path: Path, values: list[Value], data: st.DataObject) -> None:
     path = tmp_path / "a.blob"
@@ -56,7 +57,7 @@ def test_values_are_read(tmp_path: Path, values: list[Value], data: st.DataObjec
     assert found == [v if isinstance(v, bytes) else None for v in values[start : start + count]]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=VALUES, cut=st.integers(0, 12), large=st.booleans())
 def test_what_is_written_is_the_format(tmp_path: Path, values: list[Value], cut: int, large: bool) -> None:
     writer = BlobFileWriter(LocalFileIO(), str(tmp_path / "w.blob"))
@@ -79,7 +80,7 @@ def test_a_file_has_room_until_its_size_is_reached(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(older=st.lists(st.sampled_from([None, b"", b"old", NOT_WRITTEN]), min_size=6, max_size=6), cut=st.integers(0, 6))
 def test_the_newest_file_that_tells_a_value_counts(
     tmp_path_factory: pytest.TempPathFactory, older: list[Value], cut: int
@@ -101,7 +102,7 @@ def test_the_newest_file_that_tells_a_value_counts(
     assert found == expected
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=VALUES, data=st.data())
 def test_damage_is_told(tmp_path: Path, values: list[Value], data: st.DataObject) -> None:
     """Whatever is cut off or changed, the answer is values or an error that names the file."""

@@ -42,6 +42,7 @@ from paimon_core.spec.types import (
     TimeType,
     parse_type,
 )
+from tests.support.examples import examples
 from tests.support.golden import GOLDEN_DATABASE
 from tests.support.strategies import KEY_TYPES, columns_of
 
@@ -73,7 +74,7 @@ def one_field(data_type: DataType) -> list[DataField]:
 
 @pytest.mark.parametrize("name", ["orc", "avro"])
 @pytest.mark.parametrize("data_type", [t for t in KEY_TYPES if t not in NANOS], ids=str)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_atomic_types_come_back(name: str, data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields = one_field(data_type)
@@ -132,7 +133,7 @@ def maybe(data_type: DataType) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 @pytest.mark.parametrize("data_type", NESTED[:-1], ids=str)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_nested_types_come_back(name: str, data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields, path = one_field(data_type), tmp_path / f"f.{name}"

@@ -25,6 +25,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import BIGINT, DOUBLE, FLOAT, INT, STRING, DataField, DataType, Kind, TimeType
+from tests.support.examples import examples
 
 MILLIS = TimeType(Kind.TIMESTAMP, precision=3)
 NAMES = ["1.parquet", "1.orc", "1.ORC", "1.orc.gz", "1.orc.parquet", "1.avro", "orc", "1.orcs", "1.zst.orc", "1.orc.x"]
@@ -37,7 +38,7 @@ def test_formats_of_many_names() -> None:
     assert found.tolist() == [format_name(n) == "orc" for n in NAMES]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_many_files_are_judged_as_one(data: st.DataObject) -> None:
     data_type = data.draw(st.sampled_from([FLOAT, DOUBLE, MILLIS, BIGINT]))
@@ -62,7 +63,7 @@ def test_many_files_are_judged_as_one(data: st.DataObject) -> None:
     ],
     ids=["int", "string", "timestamp", "double"],
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_row_groups_are_left_out_as_their_file_would_be(
     data_type: DataType, values: st.SearchStrategy[Any], data: st.DataObject

@@ -31,6 +31,7 @@ from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import readable_tags, tag_names
 from paimon_core.table import Table
+from tests.support.examples import examples
 from tests.support.faulty_io import Fault, FaultyIO, SimulatedCrash
 from tests.support.histories import FOREVER, History, expire
 from tests.support.tables import data_file, info, message
@@ -47,7 +48,7 @@ def clean_up(history: History) -> None:
     assert find_orphans(history.fresh(), FOREVER).paths == ()
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(dice=st.randoms(use_true_random=False), steps=st.integers(5, 30))
 def test_histories_with_changelogs(dice: random.Random, steps: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +59,7 @@ def test_histories_with_changelogs(dice: random.Random, steps: int) -> None:
         clean_up(history)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(dice=st.randoms(use_true_random=False), steps=st.integers(3, 12), data=st.data())
 def test_killed_anywhere(dice: random.Random, steps: int, data: st.DataObject) -> None:
     """Steps that die at a call of their own, one after the other, and others that do not."""

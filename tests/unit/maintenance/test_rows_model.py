@@ -53,6 +53,7 @@ from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.faulty_io import FaultyIO
 from tests.support.histories import FOREVER, changelog_lists, expire, newest, versions
@@ -315,4 +316,6 @@ def changes(store: TableStore, changelog: str) -> Iterator[str]:
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=8, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+TestHistories.settings = settings(
+    max_examples=examples(8), stateful_step_count=25, suppress_health_check=list(HealthCheck)
+)

@@ -20,6 +20,7 @@ from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META, ManifestEntry
 from paimon_core.spec.records import Record
 from tests.support.damage import damaged
+from tests.support.examples import examples
 from tests.support.golden_files import manifest_lists, manifests, metadata_files
 from tests.support.manifests import decode_index_manifest, decode_manifest, encode_manifest
 
@@ -50,7 +51,7 @@ def outcome(decode: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "zstd"])
-@settings(deadline=timedelta(seconds=30), max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_manifests_by_columns(codec: str, data: st.DataObject) -> None:
     content = data.draw(damaged(st.sampled_from(SMALL).map(lambda entries: encode_manifest(entries, codec))))
@@ -60,7 +61,7 @@ def test_damaged_manifests_by_columns(codec: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 @pytest.mark.parametrize("kind", ["manifest", "manifest list", "index manifest"])
-@settings(deadline=timedelta(seconds=30), max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_files_of_columns(kind: str, file_format: str, data: st.DataObject) -> None:
     records: dict[str, tuple[Record[Any], int, list[Any]]] = {

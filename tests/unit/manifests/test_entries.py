@@ -19,6 +19,7 @@ from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, DataFileMeta, FileKind, ManifestEntry, live_entries
 from paimon_core.spec.stats import SimpleStats
 from paimon_core.spec.types import INT, STRING
+from tests.support.examples import examples
 from tests.support.golden import GOLDEN
 from tests.support.golden_files import manifests
 from tests.support.manifests import encode_manifest
@@ -85,7 +86,7 @@ def answers(columns: EntryColumns) -> list[Any]:
     return [*(p.tolist() for p in plain), columns.max_sequence_numbers.tolist(), partitions, in_words, bounds]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(entries, max_size=6), st.sampled_from(["null", "deflate", "zstd"]))
 def test_columns_are_those_of_the_entries(made: list[ManifestEntry], codec: str) -> None:
     columns = decode_entries("f", encode_manifest(made, codec))
@@ -111,7 +112,7 @@ def with_later_column(made: list[ManifestEntry], values: list[list[int] | None])
     return out.getvalue()
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(st.lists(entries, min_size=2, max_size=4))
 def test_columns_of_later_versions_are_left_out_while_they_say_nothing(made: list[ManifestEntry]) -> None:
     nothing: list[list[int] | None] = [None] * len(made)
@@ -132,7 +133,7 @@ def test_columns_of_files_that_java_wrote(folder: str) -> None:
             )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.lists(entries, max_size=6), max_size=3))
 def test_live_rows_are_the_live_entries(manifests: list[list[ManifestEntry]]) -> None:
     columns = [decode_entries("f", encode_manifest(m)) for m in manifests]

@@ -20,6 +20,7 @@ from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META
 from paimon_core.spec.records import Record
+from tests.support.examples import examples
 from tests.support.golden_files import manifest_lists, manifests, metadata_files
 from tests.support.manifests import decode_index_manifest
 from tests.support.spellings import spelled
@@ -33,7 +34,7 @@ INDEXES = [
 LATER_COLUMNS = ("_FILE_SOURCE", "_VALUE_STATS_COLS", "_EXTERNAL_PATH", "_FIRST_ROW_ID", "_WRITE_COLS")
 NO_LATER = {name.lower()[1:]: None for name in LATER_COLUMNS}
 LONGS = {"type": "array", "items": "long"}
-SLOW = settings(deadline=timedelta(seconds=30), max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(deadline=timedelta(seconds=30), max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 
 
 def by_columns(data: bytes) -> Any:

@@ -27,6 +27,7 @@ from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, ManifestEntry
 from paimon_core.spec.records import Column, Record
 from tests.support.damage import damaged
+from tests.support.examples import examples
 from tests.support.golden import GOLDEN
 from tests.support.golden_files import manifests
 
@@ -228,7 +229,7 @@ def test_two_records_of_one_name() -> None:
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "zstd"])
-@settings(deadline=timedelta(seconds=30), max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damage_anywhere(codec: str, data: st.DataObject) -> None:
     originals = st.sampled_from(SMALL).map(lambda m: encode_avro(MANIFEST_ENTRY, ENTRY_VERSION, m, codec))
@@ -236,7 +237,7 @@ def test_damage_anywhere(codec: str, data: st.DataObject) -> None:
     assert by_columns(content) in (None, one_by_one(content))
 
 
-@settings(deadline=timedelta(seconds=30), max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damage_to_records(data: st.DataObject) -> None:
     """As above, behind the checks of the container: the schema and the marker are sound."""

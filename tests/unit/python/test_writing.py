@@ -19,6 +19,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.table import PaimonTable
+from tests.support.examples import examples
 
 SCHEMA = pa.schema([("k", pa.int64()), ("p", pa.string()), ("v", pa.int32())])
 ROW_TRACKING = {"row-tracking.enabled": "true"}
@@ -57,7 +58,7 @@ _STEP = st.one_of(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(_STEP, min_size=1, max_size=5))
 def test_a_model(kind: str, steps: list[tuple[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
     catalog = open_catalog(str(tmp_path_factory.mktemp("lake")))

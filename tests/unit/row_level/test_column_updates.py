@@ -22,6 +22,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.compaction.sort_job import Curve, sort_job
+from tests.support.examples import examples
 from tests.support.stored import compact, create_table, insert
 
 PLACES = ["__paimon_file_path", "__paimon_row_index"]
@@ -81,7 +82,7 @@ def change(table: Table, column: str, new: dict[int, Any], deleted: frozenset[in
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

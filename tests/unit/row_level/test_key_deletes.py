@@ -17,6 +17,7 @@ from paimon_core.row_level.key_deletes import key_delete_job, keys_store, takes_
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.unit.write.compaction.test_merge_on_write import (
     TABLES,
@@ -50,7 +51,7 @@ def test_remaining_rows(tmp_path: Path, kind: str) -> None:
         max_size=6,
     )
 
-    @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps)
     def check(history: list[tuple[set[int], str]]) -> None:
         nonlocal count

@@ -24,6 +24,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.writer import written
 from paimon_sql.catalog.load import load_catalog
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.stored import LocatedRow, T, compact, create_table, insert, located_rows, open_table
@@ -68,7 +69,7 @@ def stored_files(warehouse: Path) -> set[str]:
     return {p.name for p in warehouse.rglob("data-*")}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(["parquet", "orc", "avro"]), st.sampled_from(["-1", "2"]))
 def test_rows_change_where_they_are(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, file_format: str, bucket: str

@@ -16,6 +16,7 @@ from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
 from paimon_core.spec.snapshot import Operation
 from paimon_core.table import Table
+from tests.support.examples import examples
 from tests.support.executors import TextExecutor
 from tests.support.stored import LocatedRow, compact, create_table, insert, located_rows, open_table
 
@@ -40,7 +41,7 @@ def change(table: Table, deleted: list[LocatedRow], updated: list[LocatedRow], *
     RowLevelStatement(table, rules, TextExecutor()).commit(results)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(["true", "false"]))
 def test_rows_change_as_in_a_list(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: str) -> None:
     warehouse = str(tmp_path_factory.mktemp("wh"))

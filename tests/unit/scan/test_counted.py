@@ -48,6 +48,7 @@ from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.data import make_store
+from tests.support.examples import examples
 from tests.support.tables import data_file, info, message
 
 Row = tuple[Any, ...]
@@ -149,7 +150,7 @@ files = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files, st.booleans(), st.integers(-2, 2))
 def test_a_row_comes_as_often_as_all_files_count_it(
     tmp_path: Path, files: list[Counts], known: bool, number: int

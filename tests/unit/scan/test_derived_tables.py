@@ -19,6 +19,7 @@ from paimon_core.spec.types import INT, STRING
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
 from tests.support.data import make_batch, make_store
+from tests.support.examples import examples
 
 KINDS = ("+I", "-U", "+U", "-D")
 
@@ -91,7 +92,7 @@ def test_append_tables_have_inserts_only(tmp_path: Path) -> None:
     assert rows(store, DerivedTable.BINLOG, split, "rowkind", "v") == [("+I", ["a"]), ("+I", ["b"])]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from(["+I", "-D", "-U +U"]), min_size=1, max_size=5), min_size=1, max_size=3))
 def test_updates_are_packed(tmp_path: Path, files: list[list[str]]) -> None:
     store = keyed(tmp_path, changelog_producer="input")

@@ -22,6 +22,7 @@ from paimon_core.spec.types import INT, STRING, parse_type
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
 from tests.support.data import files_of, make_batch, make_store
+from tests.support.examples import examples
 from tests.support.foreign_files import FORMS, Form, read_alone, settings_of, stored_table, write_file
 
 COLUMNS = {"k": INT, "v": STRING}
@@ -45,7 +46,7 @@ def test_engines_get_the_usual_forms_only(tmp_path: Path, form: Form) -> None:
     assert [value for (value,) in read_alone(store, split, ["c"])] == list(form.read)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     forms=st.lists(st.sampled_from([f for f in FORMS if "column_encoding" not in f.settings]), min_size=1, max_size=4),
     rows=st.lists(st.integers(0, 2), max_size=5),

@@ -23,6 +23,7 @@ from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 from tests.unit.expressions.test_prune import DOMAINS, evaluate, predicates
 
 
@@ -54,7 +55,7 @@ def test_a_filter_on_values_does_not_bring_back_older_rows(tmp_path: Path) -> No
     assert read_rows(store, live, predicate=Compare("k", "=", 1)) == [(1, 7)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     predicates,
     st.lists(st.fixed_dictionaries({n: st.none() | DOMAINS[n] for n in ("int", "float", "str", "bool")}), max_size=8),

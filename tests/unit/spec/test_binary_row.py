@@ -41,6 +41,7 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
+from tests.support.examples import examples
 from tests.support.golden_files import entries
 from tests.support.strategies import KEY_TYPES, physical_values
 
@@ -148,7 +149,7 @@ def test_what_is_written_is_read(row: tuple[tuple[DataType, ...], tuple[Any, ...
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.data())
 def test_each_type_both_ways(data_type: DataType, data: st.DataObject) -> None:
     value = data.draw(st.none() | values_of(data_type))
@@ -227,7 +228,7 @@ def test_every_truncation_is_a_value_error(row: tuple[tuple[DataType, ...], tupl
         assert read == values  # what was cut off only filled up the last word
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(TYPES), max_size=4), st.binary(max_size=80))
 def test_any_bytes_are_values_or_a_value_error(types: list[DataType], body: bytes) -> None:
     for data in (body, body.ljust(header_size(len(types)) + 8 * len(types) + 8, b"\0")):
@@ -297,7 +298,7 @@ def test_hints_are_the_values_of_rows_in_the_layout_of_java(row: tuple[tuple[Dat
     assert decode_hints(types, encode_row(types, values)) == decode_row(types, encode_row(types, values))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(TYPES), max_size=4), st.binary(max_size=80))
 def test_any_bytes_are_hints(types: list[DataType], body: bytes) -> None:
     for arity in (len(types), 7):

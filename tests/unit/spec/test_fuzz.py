@@ -24,6 +24,7 @@ from paimon_core.spec.tag import decode_tag, encode_tag
 from paimon_core.store.consumers import decode_consumer, encode_consumer
 from paimon_core.write.buckets.dynamic import decode_hashes, encode_hashes
 from tests.support.damage import POSITIONS, damaged, replace
+from tests.support.examples import examples
 from tests.support.golden_files import manifest_files, manifest_list_files, manifest_lists, manifests, metadata_files
 from tests.support.manifests import (
     decode_index_manifest,
@@ -112,7 +113,7 @@ DECODERS: dict[str, tuple[Callable[[], st.SearchStrategy[bytes]], Callable[[byte
 
 
 @pytest.mark.parametrize("kind", DECODERS)
-@settings(deadline=timedelta(seconds=30), max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_files_are_named(kind: str, data: st.DataObject) -> None:
     originals, round_trip = DECODERS[kind]
@@ -123,7 +124,7 @@ def test_damaged_files_are_named(kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain manifest", "plain manifest list"])
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_damaged_lengths_take_no_memory(kind: str, data: st.DataObject) -> None:
     originals, round_trip = DECODERS[kind]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnreadableFileError, UnsupportedVersionError
+from tests.support.examples import examples
 from tests.support.java_json import BASES, TABLE, VALUES, document, values_of
 from tests.support.java_json_model import PATH, comparable, ours
 
@@ -90,7 +91,7 @@ def documents(draw: st.DrawFn) -> tuple[str, str, set[str]]:
     return kind, document(kind, changes), keys
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(documents())
 def test_any_file_is_read_or_refused_by_the_name_of_a_member(case: tuple[str, str, set[str]]) -> None:
     kind, text, keys = case

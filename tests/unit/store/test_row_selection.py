@@ -16,6 +16,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import INT, DataField
 from paimon_core.store.data.bucket_files import read_rows
+from tests.support.examples import examples
 
 FIELDS = (DataField(id=0, name="n", type=INT),)
 ROWS = 40
@@ -33,7 +34,7 @@ def request_of_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     return ReadRequest(path, FIELDS, stored=lambda: FIELDS, max_rows=7)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chosen=st.sets(st.integers(0, ROWS - 1)))
 def test_exactly_the_rows_chosen(request_of_file: ReadRequest, chosen: set[int]) -> None:
     rows = np.array(sorted(chosen), dtype=np.int64)

@@ -20,6 +20,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.table import Table
 from tests.support.damage import damaged
+from tests.support.examples import examples
 from tests.support.golden import golden_table
 from tests.support.tables import data_file, info, message, new_store
 
@@ -43,7 +44,7 @@ def test_the_latest_is_found_whatever_the_hint_says(store: TableStore, text: str
     assert found is not None and found.id == 3
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=30) | damaged(st.just(b"3")))
 def test_hints_of_any_bytes_are_no_error(store: TableStore, data: bytes) -> None:
     Path(store.paths.latest_hint).write_bytes(data)

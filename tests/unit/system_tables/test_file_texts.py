@@ -30,6 +30,7 @@ from paimon_core.spec.types import (
 )
 from paimon_core.spec.value_texts import internal_text
 from paimon_core.system_tables.file_texts import field_texts, texts_now
+from tests.support.examples import examples
 
 minutes = st.integers(-3, 3).map(lambda n: n * 60_000)
 millis = st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**13), 10**13) | minutes
@@ -69,7 +70,7 @@ NANOS = TimeType(Kind.TIMESTAMP, precision=9)
 
 
 @pytest.mark.parametrize(("data_type", "values"), [pytest.param(*v, id=str(v[0])) for v in VALUES])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_columns_print_as_values(data_type: DataType, values: st.SearchStrategy[Any], data: st.DataObject) -> None:
     fields = [DataField(id=0, name="a", type=INT), DataField(id=1, name="x", type=data_type)]

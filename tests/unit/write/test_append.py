@@ -17,13 +17,14 @@ from paimon_core.spec.types import DATE, INT, STRING
 from paimon_core.write import bucket_writers
 from paimon_core.write.writer import open_writer
 from tests.support.data import files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 
 rows_of_table = st.lists(
     st.tuples(st.none() | st.sampled_from(["x", "y"]), st.none() | st.integers(0, 2), st.integers()), max_size=40
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows_of_table.map(lambda rows: [(p, q, v % 1000) for p, q, v in rows]), st.integers(1, 15))
 def test_each_partition_keeps_its_rows_in_order(
     tmp_path: Path, rows: list[tuple[str | None, int | None, int]], size: int

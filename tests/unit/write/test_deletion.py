@@ -20,6 +20,7 @@ from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.deletion import delete_rows
+from tests.support.examples import examples
 from tests.support.stored import commit, compact, create_table, insert, open_table, read, write
 
 Deletions = dict[tuple[bytes, int], dict[str, np.ndarray[Any, np.dtype[np.int64]]]]
@@ -76,7 +77,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(TABLES)), st.lists(steps, max_size=8))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, kind: str, history: list[tuple[str, Any]]

@@ -32,6 +32,7 @@ from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support import merge_models as models
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.merge_models import DELETE, FUNCTIONS, INSERT, PartialUpdate, Row
 from tests.support.stored import T, open_table
@@ -184,7 +185,7 @@ COMBINATIONS = [(name, producer) for name, engine in ENGINES.items() for produce
 def test_every_step_shows_what_the_model_says(tmp_path: Path, name: str, producer: str) -> None:
     count = 0
 
-    @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps, st.integers(1, 3), st.sampled_from(["1 b", "1 mb"]))
     def check(history: list[tuple[str, Any]], buckets: int, buffer: str) -> None:
         nonlocal count

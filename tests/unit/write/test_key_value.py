@@ -20,6 +20,7 @@ from paimon_core.spec.hashing.murmur import murmur3_row
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, Kind, TimeType
 from paimon_core.write.writer import open_writer
 from tests.support.data import files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 
 COLUMNS = {"p": STRING, "k": INT, "t": STRING, "v": BIGINT}
 Row = tuple[str, int, str, int | None]
@@ -34,7 +35,7 @@ rows_of_table = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(rows_of_table, max_size=3),
     st.integers(1, 4),

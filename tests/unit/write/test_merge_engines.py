@@ -21,6 +21,7 @@ from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support import merge_models as models
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 from tests.support.merge_models import FUNCTIONS, PartialUpdate, Row
 
 COLUMNS = {"k": INT, "g": INT, "a": INT, "b": INT, "t": STRING}
@@ -119,7 +120,7 @@ def compacted(store: TableStore, live: Live, full: bool) -> Live:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps, st.sampled_from(["1 b", "1 mb"]))
 def test_reads_are_one_merge_of_all_rows(tmp_path: Path, engine: str, steps: list[Any], buffer: str) -> None:
     options, model = ENGINES[engine]
@@ -168,7 +169,7 @@ def test_deletes_take_back_remove_and_are_ignored(tmp_path: Path) -> None:
 counted_rows = st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 2, 1, 3]), small)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(counted_rows, max_size=6), max_size=5), st.booleans(), st.booleans())
 def test_counts_take_back_what_deletes_say(tmp_path: Path, files: list[Any], removes: bool, full: bool) -> None:
     """In any order and files; with `remove-record-on-delete` a delete ends the row, and one of a later file is new.

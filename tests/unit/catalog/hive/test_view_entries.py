@@ -13,6 +13,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError, UnfamiliarF
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING, DataField, parse_type
 from paimon_sql.catalog.view import View
+from tests.support.examples import examples
 from tests.support.tables import fields
 from tests.unit.catalog.test_view import VIEWS
 
@@ -69,7 +70,7 @@ def sparks(query: str = "SELECT k FROM t", fields_json: Any = None, **parameters
 
 
 @given(VIEWS)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_ours_are_read_as_they_were_written(view: View) -> None:
     assert read_view(made(view)) == view
     assert read_view(replaced_view(made(VIEW), view, zones=False)) == view

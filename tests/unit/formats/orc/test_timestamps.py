@@ -22,6 +22,7 @@ from paimon_core.formats.orc.timestamps import stripe_times
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.encodings.varints import encode_varint
 from paimon_core.spec.types import DataField, parse_type
+from tests.support.examples import examples
 
 FAR = [-62_135_596_800_000, 253_402_300_799_999, -1, -999, -1000, 0, 1, 1_700_000_000_123]
 TIMES = {"ntz": "TIMESTAMP(6)", "ltz": "TIMESTAMP(6) WITH LOCAL TIME ZONE"}
@@ -194,7 +195,7 @@ def test_runs_of_the_specification(text: str) -> None:
         decode_runs(bytes.fromhex(text)[:-1])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from([0, 1, 5, 1000, 2**31, 2**40]) | st.integers(0, 300), max_size=600), st.integers(1, 9))
 def test_nanoseconds_are_runs(counts: list[int], repeat: int) -> None:
     numbers = [n for n in counts for _ in range(repeat)][:600]

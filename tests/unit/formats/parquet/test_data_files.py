@@ -45,6 +45,7 @@ from paimon_core.spec.types import (
     RowType,
     parse_type,
 )
+from tests.support.examples import examples
 from tests.support.golden import GOLDEN_DATABASE
 from tests.support.strategies import KEY_TYPES, columns_of
 
@@ -72,7 +73,7 @@ def one_field(data_type: DataType) -> list[DataField]:
 
 
 @pytest.mark.parametrize("data_type", KEY_TYPES, ids=str)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_atomic_types_come_back(data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields = one_field(data_type)

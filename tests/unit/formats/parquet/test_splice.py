@@ -24,6 +24,7 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, DataField, Kind, RowType
+from tests.support.examples import examples
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.strategies import KEY_TYPES, columns_of
 
@@ -125,7 +126,7 @@ def chunk_bytes(path: Path, chunk: Any) -> bytes:
     return path.read_bytes()[start : start + chunk.total_compressed_size]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(KEY_TYPES))
 def test_columns_of_every_type(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, data_type: Any) -> None:
     folder = tmp_path_factory.mktemp("splice")

@@ -42,6 +42,7 @@ from paimon_core.spec.types import (
     RowType,
     parse_type,
 )
+from tests.support.examples import examples
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.strategies import KEY_TYPES, columns_of
 
@@ -69,7 +70,7 @@ def fields_of(*types: DataType) -> list[DataField]:
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("data_type", [t for t in KEY_TYPES if "(9)" not in str(t)], ids=str)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_values_come_back(name: str, data_type: DataType, tmp_path: Path, data: st.DataObject) -> None:
     fields, path = fields_of(INT, data_type), tmp_path / f"f.{name}"

@@ -20,6 +20,7 @@ from paimon_core.indexes.file_index.registry import INDEX_TYPES, decode_index
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.spec.hashing.hash64 import xxh64
 from paimon_core.spec.types import BIGINT, STRING, DataType
+from tests.support.examples import examples
 from tests.support.file_indexes import index_body
 
 ROWS: list[Any] = [3, None, 1, 3, 7, None, 1, 3, 2**40, -5]
@@ -101,7 +102,7 @@ def test_xxh64_of_known_texts() -> None:
     assert xxh64(words, np.array([len(t) for t in known])).tolist() == list(known.values())
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.binary(max_size=40), unique=True, max_size=6), st.data())
 def test_entries_are_read_as_they_were_joined(texts: list[bytes], data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=len(texts), max_size=len(texts)))
@@ -110,7 +111,7 @@ def test_entries_are_read_as_they_were_joined(texts: list[bytes], data: st.DataO
     assert [(KeyType(0).read(cursor), cursor.number(4)) for _ in texts] == list(zip(texts, numbers, strict=True))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=12))
 def test_names_are_modified_utf_8(name: str) -> None:
     encoded = encode_text(name)
@@ -131,7 +132,7 @@ def test_containers_hold_what_was_put_in() -> None:
         decode_head("FILE", b"no index" * 3)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.sampled_from(["bitmap", "bitmap 1", "bsi", "range-bitmap", "bloom-filter", "container"]),
     st.booleans(),

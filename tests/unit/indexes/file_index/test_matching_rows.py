@@ -31,6 +31,7 @@ from paimon_core.spec.types import (
     LengthType,
     TimeType,
 )
+from tests.support.examples import examples
 from tests.support.file_indexes import indexed
 from tests.unit.expressions.test_prune import OPS, evaluate
 
@@ -98,7 +99,7 @@ def compound(leaf: st.SearchStrategy[Predicate]) -> st.SearchStrategy[Predicate]
 
 
 @pytest.mark.parametrize(("of", "index_type"), CASES)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_no_matching_row_is_lost(of: str, index_type: str, data: st.DataObject) -> None:
     data_type, domain = COLUMNS[of]
@@ -109,7 +110,7 @@ def test_no_matching_row_is_lost(of: str, index_type: str, data: st.DataObject) 
     assert rows is None or matching <= set(rows) <= set(range(len(values)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(data=st.data())
 def test_bitmaps_of_two_columns_are_exact(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 8))

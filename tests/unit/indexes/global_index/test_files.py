@@ -28,6 +28,7 @@ from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.spec.types import BIGINT, STRING
 from tests.support.damage import damaged
+from tests.support.examples import examples
 
 # Java 2.0.0, of 42 rows: a BIGINT column of `id % 13 - 6`, blocks of 64 bytes; a CHAR(4) column of
 # `concat('c', id % 3)`; rows 40 and 41 are NULL
@@ -86,7 +87,7 @@ def expected_blocks(keys: Sequence[bytes], counts: Sequence[int], block_size: in
     return [*blocks, len(sizes)] if sizes else blocks
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.binary(max_size=3), st.integers(1, 3)), max_size=40), st.integers(1, 80), st.data())
 def test_a_btree_has_blocks_of_its_size(entries: list[tuple[bytes, int]], block_size: int, data: st.DataObject) -> None:
     counted = sorted(dict(entries).items())
@@ -132,7 +133,7 @@ def test_damage_is_refused(kind: str, original: bytes, key_format: KeyFormat, ke
     assert rows[1:] == [list(range(40)), [40, 41]]
     assert rows[0][:2] in ([3, 16], [1, 4])
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples(300))
     @given(damaged(st.just(original)))
     def ask(content: bytes) -> None:
         try:

@@ -33,6 +33,7 @@ from paimon_core.spec.types import (
     MapType,
 )
 from tests.support import merge_models as models
+from tests.support.examples import examples
 from tests.support.merge_models import FUNCTIONS, PartialUpdate, Refused, Row
 
 KEY = INT.with_nullable(False)
@@ -107,14 +108,14 @@ def histories(columns: Mapping[str, st.SearchStrategy[Any]], kinds: Sequence[int
 WITH_DELETES = (0, 0, 0, 2, 1, 3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.booleans())
 def test_deduplicate(rows: History, ignore_delete: bool) -> None:
     options = {"ignore-delete": str(ignore_delete)}
     check({"a": INT, "b": INT}, options, rows, lambda r: models.deduplicate(r, ignore_delete))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.booleans())
 def test_first_row(rows: History, ignore_delete: bool) -> None:
     options = {"merge-engine": "first-row", "first-row.ignore-delete": str(ignore_delete)}
@@ -122,7 +123,7 @@ def test_first_row(rows: History, ignore_delete: bool) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data())
 def test_aggregate_functions(name: str, data: st.DataObject) -> None:
     kind, values = TYPES[name]
@@ -140,7 +141,7 @@ def test_aggregate_functions(name: str, data: st.DataObject) -> None:
     check({"v": kind}, options, rows, model)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(histories({"a": small, "b": small}, WITH_DELETES), st.sampled_from(["", "ignore", "remove"]))
 def test_partial_update(rows: History, deletes: str) -> None:
     options = {
@@ -152,7 +153,7 @@ def test_partial_update(rows: History, deletes: str) -> None:
     check({"a": INT, "b": INT}, options, rows, model.merge)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     histories(dict.fromkeys(("g", "h", "i", "a", "b", "c", "d"), small), WITH_DELETES),
     st.sampled_from([(), (0,), (1,), (0, 1)]),
@@ -174,7 +175,7 @@ def test_sequence_groups(rows: History, removing: tuple[int, ...], ignore_delete
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data())
 def test_functions_in_sequence_groups(name: str, data: st.DataObject) -> None:
     kind, values = TYPES[name]

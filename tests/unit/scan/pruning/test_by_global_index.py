@@ -23,6 +23,7 @@ from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.scan.pruning.by_global_index import GlobalIndex, IndexedRows
 from paimon_core.spec.types import INT, STRING, DataType
+from tests.support.examples import examples
 from tests.support.file_indexes import column_of
 from tests.unit.expressions.test_prune import evaluate
 from tests.unit.indexes.file_index.test_matching_rows import COLUMNS, compound, leaves
@@ -51,7 +52,7 @@ def column(data_type: DataType, *parts: IndexedRows, others: Sequence[int] = (),
 
 @pytest.mark.parametrize("kind", ENCODE)
 @pytest.mark.parametrize("of", TYPES)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_no_matching_row_is_lost(of: str, kind: str, data: st.DataObject) -> None:
     data_type, domain = COLUMNS[of]
@@ -69,7 +70,7 @@ def test_no_matching_row_is_lost(of: str, kind: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("kind", ENCODE)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_simple_types_are_exact(kind: str, data: st.DataObject) -> None:
     of = data.draw(st.sampled_from(["int", "string", "double", "boolean", "micros", "long decimal"]))

@@ -39,6 +39,7 @@ from paimon_core.spec.types import (
 )
 from paimon_core.store.table_store import TableStore
 from tests.support.data import make_store
+from tests.support.examples import examples
 from tests.support.manifests import encode_manifest
 from tests.support.tables import data_file
 
@@ -109,7 +110,7 @@ def parts(draw: st.DrawFn) -> Predicate:
     return Compare(name, draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<=>", "!="])), draw(asked))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
     store = make_store(Path(tempfile.gettempdir()), COLUMNS)
@@ -121,7 +122,7 @@ def test_columns_exclude_what_statistics_exclude(data: st.DataObject) -> None:
     assert kept >= {i for i, entry in enumerate(made) if files.may_match(entry)}
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) -> None:
     """Where a predicate is a range, and no NULL count decides."""
@@ -145,7 +146,7 @@ def test_bounds_exclude_the_same_by_columns_and_one_by_one(data: st.DataObject) 
         assert kept == [i for i, entry in enumerate(made) if files.may_match(entry)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.text("\t a", max_size=4).map(lambda text: text.rstrip(" ")), min_size=1, max_size=4))
 def test_statistics_with_filled_chars_keep_files_with_the_values(values: list[str]) -> None:
     """Java's ORC statistics of CHAR are of values that are filled with spaces; rows have none at the end."""
@@ -211,7 +212,7 @@ def test_what_is_kept(predicate: Predicate, kept: list[int]) -> None:
     assert prune_entries(store, ranges(predicate, store.schema), columns, np.arange(3)).tolist() == kept
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 2**10).map(lambda n: n << 32 | 4), min_size=3))
 @example([1_700_000_000_123, 123_456_789_012_345, 5])
 def test_slots_of_another_layout_exclude_no_more_by_columns_than_one_by_one(slots: list[int]) -> None:

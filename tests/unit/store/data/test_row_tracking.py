@@ -22,6 +22,7 @@ from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
+from tests.support.examples import examples
 from tests.support.executors import TextExecutor
 from tests.support.stored import commit, compact, create_table, insert, write
 
@@ -62,7 +63,7 @@ def change(table: Table, deleted: set[int], updated: set[int], added: list[int],
     return None if made is None or made == before else made.id
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.booleans(), st.sampled_from(["parquet", "orc", "avro", "csv", "json"]))
 def test_ids_and_versions_are_those_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vectors: bool, file_format: str

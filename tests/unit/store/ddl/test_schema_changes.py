@@ -41,6 +41,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateComment,
     apply_changes,
 )
+from tests.support.examples import examples
 from tests.support.tables import fields
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -145,7 +146,7 @@ class Model:
         return True
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(changes, max_size=12))
 def test_columns_keep_their_identity(sequence: list[SchemaChange]) -> None:
     schema, model = new_table_schema(fields(a=INT, b=INT)), Model()

@@ -24,6 +24,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
+from tests.support.examples import examples
 from tests.support.stored import T, compact, open_table
 from tests.support.tables import fields
 
@@ -74,7 +75,7 @@ rows_of = st.lists(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=5), st.sampled_from(["1 b", "64 mb"]))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[list[Any], int, bool]], buffer: str
@@ -107,7 +108,7 @@ ENGINES = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(rows_of, st.integers(1, 3), st.booleans()), max_size=4), st.sampled_from(["1 b", "64 mb"]))
 def test_keys_stay_where_they_are_with_other_engines(
     tmp_path_factory: pytest.TempPathFactory, engine: str, history: list[tuple[list[Any], int, bool]], buffer: str

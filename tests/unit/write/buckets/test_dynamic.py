@@ -21,6 +21,7 @@ from paimon_core.store.manifests import live_files, read_entries, read_manifest_
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import Assigners, AssignmentBase, PartitionBuckets, load_partition
 from paimon_core.write.writer import open_writer
+from tests.support.examples import examples
 from tests.support.stored import compact, create_table, open_table, read
 
 Row = tuple[int, str]
@@ -67,7 +68,7 @@ def check_index(table: Table) -> dict[int, int]:
     return dict(by_bucket)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 200), max_size=60), st.integers(1, 4), st.booleans()), max_size=6),
     st.sampled_from([{}, {"target": "7"}, {"target": "3", "max": "4"}, {"dynamic_bucket__initial_buckets": "2"}]),

@@ -39,6 +39,7 @@ from paimon_core.write.buckets.postponed import PostponedWriter
 from paimon_core.write.routing import ROUTE
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
+from tests.support.examples import examples
 from tests.support.executors import TextExecutor
 from tests.support.stored import T, open_table
 from tests.support.tables import fields
@@ -124,7 +125,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=9), st.sampled_from(["1 b", "128 mb"]), st.sampled_from(["none", "lookup"]))
 def test_any_history_against_a_model(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any], split: str, producer: str

@@ -23,6 +23,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import compact_append, compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 
 Change = tuple[int, int | None, int]
 changes = st.lists(
@@ -58,7 +59,7 @@ def compact_one(store: TableStore, live: Live, strategy: Strategy) -> list[Commi
     return [m for m in found if m is not None]
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(changes, st.sampled_from(["", "", "minor", "full"])), max_size=8), st.booleans())
 def test_reads_are_the_same_after_compaction(
     tmp_path: Path, steps: list[tuple[list[Change], str]], tiny_files: bool
@@ -88,7 +89,7 @@ def test_reads_are_the_same_after_compaction(
     assert compact_all(store, live, True) == []
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(changes, min_size=2, max_size=6), st.randoms(), st.integers(0, 6))
 def test_writers_at_one_time_lose_to_the_same_one_before_and_after_compaction(
     tmp_path: Path, writers: list[list[Change]], random: Random, compacted: int

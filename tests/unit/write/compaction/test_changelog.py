@@ -25,6 +25,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import compact_bucket
 from paimon_core.write.writer import open_writer
 from tests.support.data import Live, files_of, make_batch, make_store, read_rows
+from tests.support.examples import examples
 from tests.support.faulty_io import FaultyIO
 
 Row = tuple[int, int | None]
@@ -80,7 +81,7 @@ def apply(state: dict[int, int | None], log: list[tuple[Any, ...]], *, strictly_
 @pytest.mark.parametrize("deduplicate", ["false", "true"])
 @pytest.mark.parametrize("producer", ["lookup", "full-compaction"])
 def test_the_law(tmp_path: Path, producer: str, deduplicate: str) -> None:
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps, st.sampled_from(["1 b", "128 mb"]))
     def check(history: list[tuple[list[Change], str]], file_size: str) -> None:
         options = {"changelog_producer__row_deduplicate": deduplicate, "target_file_size": file_size}

@@ -25,6 +25,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.writer import open_writer
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.tables import new_store
 
@@ -153,7 +154,7 @@ def test_reads_are_what_the_model_says(tmp_path: Path, kind: str) -> None:
     options, merge, deletes = TABLES[kind]
     count = 0
 
-    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(histories)
     def check(history: list[tuple[list[Change], str]]) -> None:
         nonlocal count

@@ -30,6 +30,7 @@ from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
+from tests.support.examples import examples
 from tests.support.stored import compact
 from tests.support.tables import fields
 
@@ -100,7 +101,7 @@ VALUE = st.one_of(st.none(), st.binary(max_size=30))
 
 
 @settings(
-    max_examples=12,
+    max_examples=examples(12),
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -30,6 +30,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_sql.catalog.load import load_catalog
+from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.stored import T, compact, insert, open_table
 from tests.unit.row_level.test_column_updates import change, commit, new_table, rows, staged
@@ -93,7 +94,7 @@ def test_a_plan_leaves_out_files_and_rows(tmp_path: Path) -> None:
     assert [s.row_ids for s in off.plan(off.latest_snapshot(), one).splits] == [b""]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_scans_find_the_same_with_and_without(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     table = new_table(f"file:{tmp_path_factory.mktemp('w')}")
