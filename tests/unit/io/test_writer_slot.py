@@ -13,6 +13,7 @@ import pytest
 from paimon_core.io import local
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.local import LocalFileIO
+from tests.support.waiting import PATIENCE
 
 IO = LocalFileIO()
 
@@ -42,23 +43,24 @@ def test_a_holder_that_stands_still_stops_nobody(tmp_path: Path, monkeypatch: py
     with IO.writer_slot(str(tmp_path)):
         started = time.monotonic()
         with IO.writer_slot(str(tmp_path)):
-            assert 0.05 <= time.monotonic() - started < 2
+            assert time.monotonic() - started >= 0.05
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", PATIENCE)
     started = time.monotonic()
     with IO.writer_slot(str(tmp_path)):
-        assert time.monotonic() - started < 0.05
+        assert time.monotonic() - started < PATIENCE, "nobody is waited for"
 
 
 def test_a_child_process_inherits_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_SLOT_PATIENCE", 10)
+    monkeypatch.setattr(local, "_SLOT_PATIENCE", PATIENCE)
     with IO.writer_slot(str(tmp_path)):
         child = os.fork()
         if not child:
-            time.sleep(30)
+            time.sleep(2 * PATIENCE)
             os._exit(0)
     try:
         started = time.monotonic()
         with IO.writer_slot(str(tmp_path)):
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < PATIENCE
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)

@@ -6,22 +6,27 @@ import sys
 _CHILD = """
 import sys
 print("warning", file=sys.stderr, flush=True)
+print("ready", flush=True)
 sys.stdin.readline()
 print("progress", file=sys.stderr)
 """
 _SCRIPT = """
-import subprocess, sys, time
+import fcntl, subprocess, sys, termios, threading, time
 from paimon_sql.shell.startup import quiet_start
 try:
     with quiet_start():
         print("greeting", file=sys.stderr, flush=True)
-        child = subprocess.Popen([sys.executable, "-c", {child}], stdin=subprocess.PIPE)
-        time.sleep(1)
+        child = subprocess.Popen([sys.executable, "-c", {child}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child.stdout.readline()
+        while fcntl.ioctl(2, termios.FIONREAD, bytes(4)) != bytes(4):  # the relay has not yet read all
+            time.sleep(0.01)
+        time.sleep(0.2)
         {inside}
 finally:
     print("own", file=sys.stderr, flush=True)
     child.communicate(b"go\\n")
-    time.sleep(0.2)
+    for relay in set(threading.enumerate()) - {{threading.current_thread()}}:
+        relay.join()
 """
 
 

@@ -6,7 +6,6 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from paimon_core.errors import PaimonError, StorageError, UnsupportedFeatureErro
 from tests.support.certificates import self_signed
 from tests.support.lossy_proxy import LossyProxy
 from tests.support.sql_servers import free_port
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_until
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
@@ -38,7 +37,8 @@ class Handler:
 
     def __init__(self, *, is_old: bool = False) -> None:
         self.is_old, self.calls, self.users = is_old, list[str](), list[str]()
-        self.delay = 0.0
+        self.may_answer, self.has_answered = threading.Event(), threading.Event()
+        self.may_answer.set()
 
     def set_ugi(self, user: str, groups: list[str]) -> list[str]:
         self.users.append(user)
@@ -46,7 +46,8 @@ class Handler:
 
     def get_all_databases(self) -> list[str]:
         self.calls.append("get_all_databases")
-        time.sleep(self.delay)
+        self.may_answer.wait(PATIENCE)
+        self.has_answered.set()
         return ["default", "ö"]
 
     def get_table_req(self, request: Any) -> Any:
@@ -205,13 +206,14 @@ def test_a_server_that_says_nothing() -> None:
 def test_a_late_answer_is_not_taken_for_the_next_one() -> None:
     handler = Handler()
     with serving(handler) as port:
-        meta = metastore(port, **QUICK)
+        meta = metastore(port, hive__metastore__client__socket__timeout="2s")
         assert meta.databases()
-        handler.delay = 0.6
+        handler.may_answer.clear()
+        handler.has_answered.clear()
         with pytest.raises(StorageError, match="did not answer get_all_databases: no answer in time"):
             meta.databases()
-        handler.delay = 0.0
-        time.sleep(0.5)
+        handler.may_answer.set()
+        assert handler.has_answered.wait(PATIENCE)
         assert meta.table("db", "t").tableName == "t"
         assert handler.calls.count("get_all_databases") == 2  # what is late is not asked for again
         meta.close()
@@ -248,12 +250,14 @@ def test_an_idle_connection_that_the_server_closed_costs_nothing() -> None:
 
 def test_connections_are_kept_for_as_many_threads_as_the_pool_has() -> None:
     handler = Handler()
-    handler.delay = 0.1
+    handler.may_answer.clear()
     with serving(handler) as port:
         meta = metastore(port, **{"client-pool-size": "2"})
         threads = [threading.Thread(target=meta.databases) for _ in range(6)]
         for thread in threads:
             thread.start()
+        wait_until(lambda: len(handler.calls) >= 2)
+        handler.may_answer.set()
         for thread in threads:
             thread.join()
         assert len(meta._idle) == 2 and len(handler.calls) == 6

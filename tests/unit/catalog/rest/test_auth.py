@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -91,10 +89,10 @@ def test_a_key_in_a_file_is_read_again_before_it_ends(tmp_path: Path) -> None:
     assert "Credential=two/" in sign(POST)["Authorization"]
 
 
-def test_a_file_that_is_half_written_is_read_again(tmp_path: Path) -> None:
+def test_a_file_that_is_half_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "key"
     file.write_bytes(key_json("one")[:20])
-    threading.Thread(target=lambda: (time.sleep(0.3), file.write_bytes(key_json("one")))).start()
+    monkeypatch.setattr("paimon_sql.catalog.rest.auth.time.sleep", lambda _: file.write_bytes(key_json("one")))
     assert "Credential=one/" in signed_by(read_settings({**DLF, "dlf.token-path": str(file)}))
 
 
