@@ -382,7 +382,7 @@ def test_what_is_refused_before_spark_starts(tmp_path: Path) -> None:
 
 
 def test_it_stops_when_its_statements_have_ended(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
+    with served(tmp_path, "--drain", PATIENCE) as server:  # a busy machine takes longer than the default for the first
         assert server.health_now()["status"] == "serving"
         found: list[Any] = []
 
