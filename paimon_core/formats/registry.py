@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,7 @@ from paimon_core.options import (
     STATS_MODE_PER_LEVEL,
     TableOptions,
 )
+from paimon_core.options.option import Option
 from paimon_core.options.support import WRITTEN_FORMATS
 from paimon_core.spec.types import DataField
 
@@ -46,7 +48,7 @@ _PER_LEVEL = (
     (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
     (STATS_MODE, STATS_MODE_PER_LEVEL),
 )
-_OF_CHANGELOG = (CHANGELOG_FILE_FORMAT, CHANGELOG_FILE_COMPRESSION, CHANGELOG_STATS_MODE)
+_OF_CHANGELOG: tuple[Option[Any], ...] = (CHANGELOG_FILE_FORMAT, CHANGELOG_FILE_COMPRESSION, CHANGELOG_STATS_MODE)
 _CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
 COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 TEXTS = tuple(f.extension for f in _TEXTS)

@@ -8,7 +8,6 @@ Parquet not even a NULL count. Source: Paimon's configuration page, `metadata.st
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -21,10 +20,10 @@ import pyarrow.parquet as pq
 from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import STATS_KEEP_FIRST_N, STATS_MODE, TableOptions
+from paimon_core.options.option import stats_mode
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
 
-_TRUNCATE = re.compile(r"truncate\((\d+)\)")
 _BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _EXACT = Context(prec=80)
@@ -59,11 +58,12 @@ KEY_MODE = StatsMode(length=128)
 
 def parse_stats_mode(option: str, text: str) -> StatsMode:
     """Parse the mode in an option. Raises `InvalidOptionError`."""
-    named = {"none": NONE, "counts": COUNTS, "full": FULL}.get(text.strip().lower())
-    match = _TRUNCATE.fullmatch(text.strip().lower())
-    if named is None and (match is None or int(match[1]) == 0):
-        raise InvalidOptionError(f"Option '{option}' cannot be {text!r}. Use none, counts, truncate(N) or full.")
-    return named or StatsMode(length=int(match[1]) if match else None)
+    try:
+        mode = stats_mode(text)
+    except ValueError as e:
+        raise InvalidOptionError(f"Option '{option}' cannot be {text!r}: it must be {e}.") from None
+    named = {"none": NONE, "counts": COUNTS, "full": FULL}.get(mode)
+    return named or StatsMode(length=int(mode.removeprefix("truncate(").removesuffix(")")))
 
 
 def column_modes(options: TableOptions, fields: Sequence[DataField]) -> tuple[StatsMode, ...]:

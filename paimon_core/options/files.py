@@ -17,6 +17,8 @@ from paimon_core.options.option import (
     names,
     one_of,
     optional,
+    stats_mode,
+    stats_mode_by_level,
     weights,
 )
 
@@ -28,7 +30,9 @@ CHANGELOG_FILE_FORMAT = Option("changelog-file.format", str, "", "Format of chan
 CHANGELOG_FILE_PREFIX = Option(
     "changelog-file.prefix", file_prefix, "changelog-", "First part of the names of changelog files."
 )
-CHANGELOG_STATS_MODE = Option("changelog-file.stats-mode", str, "", "Statistics kept of changelog files.")
+CHANGELOG_STATS_MODE = Option(
+    "changelog-file.stats-mode", optional(stats_mode), None, "Statistics kept of changelog files."
+)
 DATA_FILE_EXTERNAL_PATHS = Option(
     "data-file.external-paths", names, NO_NAMES, "Folders outside of the table for new data files."
 )
@@ -78,8 +82,10 @@ STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Store n
 STATS_KEEP_FIRST_N = Option(
     "metadata.stats-keep-first-n-columns", integer, -1, "Number of columns with statistics; -1: all."
 )
-STATS_MODE = Option("metadata.stats-mode", str.lower, "truncate(16)", "Statistics kept per column of a file.")
-STATS_MODE_PER_LEVEL = Option("metadata.stats-mode.per.level", by_level, NO_LEVELS, "Statistics kept at a level.")
+STATS_MODE = Option("metadata.stats-mode", stats_mode, "truncate(16)", "Statistics kept per column of a file.")
+STATS_MODE_PER_LEVEL = Option(
+    "metadata.stats-mode.per.level", stats_mode_by_level, NO_LEVELS, "Statistics kept at a level."
+)
 TARGET_FILE_ROW_NUM = Option(
     "target-file-row-num", long_integer, 2**63 - 1, "Rows that a data file has at most.", least=1
 )

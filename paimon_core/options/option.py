@@ -19,6 +19,7 @@ from paimon_core.secrets import redacted
 _T = TypeVar("_T")
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_TRUNCATE = re.compile(r"truncate\(([0-9]{1,9})\)")
 _AMOUNT = re.compile(r"([0-9]{1,19}) *([a-z]*)")
 _LONG = 2**63
 _SIZE_UNITS = {
@@ -110,6 +111,20 @@ def by_level(text: str) -> Mapping[int, str]:
     return {int(level): value.strip() for level, _, value in found}
 
 
+def stats_mode(text: str) -> str:
+    """Parse the statistics to keep of a column: `none`, `counts`, `truncate(16)` or `full`."""
+    mode = text.strip().lower()
+    match = _TRUNCATE.fullmatch(mode)
+    if mode not in ("none", "counts", "full") and (match is None or int(match[1]) == 0):
+        raise ValueError("none, counts, truncate(N) or full")
+    return mode
+
+
+def stats_mode_by_level(text: str) -> Mapping[int, str]:
+    """Parse `0:none,5:full` to statistics by level."""
+    return {level: stats_mode(mode) for level, mode in by_level(text).items()}
+
+
 def folder(text: str) -> str:
     """Parse the relative path of a folder, without slashes around it: it must not lead to a folder outside."""
     parts = text.strip("/").split("/")
@@ -181,7 +196,7 @@ def takes_blanks(parse: Callable[[str], object]) -> bool:
     """
     if isinstance(parse, AtLeast):
         return takes_blanks(parse.parse)
-    return not isinstance(parse, OneOf) and parse not in (boolean, integer, long_integer)
+    return not isinstance(parse, OneOf) and parse not in (boolean, integer, long_integer, stats_mode)
 
 
 NO_NAMES: tuple[str, ...] = ()

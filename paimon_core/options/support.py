@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.options.files import STATS_MODE
 from paimon_core.options.indexes import KEY_INDEXES, SEARCH_MODES
 from paimon_core.options.option import (
     Change,
@@ -26,6 +27,7 @@ from paimon_core.options.option import (
     memory_size,
     one_of,
     share,
+    stats_mode,
     takes_blanks,
 )
 from paimon_core.options.table import TABLE_OPTIONS
@@ -145,12 +147,42 @@ _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.alias
 _SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS)}
 
 
+# options of columns: the names of columns are between these words, and their case counts
+_OF_COLUMNS = ("fields.", "file-index.")
+_STATS_MODE = "stats-mode"
+_COLUMN_SETTINGS = frozenset(
+    (
+        "aggregate-function",
+        "columns",
+        "count-limit",
+        "distinct",
+        "ignore-retract",
+        "list-agg-delimiter",
+        "nested-key",
+        "nested-key-null-strategy",
+        "nested-sequence-field",
+        "sequence-group",
+        _STATS_MODE,
+        "ts-field",
+    )
+)
+
+
+def own_key(key: str) -> str:
+    """Return the registry's spelling of an option's key, and the key itself if the registry does not have it."""
+    prefix = next((p for p in _OF_COLUMNS if key.lower().startswith(p)), None)
+    if key.lower() in _SPELLED or prefix is None:
+        return _SPELLED.get(key.lower(), key)
+    names, dot, setting = key[len(prefix) :].rpartition(".")
+    return f"{prefix}{names}{dot}{setting.lower() if setting.lower() in _COLUMN_SETTINGS else setting}"
+
+
 def in_own_spelling(given: Mapping[str, str]) -> dict[str, str]:
     """Return options of a session or a statement with the registry's spelling of keys: Spark ignores the case of keys.
 
     If a key is given in several spellings, the registry's own spelling wins.
     """
-    found = {_SPELLED.get(key.lower(), key): value for key, value in given.items()}
+    found = {own_key(key): value for key, value in given.items()}
     return found | {key: value for key, value in given.items() if key in found}
 
 
@@ -161,12 +193,10 @@ def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None
     an option ignores blanks around every value. Java refuses some of these blanks, and could not use the table.
     """
     for key, text in sorted(options.values.items()):
-        option = OPTIONS.get(key) or _BY_ALIAS.get(key)
+        if own_key(key) != key and key not in kept:
+            raise InvalidOptionError(f"Option {key!r} has no effect in this spelling: write {own_key(key)!r}.")
+        option = OPTIONS.get(key) or _BY_ALIAS.get(key) or _of_column(key)
         if option is None:
-            if key.lower() in _SPELLED and key not in kept:
-                raise InvalidOptionError(
-                    f"Option {key!r} has no effect in this spelling: write {_SPELLED[key.lower()]!r}."
-                )
             continue
         options[option]
         if text != text.strip() and not takes_blanks(option.parse):
@@ -174,6 +204,13 @@ def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None
                 f"Option {key!r} cannot be {text!r}: Paimon's Java connector refuses blanks around the value. "
                 f"Set it to {text.strip()!r}."
             )
+
+
+def _of_column(key: str) -> Option[str] | None:
+    """Return the option of a column with a value that needs a check."""
+    if key.startswith("fields.") and key.endswith(f".{_STATS_MODE}"):
+        return Option(key, stats_mode, STATS_MODE.default, "Statistics kept of the column.")
+    return None
 
 
 def change_of(key: str) -> Change:

@@ -53,6 +53,7 @@ def test_values_of_another_type_are_refused(key: str, value: str, meant: str) ->
         ("lookup.cache-rows", "5 "),
         ("merge-engine", " deduplicate"),
         ("sort-spill-threshold", " 2"),
+        ("metadata.stats-mode", "full "),
     ],
 )
 def test_blanks_that_java_refuses_are_read_and_not_written(key: str, value: str) -> None:
@@ -67,7 +68,14 @@ def test_blanks_that_java_takes_are_written(key: str, value: str) -> None:
     check_option_types(TableOptions({key: value}))
 
 
-@pytest.mark.parametrize("key", ["PRIMARY-KEY", "Write-Only", "sort-Engine", "variant.infershreddingschema"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("PRIMARY-KEY", "Write-Only", "sort-Engine", "variant.infershreddingschema"),
+        *("fields.v.Aggregate-Function", "FIELDS.v.distinct", "fields.a,b.SEQUENCE-GROUP", "fields.v.Stats-Mode"),
+        *("file-index.bloom-filter.COLUMNS", "File-Index.bitmap.columns"),
+    ],
+)
 def test_keys_in_another_case_are_refused_in_new_schemas(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=f"Option '{key}' has no effect in this spelling: write '(?i:{key})'"):
         check_option_types(TableOptions({key: "x"}))
@@ -75,10 +83,18 @@ def test_keys_in_another_case_are_refused_in_new_schemas(key: str) -> None:
 
 
 def test_keys_of_statements_are_found_in_any_case() -> None:
-    given = {"SCAN.Snapshot-Id": "1", "fields.A.default-value": "x", "Unknown": "y"}
-    expected = {"scan.snapshot-id": "1", "fields.A.default-value": "x", "Unknown": "y"}
+    given = {"SCAN.Snapshot-Id": "1", "Fields.A.default-value": "x", "fields.B.Stats-Mode": "full", "Unknown": "y"}
+    expected = {"scan.snapshot-id": "1", "fields.A.default-value": "x", "fields.B.stats-mode": "full", "Unknown": "y"}
     assert in_own_spelling(given) == expected
     assert in_own_spelling({"scan.snapshot-id": "1", "Scan.snapshot-id": "2"}) == {"scan.snapshot-id": "1"}
+
+
+@pytest.mark.parametrize("key", ["metadata.stats-mode", "fields.v.stats-mode", "changelog-file.stats-mode"])
+@pytest.mark.parametrize("value", ["some", "", "truncate(0)", "truncate( 16 )", "TRUNCATE(x)"])
+def test_statistics_that_no_file_could_have_are_refused(key: str, value: str) -> None:
+    check_option_types(TableOptions({key: "Truncate(8)"}))
+    with pytest.raises(InvalidOptionError, match=r"it must be none, counts, truncate\(N\) or full"):
+        check_option_types(TableOptions({key: value}))
 
 
 def test_options_of_other_engines_have_types_only() -> None:

@@ -7,7 +7,7 @@ import pytest
 from paimon_core import options
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import Option, TableOptions
-from paimon_core.options.option import AtLeast, OneOf
+from paimon_core.options.option import AtLeast, OneOf, stats_mode, stats_mode_by_level
 from paimon_core.options.support import OPTIONS
 from tests.support.paimon_options import paimon_options
 
@@ -75,7 +75,9 @@ GOOD: dict[Any, dict[str, Any]] = {
     options.weights: {"1": (1,), " 10, 5 ": (10, 5)},
     str: {"": "", " a ": " a "},
     str.strip: {"": "", " b ": "b"},
-    str.lower: {"Parquet": "parquet", "TRUNCATE(16)": "truncate(16)"},
+    str.lower: {"Parquet": "parquet"},
+    stats_mode: {"FULL": "full", " none ": "none", "Truncate(16)": "truncate(16)"},
+    stats_mode_by_level: {"": {}, "0:Full, 5:truncate(1)": {0: "full", 5: "truncate(1)"}},
 }
 NO_NUMBERS = ("", "x", "1.5", "1e3", "1_000", "0x10", "- 1", "٣", "9" * 19, "1;2")
 BAD: dict[Any, tuple[tuple[str, ...], str]] = {
@@ -89,6 +91,8 @@ BAD: dict[Any, tuple[tuple[str, ...], str]] = {
     options.duration: (("", "s", "-1 s", "1.5 s", "1 week", "1h30m", "1us", "٣ s", "9" * 5000), "a duration"),
     options.boolean: (("", "yes", "1", "t", "truefalse"), "true or false"),
     options.by_level: (("zero:lz4", "lz4", "0", "0:", "1:a,b"), "levels and values"),
+    stats_mode: (("", "some", "truncate", "truncate(0)", "truncate( 1)", "truncate(٣)"), "none, counts"),
+    stats_mode_by_level: (("0:some", "1:full,2:truncate(0)"), "none, counts"),
     options.weights: (("", "0", "1,", "-1,2", "1;2", "1.5"), "numbers above 0"),
     options.folder: (("", "/", "..", "a/../b", ".", "a//b", "a/ b", "a\0b", "a\nb"), "the path of a folder below"),
     options.file_prefix: (
