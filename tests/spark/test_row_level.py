@@ -28,6 +28,9 @@ def table(request: Any, spark: Any) -> str:
     return str(request.param)
 
 
+EVOLVING = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+
+
 def rows(spark: Any, text: str = "SELECT * FROM t ORDER BY id") -> list[tuple[Any, ...]]:
     return [tuple(r) for r in spark.sql(text).collect()]
 
@@ -270,6 +273,38 @@ def test_values_are_cast_and_nested_fields_go_by_name(spark: Any) -> None:
     with pytest.raises(AnalysisException, match="INCOMPATIBLE_DATA_FOR_TABLE"):
         spark.sql("INSERT INTO t (id) VALUES ('3')")
     spark.conf.unset("spark.sql.storeAssignmentPolicy")
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["'bucket' = '-1'", "'deletion-vectors.enabled' = 'true'", EVOLVING, "'primary-key' = 'k', 'bucket' = '1'"],
+)
+def test_a_strict_store_assignment_is_for_given_values_only(spark: Any, options: str) -> None:
+    """A strict policy refuses a NULL without a type. Statements that leave columns out do not give such a NULL."""
+    spark.sql(f"CREATE TABLE t (k INT NOT NULL, v STRING, w BIGINT, a ARRAY<INT>) TBLPROPERTIES ({options})")
+    spark.sql("INSERT INTO t VALUES (1, 'a', 1, ARRAY(1)), (2, 'b', 2, NULL)")
+    spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+    try:
+        spark.sql("INSERT INTO t (k) VALUES (3)")
+        spark.sql("UPDATE t SET v = 'x' WHERE k = 1")
+        spark.sql("UPDATE t SET w = k, v = DEFAULT WHERE k = 2")
+        merge = "MERGE INTO t USING (SELECT 4 AS k, 'n' AS v UNION ALL SELECT 1, 'm') n ON t.k = n.k"
+        spark.sql(f"{merge} WHEN MATCHED THEN UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT (k, v) VALUES (n.k, n.v)")
+        if options != EVOLVING:
+            spark.sql("DELETE FROM t WHERE k = 3")
+            spark.sql("MERGE INTO t USING (SELECT 3 AS k) n ON t.k = n.k WHEN MATCHED THEN DELETE")
+        for statement in ("UPDATE t SET w = 'no number'", "UPDATE t SET k = 5L WHERE k = 4", "UPDATE t SET v = NULL"):
+            with pytest.raises(PySparkException):
+                spark.sql(statement)
+    finally:
+        spark.conf.unset("spark.sql.storeAssignmentPolicy")
+    third = [(3, None, None, None)] if options == EVOLVING else []
+    assert rows(spark, "SELECT * FROM t ORDER BY k") == [
+        (1, "m", 1, [1]),
+        (2, None, 2, None),
+        *third,
+        (4, "n", None, None),
+    ]
 
 
 def test_merge_with_schema_evolution(spark: Any) -> None:

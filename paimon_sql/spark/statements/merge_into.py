@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.frames import bound, frame
 from paimon_sql.spark.jvm.plans import Merge, MergeAction
 from paimon_sql.spark.statements.row_level import Changes, Target, assigned_columns, assigned_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
-from paimon_sql.spark.types import default_sql
+from paimon_sql.spark.write.store_assignment import default_value
 
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
 
@@ -72,9 +72,9 @@ def merged_rows(target: Target, plan: Merge) -> Changes:
         target.check_deletable()
     acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
     kind = _choose([F.lit(a.kind) for a in actions])
-    deleted = merge.kept_columns if target.table.schema.primary_keys else [F.lit(None)] * len(target.columns)
+    deleted = merge.kept_columns if target.table.schema.primary_keys else target.nulls()
     if rules.updates is not None:
-        actions = [_without_kept(a, target.columns, merge.updated) for a in actions]
+        actions = [_without_kept(a, target, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
     return Changes(target.changes(acted, kind, columns), rules)
 
@@ -83,12 +83,12 @@ def _source(target: Target, plan: Merge) -> DataFrame:
     return frame(target.jvm, target.session.session, plan.source)
 
 
-def _without_kept(action: _Action, columns: Sequence[str], updated: Collection[str]) -> _Action:
+def _without_kept(action: _Action, target: Target, updated: Collection[str]) -> _Action:
     """Return an update without the columns that no action assigns: these are not written, so they need not be read."""
     if action.kind != ROW_UPDATE_AFTER or action.values is None:
         return action
-    values = zip(columns, action.values, strict=True)
-    return replace(action, values=tuple(v if c in updated else F.lit(None) for c, v in values))
+    values = zip(target.columns, action.values, target.nulls(), strict=True)
+    return replace(action, values=tuple(v if c in updated else null for c, v, null in values))
 
 
 def _choose(values: Sequence[Column]) -> Column:
@@ -180,7 +180,7 @@ class _JoinedSides:
     def _inserted(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         columns, fields = self.target.columns, self.target.table.schema.field_by_name
         values = self._starred() if action.is_star else self._assigned(action, seen)
-        defaults = {c: F.expr(default_sql(fields[c])) for c in columns}
+        defaults = {c: default_value(fields[c]) for c in columns}
         return tuple(self._stored(c, values[c]) if c in values else defaults[c] for c in columns)
 
     def _starred(self) -> dict[str, Any]:

@@ -47,10 +47,10 @@ from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
-from paimon_sql.spark.types import default_sql, string_types, to_struct
+from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.write.changes import ChangesTable
-from paimon_sql.spark.write.store_assignment import cast_as_spark, needs_cast
+from paimon_sql.spark.write.store_assignment import cast_as_spark, default_value, needs_cast
 
 _POSITION_PREFIX = "__paimon_target"  # prefixed, because the source of a MERGE INTO may have columns of the same names
 
@@ -86,6 +86,10 @@ class Target:
     def types(self) -> dict[str, DataType]:
         """Return the type of each column, STRING for CHAR and VARCHAR."""
         return {f.name: f.dataType for f in string_types(to_struct(self.table.schema.fields)).fields}
+
+    def nulls(self) -> list[Column]:
+        """Return a NULL of its type for each column: the policy STRICT refuses a NULL without a type."""
+        return [F.lit(None).cast(self.types[c]) for c in self.columns]
 
     def stored(
         self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
@@ -184,10 +188,7 @@ def deleted_rows(target: Target, condition: Any) -> Changes:
     """Return the changes of `DELETE FROM t WHERE condition`."""
     target.check_deletable()
     matching = target.frame.filter(target.column(condition))
-    if target.table.schema.primary_keys:
-        values = [target.column(a) for a in target.own]
-    else:
-        values = [F.lit(None)] * len(target.columns)
+    values = [target.column(a) for a in target.own] if target.table.schema.primary_keys else target.nulls()
     return Changes(target.changes(matching, ROW_DELETE, values), delete_rules(target.table.store, target.before))
 
 
@@ -198,7 +199,7 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     rules = update_rules(target.table.store, target.before, assigned.keys())
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    kept = (target.column(a) if rules.moves_rows else F.lit(None) for a in target.own)
+    kept = [target.column(a) for a in target.own] if rules.moves_rows else target.nulls()
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
     return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
 
@@ -225,7 +226,7 @@ def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[
 
 def _value(target: Target, name: str, assignment: Assignment) -> Column:
     if assignment.is_default:
-        return F.expr(default_sql(target.table.schema.field_by_name[name]))
+        return default_value(target.table.schema.field_by_name[name])
     return target.column(assignment.value)
 
 

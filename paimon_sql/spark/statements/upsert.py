@@ -16,8 +16,8 @@ from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import default_sql
 from paimon_sql.spark.write.insert_columns import inserted_columns
+from paimon_sql.spark.write.store_assignment import default_value
 
 _SOURCE, _TARGET, _RANK = "__paimon_new", "__paimon_old", "__paimon_rank"
 
@@ -61,7 +61,7 @@ def _rows(jvm: Jvm, session: SessionBridge, table: Table, insert: Insert) -> Dat
         elif name in static:
             value = F.lit(static[name])
         else:
-            value = F.expr(default_sql(field))
+            value = default_value(field)
         values.append(value.alias(field.name))
     return given.select(*values)
 

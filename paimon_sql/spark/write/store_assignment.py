@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from paimon_core.options import TableOptions
+from paimon_core.spec.types import DataField
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import expressions
 from paimon_sql.spark.jvm.commands import by_position, with_query
@@ -68,9 +69,15 @@ def whole_rows(
         return None
     values = []
     for field in fields:
-        name, default = given.get(known_as(field.name)), F.expr(default_sql(field))
-        values.append((default if name is None else F.col(name)).alias(field.name))
+        name = given.get(known_as(field.name))
+        values.append((default_value(field) if name is None else F.col(name)).alias(field.name))
     return rows.toDF(*given.values()).select(*values)
+
+
+def default_value(field: DataField) -> Column:
+    """Return a column's default, or NULL, in the column's type: the policy STRICT refuses a NULL without a type."""
+    (declared,) = string_types(to_struct([field])).fields
+    return F.expr(default_sql(field)).cast(declared.dataType)
 
 
 def as_stored(
