@@ -56,7 +56,7 @@ class LocalFileIO:
         return 1
 
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        with storage_errors("read", path):
+        with storage_errors("read", path), _none_if_too_long(path):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe must not wait
             try:
                 return _content(path, descriptor, most)
@@ -113,13 +113,17 @@ class LocalFileIO:
                 os.close(descriptor)
 
     def exists(self, path: str) -> bool:
-        with storage_errors("look up", path), suppress(FileNotFoundError, NotADirectoryError):
+        with (
+            storage_errors("look up", path),
+            suppress(FileNotFoundError, NotADirectoryError),
+            _none_if_too_long(path),
+        ):
             os.stat(path)
             return True
         return False
 
     def status(self, path: str) -> FileStatus:
-        with storage_errors("look up", path):
+        with storage_errors("look up", path), _none_if_too_long(path):
             return _status(path, os.stat(path))
 
     def list(self, path: str) -> Iterator[FileStatus]:
@@ -204,6 +208,17 @@ class LocalFileIO:
         with writing_errors("sync", path):
             _fsync(path, os.O_RDONLY)
             _sync_dir(os.path.dirname(path))
+
+
+@contextmanager
+def _none_if_too_long(path: str) -> Iterator[None]:
+    """Raise `FileNotFoundError` for a name that is longer than any file's name can be."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
 
 
 def _content(path: str, descriptor: int, most: int) -> bytes:

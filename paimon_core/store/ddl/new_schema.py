@@ -376,6 +376,8 @@ def _named(schema: TableSchema, option: str, columns: Sequence[str]) -> tuple[Da
 
 
 def _check_unique(kind: str, names: Sequence[str]) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
+    seen = set[str]()
+    for name in names:
+        if name in seen:
             raise InvalidSchemaError(f"{kind} {name!r} is a duplicate: name it once.")
+        seen.add(name)

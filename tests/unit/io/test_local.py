@@ -282,3 +282,11 @@ def test_a_data_file_of_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(LocalFileIO, "make_dirs", lambda self, path: None)  # deleted at once behind it
     with pytest.raises(FolderMissingError):
         output.sink.write(b"x")
+
+
+def test_a_name_that_is_too_long_is_of_no_file(tmp_path: Path) -> None:
+    io, path = LocalFileIO(), str(tmp_path / ("x" * 300))
+    assert not io.exists(path)
+    for ask in (io.read_bytes, io.status):
+        with pytest.raises(FileNotFoundError):
+            ask(path)

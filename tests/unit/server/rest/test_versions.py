@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import InvalidDataError
+from paimon_core.errors import InvalidDataError, NotFoundError
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.store.snapshots import latest_snapshot, snapshot_ids
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.server.rest.calls import RestCall
-from paimon_sql.server.rest.versions import commit
+from paimon_sql.server.rest.versions import commit, get_tag, get_version
 from tests.support.stored import T, create_table, insert, read
 
 Change = Callable[[dict[str, Any]], object]
@@ -60,3 +60,11 @@ def test_what_can_be_read_is(tmp_path: Path) -> None:
     catalog = load_catalog({"warehouse": str(tmp_path)})
     assert commit(catalog, call) == {"success": True} and snapshot_ids(table.store) == [1, 2]
     assert commit(catalog, call) == {"success": True}, "a request that comes again"
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "x" * 300, "../snapshot/snapshot-1"])
+def test_a_version_that_cannot_exist_is_not_found(tmp_path: Path, version: str) -> None:
+    insert(create_table(str(tmp_path)), [(1, "a")])
+    for ask in (get_version, get_tag):
+        with pytest.raises(NotFoundError):
+            ask(load_catalog({"warehouse": str(tmp_path)}), RestCall(("default", "t", version), {}, {}))

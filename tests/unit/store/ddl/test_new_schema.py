@@ -101,3 +101,21 @@ def test_columns_are_none_only_partitions_or_told_apart_by_case() -> None:
     assert new_table_schema([]).fields == ()
     assert new_table_schema(fields(a=INT, b=INT), partition_keys=["a", "b"]).partition_keys == ("a", "b")
     assert [f.name for f in new_table_schema(fields(a=INT, A=INT)).fields] == ["a", "A"]
+
+
+class Counted(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_column_is_not_compared_with_all_others() -> None:
+    """A client of the REST server may create a table of a hundred thousand columns in one request."""
+    new_table_schema([DataField(id=0, name=Counted(f"c{number}"), type=INT) for number in range(2000)])
+    assert Counted.compared < 100_000
