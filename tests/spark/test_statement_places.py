@@ -8,10 +8,13 @@ in all.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+
+from tests.support.spark_versions import spark_minor
 
 pytestmark = pytest.mark.spark
 
@@ -276,3 +279,100 @@ def test_handlers_catch_the_errors_of_our_statements(tables: Any) -> None:
         with pytest.raises(PySparkException):
             tables.sql(f"BEGIN {statement}; END")
     assert rows_of(tables, "SELECT * FROM t ORDER BY id") == ROWS
+
+
+# statements that only Paimon has, with parameters; a query, and what it returns behind the statement
+PARAMETERS = {
+    "ALTER TABLE t CREATE TAG made AS OF VERSION {}": ([1], "SELECT tag_name FROM t$tags", [("made",)]),
+    "COPY INTO t FROM {} FILE_FORMAT = (TYPE = {}, FIELD_DELIMITER = {}) PATTERN = {}": (
+        ["{folder}/in", "CSV", "|", ".*csv"],
+        "SELECT id, v FROM t WHERE id > 3",
+        [(7, "x")],
+    ),
+    "COPY INTO {} FROM t FILE_FORMAT = (TYPE = CSV)": (
+        ["{folder}/out"],
+        "SELECT count(*) FROM csv.`{folder}/out`",
+        [(3,)],
+    ),
+    "SELECT count(*) FROM paimon_incremental_query({}, {}, {})": (["t", 0, 1], "SELECT 1", [(1,)]),
+    "ALTER TABLE t MODIFY v STRING COMMENT {}": (["it's"], "SELECT count(*) FROM t$schemas", [(2,)]),
+    "CREATE MATERIALIZED TABLE made FRESHNESS = INTERVAL '1' DAY AS SELECT {} AS n FROM t": (
+        ["x"],
+        "SELECT 1 WHERE EXISTS (SELECT * FROM made LIMIT 0)",
+        [],
+    ),
+}
+GIVEN = ("named", "positional", "execute", "execute by name", "execute in a script")
+
+
+def literal(value: Any) -> str:
+    return "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else str(value)
+
+
+@pytest.mark.skipif(spark_minor() < (4, 1), reason="Spark 4.0 gives parameters values after this package's parser")
+@pytest.mark.parametrize("statement", PARAMETERS)
+def test_parameters_of_statements_of_paimon(tables: Any, tmp_path: Path, statement: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("7|x\n")
+    values, query, expected = PARAMETERS[statement]
+    values = [value.format(folder=tmp_path) if isinstance(value, str) else value for value in values]
+    names = [f"p{number}" for number in range(len(values))]
+    named, positional = statement.format(*(f":{name}" for name in names)), statement.format(*"?" * len(values))
+    using = ", ".join(map(literal, values))
+    by_name = ", ".join(f"{literal(value)} AS {name}" for name, value in zip(names, values, strict=True))
+    match GIVEN[list(PARAMETERS).index(statement) % len(GIVEN)]:
+        case "named":
+            tables.sql(named, dict(zip(names, values, strict=True)))
+        case "positional":
+            tables.sql(positional, values)
+        case "execute":
+            tables.sql(f'EXECUTE IMMEDIATE "{positional}" USING {using}')
+        case "execute by name":
+            tables.sql(f'EXECUTE IMMEDIATE "{named}" USING {by_name}')
+        case "execute in a script":
+            tables.sql(f'BEGIN DECLARE q STRING DEFAULT "{positional}"; EXECUTE IMMEDIATE q USING {using}; END')
+    assert rows_of(tables, query.format(folder=tmp_path)) == expected
+
+
+def test_explain_of_each_statement_changes_nothing(tables: Any) -> None:
+    counts = (f"(SELECT count(*) FROM {{0}}${kind})" for kind in ("snapshots", "schemas", "tags"))
+    state = f"SELECT {', '.join(counts)}"
+    before = [rows_of(tables, state.format(name)) for name in ("t", "keyed")]
+    for number, statement in enumerate([*CHANGES, *OTHERS, "COPY INTO t FROM '/nowhere' FILE_FORMAT = (TYPE = CSV)"]):
+        mode = ("", "EXTENDED", "FORMATTED", "COST", "CODEGEN")[number % 5]
+        (plan,) = rows_of(tables, f"EXPLAIN {mode} {statement}")
+        assert plan[0].strip(), statement
+    assert [rows_of(tables, state.format(name)) for name in ("t", "keyed")] == before
+    assert not tables.catalog.tableExists("made") and not rows_of(tables, "SHOW USER FUNCTIONS LIKE 'made'")
+
+
+PIPED = {
+    "FROM t |> WHERE id > 2 |> SELECT v": [("c",)],
+    "TABLE t$snapshots |> AGGREGATE count(*)": [(1,)],
+    "FROM t VERSION AS OF 1 |> AGGREGATE count(*)": [(3,)],
+    "FROM t WITH ('scan.snapshot-id' = '1') |> AGGREGATE count(*)": [(3,)],
+    "FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ |> AGGREGATE count(*)": [(3,)],
+    "FROM paimon_incremental_query('t', 0, 1) |> AGGREGATE count(*)": [(3,)],
+    "FROM t |> JOIN t$snapshots AS s ON t.id = s.snapshot_id |> SELECT v": [("a",)],
+    "FROM t |> UNION ALL (SELECT * FROM keyed VERSION AS OF 1) |> AGGREGATE count(*)": [(6,)],
+    "FROM t |> WHERE id IN (FROM keyed$snapshots |> SELECT snapshot_id) |> SELECT v": [("a",)],
+    "FROM IDENTIFIER('t$snapshots') |> SELECT snapshot_id": [(1,)],
+    "WITH s AS (FROM t$options |> LIMIT 0) FROM s |> AGGREGATE count(*)": [(0,)],
+}
+PIPED_INTO = {
+    "INSERT INTO t FROM keyed |> WHERE id = 1 |> SELECT id + 9, v": [*ROWS, (10, "a")],
+    "INSERT OVERWRITE t FROM keyed VERSION AS OF 1 |> WHERE id = 1": [(1, "a")],
+    "DELETE FROM t WHERE id IN (FROM keyed |> WHERE id = 1 |> SELECT id)": [(2, "b"), (3, "c")],
+    "UPDATE t SET v = (FROM keyed |> AGGREGATE max(v)) WHERE id = 2": [(1, "a"), (2, "c"), (3, "c")],
+    "MERGE INTO t USING (FROM keyed |> WHERE id = 3) s ON t.id = s.id WHEN MATCHED THEN DELETE": [(1, "a"), (2, "b")],
+    "WITH s AS (FROM keyed |> WHERE id = 3) DELETE FROM t WHERE id IN (FROM s |> SELECT id)": [(1, "a"), (2, "b")],
+}
+
+
+def test_pipes(tables: Any) -> None:
+    for query, expected in PIPED.items():
+        assert rows_of(tables, query) == expected, query
+    for statement, expected in PIPED_INTO.items():
+        tables.sql(statement)
+        assert rows_of(tables, "SELECT * FROM t ORDER BY id") == expected, statement
+        tables.sql("INSERT OVERWRITE t SELECT * FROM keyed")

@@ -29,6 +29,7 @@ from paimon_sql.preprocess import (
     preprocess,
 )
 from paimon_sql.preprocess.counterparts import Counterpart, counterpart
+from paimon_sql.preprocess.parameters import markers, needs_values, with_values
 from paimon_sql.preprocess.quoting import PATHS, with_path_catalog, with_quoted_system_tables
 from paimon_sql.preprocess.statements import Name
 from paimon_sql.spark.errors.java import contradiction, of_parser
@@ -37,7 +38,7 @@ from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.nested import called_procedure, with_statements
-from paimon_sql.spark.jvm.older.parameters import binds_late, has_parameters, rewrite_bound
+from paimon_sql.spark.jvm.older.parameters import binds_late, has_parameters, rewrite_bound, values_of
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
@@ -93,6 +94,11 @@ class PaimonParser(Proxy):
         return self._planned(text, self.delegate.parsePlan)
 
     def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        found = markers(text)
+        if found and needs_values(text, found, partial(preprocess, syntax=self.syntax)):
+            values = values_of(self.jvm, [text[start:end] for start, end in found], context)
+            if values is not None:
+                return self._planned(with_values(text, found, values), self.delegate.parsePlan)
         return self._planned(text, self.delegate.parsePlanWithParameters, context)
 
     def _prepare(self, text: str) -> None:

@@ -7,8 +7,10 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from py4j.java_gateway import JavaObject
 
@@ -18,6 +20,8 @@ from paimon_sql.spark.jvm.commands import with_arguments
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, java_type, method
 
+_NONE = "not in this Spark"
+_INTEGER = re.compile("-?[0-9]+[LSY]")  # with a suffix of its type, which only Spark's statements may have
 _PARSED = Variant.of("by the parser", method(classes.PARSER_INTERFACE, "parsePlanWithParameters", 2))
 _ANALYZED = Variant.of(
     "by the analyzer",
@@ -45,6 +49,26 @@ def rewrite_bound(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     """
     analyzer = session.sessionState().analyzer()
     jvm.compiled("BoundParameters").install(session, session.extensions(), analyzer, rewrite)
+
+
+@hook(
+    "`ParameterHandler.substituteParameters`",
+    "parameters of statements that only Paimon has, such as ALTER TABLE … CREATE TAG",
+    Variant.of("before parsing", method(f"{classes.PARAMETER_HANDLER}$", "substituteParameters", 2)),
+    Variant.of(_NONE),
+)
+def values_of(jvm: Jvm, parameters: Sequence[str], context: JavaObject) -> list[str] | None:
+    """Return the values of parameters, spelled as in the statement, as literals of SQL; None if this Spark does not
+    have them before it parses. `context` is the second argument of `parsePlanWithParameters`. Raises Spark's error for
+    a parameter without a value.
+    """
+    if jvm.variant(values_of).name == _NONE:
+        return None
+    between = f"/*{uuid4().hex}*/, "  # no value can contain it
+    query = f"SELECT {between.join(parameters)}"
+    substituted = str(jvm.scala_object(classes.PARAMETER_HANDLER).substituteParameters(query, context)._1())
+    found = substituted.removeprefix("SELECT ").split(between)
+    return [value[:-1] if _INTEGER.fullmatch(value) else value for value in found]
 
 
 _ANY = Variant.of("in any case", method(f"{classes.NAMED_PARAMETERS}$", "defaultRearrange", 4))
