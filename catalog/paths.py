@@ -64,11 +64,13 @@ class PathCatalog(NamedTables):
     """A catalog of tables of any storage, named by their paths (`PathIdentifier`). It has no databases.
 
     `settings` returns the options of storages, in the form of a catalog's options. Each call reads them again.
+    `may_open` tests whether the catalog's users may open the table at a path; without it, they may open every table.
     """
 
     settings: Callable[[], Mapping[str, str]]
     cache: _CacheOfOptions = field(default_factory=_CacheOfOptions, repr=False, compare=False)
     open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
+    may_open: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -89,6 +91,10 @@ class PathCatalog(NamedTables):
         if not isinstance(identifier, PathIdentifier):
             raise InvalidNameError(f"{identifier} is not a table's path: write /folder/table.")
         options, root = self.settings(), str(identifier.base)
+        if self.may_open is not None and not self.may_open(root):
+            raise NoPrivilegeError(
+                f"The path {root} is outside of this server's warehouses: use the name of a table in a catalog."
+            )
         io = load_file_io(root, options)
         for location in dict.fromkeys((root, without_links(root))):
             _check_no_users(io, location)

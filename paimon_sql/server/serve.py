@@ -9,18 +9,20 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
 from paimon_sql.server.health import InTime, listens, start_health
-from paimon_sql.server.reads.listed import listed, places, without_users
+from paimon_sql.server.reads.listed import Warehouses, listed, places
 from paimon_sql.server.settings import ServerSettings, java_properties
 from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.server.waiting import MOST, SECONDS
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
+    allow_lists,
     bound_rows,
     guard_thrift_sessions,
     limit_thrift_logins,
@@ -47,8 +49,9 @@ from paimon_sql.spark.jvm.servers import (
     watch_failures,
 )
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
+from paimon_sql.spark.proxy import Predicate
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
-from paimon_sql.spark.statements.parser import restrict_variables
+from paimon_sql.spark.statements.parser import restrict_paths, restrict_variables
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two checks of the statements
@@ -69,14 +72,16 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     bound_results(jvm)
     bound_rows(jvm, java_session(spark), class_path)
     watch_failures(jvm)
-    if settings.read_only:
-        refuse_writes(jvm, java_session(spark), _reads(jvm, spark, settings))
+    lists = _lists(jvm, spark, settings)
+    if lists is not None:
+        refuse_writes(jvm, java_session(spark), lists)
+        restrict_paths(java_session(spark), lambda path: bool(lists.test("place", path)))
     with ExitStack() as servers:
         if settings.thrift is not None:
-            servers.enter_context(_thrift(jvm, spark, settings, class_path))
+            servers.enter_context(_thrift(jvm, spark, settings, class_path, lists))
             say(f"JDBC: jdbc:hive2://{settings.host}:{settings.thrift}{';ssl=true' if settings.keystore else ''}")
         if settings.connect is not None:
-            servers.enter_context(_connect(jvm, spark, settings, class_path))
+            servers.enter_context(_connect(jvm, spark, settings, class_path, lists))
             say(f"Spark Connect: sc://{settings.host}:{settings.connect}")
         if settings.health is not None:
             servers.enter_context(_health(jvm, settings, stop))
@@ -119,14 +124,16 @@ def _of_clients(spark: SparkSession) -> dict[str, str]:
 
 
 @contextmanager
-def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
+def _thrift(
+    jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path, lists: JavaObject | None
+) -> Iterator[None]:
     if settings.users:
         put_on_class_path(jvm, class_path, "PasswordFile")
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
         limit_thrift_logins(jvm, server, MOST, int(2 * SECONDS))
-        guard_thrift_sessions(jvm, server, _reads(jvm, spark, settings))
+        guard_thrift_sessions(jvm, server, lists)
         watch_thrift_sessions(jvm, server, _limits(settings))
         yield
     finally:
@@ -135,14 +142,16 @@ def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path:
 
 
 @contextmanager
-def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path) -> Iterator[None]:
+def _connect(
+    jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path, lists: JavaObject | None
+) -> Iterator[None]:
     install_remote_frames(spark, class_path)
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot require a token, which --token-file needs.")
     watch_connect_sessions(jvm, class_path, _limits(settings))
     prepare_connect_catalogs(jvm, class_path)
-    if settings.read_only:
-        refuse_connect_writes(jvm, class_path, _reads(jvm, spark, settings))
+    if lists is not None:
+        refuse_connect_writes(jvm, class_path, lists)
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     try:
@@ -199,14 +208,16 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
     return True
 
 
-def _reads(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> str:
-    """Return the lists of what clients may do, in the form that the checks in Java read; empty if clients may do
+def _lists(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> JavaObject | None:
+    """Return the lists of what clients may do, in the form that the checks in Java use; None if clients may do
     everything.
     """
     if not settings.read_only:
-        return ""
+        return None
     options_of = SessionBridge(jvm, java_session(spark)).catalog_options
-    return listed(places(without_users(dict(spark.conf.getAll), options_of)), python_functions=allows_python(jvm))
+    found = places(dict(spark.conf.getAll), options_of)
+    lines = listed(found, python_functions=allows_python(jvm))
+    return allow_lists(jvm, lines, Predicate(jvm, Warehouses(found).has_users))
 
 
 def _limits(settings: ServerSettings) -> SessionLimits:

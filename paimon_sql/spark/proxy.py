@@ -132,3 +132,17 @@ class Function2(Function1):
 
     class Java:
         implements = [classes.FUNCTION_2]
+
+
+class Predicate(Proxy):
+    """A `java.util.function.Predicate` of a Python function."""
+
+    def __init__(self, jvm: Jvm, function: Callable[[Any], bool]) -> None:
+        super().__init__(jvm)
+        self.function = function
+
+    def test(self, value: Any) -> bool:
+        return self.function(value)
+
+    class Java:
+        implements = [classes.PREDICATE]

@@ -12,8 +12,10 @@ from pyspark.sql.connect.proto import base_pb2
 
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.privileges.catalog import accounts_of
-from paimon_sql.server.reads.listed import allowed, listed, places, without_users
+from paimon_sql.server.reads.listed import Places, Warehouses, allowed, listed, places
+from paimon_sql.spark.jvm.client_sessions import allow_lists
 from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.proxy import Predicate
 from tests.support.spark_classes import subclasses
 
 JARS = ("spark-catalyst", "spark-sql", "spark-hive", "spark-hive-thriftserver", "spark-connect", "spark-pipelines")
@@ -158,27 +160,32 @@ def test_patterns_of_options(option: str, is_allowed: bool) -> None:
     ],
 )
 def test_places_of_files(settings: dict[str, str], found: set[str]) -> None:
-    assert places(settings) == found
-    assert {line for line in listed(places(settings)).splitlines() if line.startswith("place")} == {
-        f"place\t{one}" for one in found
-    }
+    lines = listed(places(settings, lambda name: {})).splitlines()
+    assert {line for line in lines if line.startswith("place")} == {f"place\t{one}" for one in found}
 
 
-def test_warehouses_with_users_are_no_places(tmp_path: Path) -> None:
+def test_warehouses_that_get_users(tmp_path: Path) -> None:
     """Files there hold the passwords, and tables that others may not read."""
-    options = {name: {"warehouse": str(tmp_path / name)} for name in ("open", "users")}
-    settings = {f"spark.sql.catalog.{name}.warehouse": str(tmp_path / name) for name in ("open", "users", "of_others")}
-    assert without_users(settings, options.get) == settings
+    options: dict[str, dict[str, str]] = {
+        name: {"warehouse": str(tmp_path / name)} for name in ("open", "users", "broken")
+    }
+    options["broken"]["metastore"] = "unknown"
+    settings = {f"spark.sql.catalog.{name}.warehouse": str(tmp_path / name) for name in (*options, "of_others")}
+    settings["spark.paimon-sql.read-paths"] = str(tmp_path / "chosen")
+    found = places(settings, options.get)
+    assert set(found.warehouses) == {str(tmp_path / name) for name in (*options, "of_others")}
+    assert found.chosen == {str(tmp_path / "chosen")}
+    warehouses = Warehouses(found)
+    asked = ("open", "users", "of_others", "broken")
+    assert [warehouses.has_users(str(tmp_path / name)) for name in asked] == [False, False, False, True]
     accounts_of(load_catalog(options["users"])).initialize("root's password")
-    assert set(settings) - set(without_users(settings, options.get)) == {"spark.sql.catalog.users.warehouse"}
-    options["open"]["metastore"] = "unknown"
-    assert places(without_users(settings, options.get)) == {str(tmp_path / "of_others")}
+    assert [warehouses.has_users(str(tmp_path / name)) for name in asked] == [False, True, False, True]
 
 
 def test_a_link_is_a_place_with_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "lake")
-    found = places({"spark.paimon-sql.read-paths": str(tmp_path / "link")})
-    assert found == {str(tmp_path / "link"), str((tmp_path / "lake").resolve())}
+    found = places({"spark.paimon-sql.read-paths": str(tmp_path / "link")}, lambda name: None)
+    assert found.chosen == {str(tmp_path / "link"), str((tmp_path / "lake").resolve())}
 
 
 @pytest.mark.spark
@@ -215,7 +222,11 @@ def test_a_link_is_a_place_with_what_it_leads_to(tmp_path: Path) -> None:
     ],
 )
 def test_paths_below_a_place(spark: Any, path: str, is_within: bool) -> None:
-    lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed({"/lake", "s3://bucket/lake"}))
+    lists = (
+        jvm_of(spark.sparkContext)
+        .compiled("AllowLists")
+        .of(listed(Places({}, chosen=frozenset({"/lake", "s3://bucket/lake"}))), None)
+    )
     assert bool(lists.test("place", path)) is is_within
 
 
@@ -229,9 +240,11 @@ def test_links_below_a_place(spark: Any, tmp_path: Path) -> None:
     (lake / "own" / "file").symlink_to(tmp_path / "file")
     (lake / "in" / "again").symlink_to(lake / "in")
     (lake / "alias").symlink_to(lake / "own")
-    lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed({str(lake)}))
+    (lake / "dangling").symlink_to(tmp_path / "missing")
+    lists = jvm_of(spark.sparkContext).compiled("AllowLists").of(listed(Places({str(lake): []})), None)
     found = {path: (lists.test("place", f"{lake}/{path}"), lists.test("tree", f"{lake}/{path}")) for path in (
-        "in", "own", "alias", "own/file", "o[w]n/f*", "out/file", "o?t/x", "*", "none",
+        "in", "own", "alias", "own/file", "o[w]n/f*", "out/file", "o?t/x", "o?t/file", "*", "none", "dangling",
+        "dangling/x", "d*", "i*", "n*/x",
     )}  # fmt: skip
     assert found == {
         "in": (True, True),
@@ -242,8 +255,41 @@ def test_links_below_a_place(spark: Any, tmp_path: Path) -> None:
         "own/file": (False, False),
         "o[w]n/f*": (False, False),
         "out/file": (False, False),
-        "o?t/x": (True, True),
+        # whether there is such a file behind a link makes no difference
+        "o?t/x": (False, False),
+        "o?t/file": (False, False),
+        "dangling": (False, False),
+        "dangling/x": (False, False),
+        "d*": (False, False),
+        "i*": (True, True),
+        "n*/x": (True, True),
     }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("path", "as_place", "as_tree"),
+    [
+        ("/lake/t", True, True),
+        ("/lake", True, False),
+        ("/lake/*/x", False, False),
+        ("s3://bucket/*", True, True),
+        ("/lake/inner", False, False),
+        ("/lake/inner/db/t", False, False),
+        ("/lake/inner/open", True, True),
+        ("/lake/inner/open/x", True, True),
+        ("/lake/inner2", True, True),
+        ("/lake/inner*/x", False, False),
+        ("/lake/in[n]er/x", False, False),
+    ],
+)
+def test_paths_of_a_warehouse_that_has_users(spark: Any, path: str, as_place: bool, as_tree: bool) -> None:
+    jvm = jvm_of(spark.sparkContext)
+    found = Places(
+        {"/lake": [], "/lake/inner": []}, frozenset({"s3://bucket"}), frozenset({"/lake/inner/open", "/lake"})
+    )
+    lists = allow_lists(jvm, listed(found), Predicate(jvm, lambda folder: folder == "/lake/inner"))
+    assert (lists.test("place", path), lists.test("tree", path)) == (as_place, as_tree)
 
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")

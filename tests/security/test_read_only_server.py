@@ -21,6 +21,8 @@ from pyhive.exc import OperationalError
 from TCLIService import ttypes
 from thrift.transport.TTransport import TTransportException
 
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.privileges.catalog import accounts_of
 from paimon_sql.server.rest.app import PREFIX, routes
 from tests.security.attempts import SETTINGS, session_settings, statements
 from tests.security.doors import at_connect, at_health, at_rest, at_thrift, sight_of
@@ -65,7 +67,8 @@ def contents(folder: Path) -> dict[str, str]:
         for name in files:
             if name not in NOISE:
                 path = Path(root, name)
-                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+                is_link = path.is_symlink()  # which may lead to a missing file
+                found[str(path)] = os.readlink(path) if is_link else hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
 
@@ -107,6 +110,88 @@ def test_paths_of_warehouses_and_listed_places(server: Server, folder: Path) -> 
         assert answer(cursor, f"SELECT v FROM paimon.`{folder}/warehouse/default.db/t` VERSION AS OF 1") == [("a",)]
         assert answer(cursor, f"SELECT count(*) FROM json.`file:{folder}/warehouse/default.db/t/schema`")[0][0] > 0
         assert "PAIMON_READ_ONLY" in said_to(cursor, f"SELECT * FROM text.`{folder}/listed-2`")
+
+
+# a name for a file or a table outside of the warehouse; {x} exists, or does not
+NAMES = """
+text.`token{x}`
+csv.`./token{x}`
+`org.apache.spark.sql.execution.datasources.text.TextFileFormat`.`token{x}`
+IDENTIFIER('parquet.`token{x}`')
+IDENTIFIER('parquet.`{folder}/hidden/x{x}`')
+json.`{folder}/hidden/x{x}`
+text.`{folder}/warehouse/links/folder/x{x}`
+text.`{folder}/warehouse/links/fol[d]er/x{x}`
+text.`{folder}/warehouse/*/folder/x{x}`
+text.`{folder}/warehouse/links/dangling{x}`
+paimon.`{folder}/elsewhere/default.db/t{x}`
+paimon_path.`{folder}/elsewhere/default.db`.t{x}
+`{folder}/elsewhere/default.db`.t{x}
+`{folder}/elsewhere/default.db`.`t{x}$schemas`
+""".strip().splitlines()
+PLACES_OF_NAMES = """
+SELECT * FROM {name}
+TABLE {name}
+WITH s AS (SELECT * FROM {name}) SELECT * FROM s
+SELECT (SELECT count(*) FROM {name})
+EXPLAIN SELECT * FROM {name}
+DESCRIBE QUERY SELECT * FROM {name}
+CREATE TEMPORARY VIEW seen AS SELECT * FROM {name}
+FROM {name} |> LIMIT 1
+BEGIN SELECT * FROM {name}; END
+EXECUTE IMMEDIATE "SELECT * FROM {name}"
+""".strip().splitlines()
+
+
+def test_no_statement_shows_whether_a_file_exists(server: Server, folder: Path) -> None:
+    insert(create_table(str(folder / "elsewhere"), bucket="-1"), [(1, "hidden")])
+    (folder / "warehouse" / "links" / "dangling").symlink_to(folder / "missing")
+    (folder / "warehouse" / "links" / "dangling_not").symlink_to(folder / "token")
+    wrong = []
+    with server.client() as client, client.cursor() as cursor:
+        for number, name in enumerate(NAMES * 2):
+            place = PLACES_OF_NAMES[number % len(PLACES_OF_NAMES)]
+            for x in ("", "_not"):
+                text = place.format(name=name.format(folder=folder, x=x))
+                said = said_to(cursor, text)
+                if "PAIMON_READ_ONLY" not in said:
+                    wrong.append((text, said[:300]))
+    assert wrong == []
+
+
+def test_the_catalog_of_paths_cannot_be_current(server: Server, folder: Path) -> None:
+    """A name without a path could be one then."""
+    hidden = f"{folder}/hidden"
+    for statement in (
+        "SET CATALOG paimon_path",
+        "SET CATALOG `PAIMON_PATH`",
+        "USE paimon_path",
+        f"USE paimon_path.`{hidden}`",
+        f"USE `{hidden}`",
+        f"SET PATH = paimon_path.`{hidden}`",
+        f"SHOW TABLES IN paimon_path.`{hidden}`",
+    ):
+        with server.client() as client, client.cursor() as cursor:
+            said = said_to(cursor, statement)
+            assert "PAIMON_READ_ONLY" in said or "PARSE_SYNTAX_ERROR" in said, (statement, said[:300])
+            assert answer(cursor, "SELECT current_catalog()") == [("paimon",)], statement
+
+
+def test_a_warehouse_that_gets_users(tmp_path: Path) -> None:
+    """Paths into it were allowed before: files there hold the passwords, and tables that others may not read."""
+    insert(create_table(str(tmp_path / "warehouse"), primary_key="k", bucket="1"), [(1, "a")])
+    files = f"{tmp_path}/warehouse"
+    with (
+        served(tmp_path, "--read-only", passwords=False) as server,
+        server.client() as client,
+        client.cursor() as cursor,
+    ):
+        assert answer(cursor, f"SELECT count(*) > 0 FROM text.`{files}/default.db/t/schema`") == [(True,)]
+        assert answer(cursor, f"SELECT v FROM paimon.`{files}/default.db/t`") == [("a",)]
+        accounts_of(load_catalog({"warehouse": files})).initialize("root's password")
+        for name in (f"text.`{files}/default.db/t/schema`", f"avro.`{files}/user.sys/bucket-0`", f"text.`{files}`"):
+            assert "PAIMON_READ_ONLY" in said_to(cursor, f"SELECT * FROM {name}"), name
+        assert "done" not in said_to(cursor, f"SELECT v FROM paimon.`{files}/default.db/t`")
 
 
 def test_sessions_over_thrift(server: Server, folder: Path) -> None:

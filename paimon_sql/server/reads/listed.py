@@ -4,15 +4,17 @@ requests that only read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.io.load import normalize, without_links
 from paimon_sql.catalog.base import SupportsClosing
-from paimon_sql.catalog.load import load_catalog
-from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
+from paimon_sql.catalog.load import open_catalog
+from paimon_sql.catalog.privileges.accounts import Accounts
+from paimon_sql.catalog.privileges.catalog import accounts_of
 from paimon_sql.server import reads
 
 READ_PATHS = "spark.paimon-sql.read-paths"
@@ -48,55 +50,76 @@ def is_read(method: str, address: str) -> bool:
     return f"{method}:{address}" in allowed("requests")
 
 
-def places(settings: Mapping[str, str]) -> frozenset[str]:
-    """Return the folders with files that clients may name by a path, from the settings of the server's session. These
-    are the warehouses of its catalogs, except catalogs of REST servers, and the paths in `spark.paimon-sql.read-paths`.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders with files that clients may name by a path: `warehouses` of Paimon catalogs, with the options of
+    these catalogs, the warehouse `of_spark`, and the folders that the operator has `chosen`.
     """
-    of_rest = {
-        key.removesuffix(_METASTORE) for key, value in settings.items() if key.endswith(_METASTORE) and value == "rest"
-    }
-    found = [
-        value
-        for key, value in settings.items()
-        if key == _WAREHOUSE_OF_SPARK
-        or (key.startswith(_CATALOGS) and key.endswith(_WAREHOUSE) and key.removesuffix(_WAREHOUSE) not in of_rest)
-    ]
-    found += settings.get(READ_PATHS, "").split(",")
-    return frozenset(spelling for path in found if path.strip() for spelling in _spellings(normalize(path.strip())))
+
+    warehouses: Mapping[str, Sequence[Mapping[str, str]]]
+    of_spark: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
 
 
-def without_users(settings: Mapping[str, str], options_of: Callable[[str], Mapping[str, str] | None]) -> dict[str, str]:
-    """Return settings without the warehouses that have users now: a path has no user, so its rights cannot be checked.
-    A warehouse that does not answer may have users. `options_of` returns the options of a catalog by its name."""
-    found = dict(settings)
-    for key in settings:
+def places(settings: Mapping[str, str], options_of: Callable[[str], Mapping[str, str] | None]) -> Places:
+    """Return the places of a server, from the settings of its session. Leave out warehouses of REST servers: these
+    servers decide who reads a table. `options_of` returns the options of a Paimon catalog by its name.
+    """
+    warehouses: dict[str, list[Mapping[str, str]]] = {}
+    for key, value in settings.items():
         name = key.removeprefix(_CATALOGS).removesuffix(_WAREHOUSE)
-        options = options_of(name) if key == f"{_CATALOGS}{name}{_WAREHOUSE}" else None
-        if options is not None and _may_have_users(options):
-            del found[key]
-    return found
+        if key != f"{_CATALOGS}{name}{_WAREHOUSE}" or settings.get(f"{_CATALOGS}{name}{_METASTORE}") == "rest":
+            continue
+        options = options_of(name)
+        for spelling in _spellings([value]):
+            warehouses.setdefault(spelling, []).extend([] if options is None else [options])
+    of_spark = _spellings([settings.get(_WAREHOUSE_OF_SPARK, "")])
+    return Places(warehouses, of_spark, _spellings(settings.get(READ_PATHS, "").split(",")))
 
 
-def _may_have_users(options: Mapping[str, str]) -> bool:
-    try:
-        catalog = load_catalog(options)
-    except PaimonError:
-        return True
-    if isinstance(catalog, SupportsClosing):
-        catalog.close()
-    return isinstance(catalog, PrivilegedCatalog)
-
-
-def _spellings(path: str) -> set[str]:
-    """Return a normalized path. If it is local, also return the path without links."""
-    return {path, without_links(path)}
-
-
-def listed(read_places: Iterable[str] = (), *, python_functions: bool = False) -> str:
-    """Return all lists as the checks in Java read them: lines of a kind and a name. Clients may name paths in
-    `read_places`. If the server was started with functions in Python allowed, `python_functions` allows the catalogs'
-    functions in Python, too.
+class Warehouses:
+    """The warehouses among the places. They may get users while the server runs. A path has no user, so the server
+    cannot check rights on it.
     """
-    lines = [f"{kind}\t{word}" for name, kind in _KINDS.items() for word in sorted(allowed(name))]
-    lines += [f"place\t{place}" for place in sorted(read_places) if place.isprintable()]
+
+    def __init__(self, found: Places) -> None:
+        self._options, self._accounts = found.warehouses, dict[str, list[Accounts]]()
+
+    def has_users(self, folder: str) -> bool:
+        """Return whether a warehouse has users now. A warehouse that does not answer may have users."""
+        try:
+            if folder not in self._accounts:
+                self._accounts[folder] = [one for options in self._options[folder] for one in _accounts(options)]
+            return any(accounts.enabled() for accounts in self._accounts[folder])
+        except PaimonError:
+            return True
+
+
+def _accounts(options: Mapping[str, str]) -> list[Accounts]:
+    catalog = open_catalog(options)
+    try:
+        return [accounts_of(catalog)]
+    except UnsupportedFeatureError:
+        return []
+    finally:
+        if isinstance(catalog, SupportsClosing):
+            catalog.close()
+
+
+def _spellings(paths: Iterable[str]) -> frozenset[str]:
+    """Return normalized paths. For a local path, also return the path without links."""
+    found = [normalize(path.strip()) for path in paths if path.strip()]
+    return frozenset([*found, *map(without_links, found)])
+
+
+def listed(found: Places | None = None, *, python_functions: bool = False) -> str:
+    """Return all lists as the checks in Java read them: lines of a kind and a name. Clients may name paths in the
+    places that were `found`. If the server was started with functions in Python allowed, `python_functions` allows the
+    catalogs' functions in Python, too.
+    """
+    kinds = {kind: allowed(name) for name, kind in _KINDS.items()}
+    if found is not None:
+        kinds["place"] = frozenset([*found.warehouses, *found.of_spark, *found.chosen])
+        kinds |= {"warehouse": frozenset(found.warehouses), "chosen place": found.chosen}
+    lines = [f"{kind}\t{word}" for kind, words in kinds.items() for word in sorted(words) if word.isprintable()]
     return "\n".join([*lines, "expression\tPythonUDF"] if python_functions else lines)

@@ -43,13 +43,14 @@ class SessionLimits:
     method(classes.SESSION_EXTENSIONS, "injectCheckRule", 1),
     method(classes.SESSION_EXTENSIONS, "injectHintResolutionRule", 1),
     method(classes.SESSION, "extensions", 0),
+    method(classes.CATALOG_MANAGER, "isCatalogRegistered", 1),
 )
-def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
-    """Make the sessions created from this one refuse every statement except those known to only read. `listed` has one
-    line for each allowed name: a kind, a tab, and the name.
+def refuse_writes(jvm: Jvm, session: JavaObject, lists: JavaObject) -> None:
+    """Make the sessions created from this one refuse every statement except those known to only read. `lists` are of
+    `allow_lists`.
     """
     add_conditions(jvm, STATES)
-    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, _lists(jvm, listed))
+    jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, lists)
 
 
 @hook(
@@ -63,16 +64,16 @@ def refuse_writes(jvm: Jvm, session: JavaObject, listed: str) -> None:
     ),
     Variant.of(_NONE),
 )
-def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
+def refuse_connect_writes(jvm: Jvm, folder: Path, lists: JavaObject) -> None:
     """Make Spark Connect refuse every call except those known to only read. Call it before the server starts, and after
-    other functions that add interceptors. `listed` is as for `refuse_writes`. Raises `UnsupportedFeatureError` if this
+    other functions that add interceptors. `lists` are of `allow_lists`. Raises `UnsupportedFeatureError` if this
     Spark cannot.
     """
     if jvm.variant(refuse_connect_writes).name == _NONE:
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
     add_conditions(jvm, STATES)
     put_on_class_path(jvm, folder, _READ)
-    jvm.java_class(_READ).allow(READ_ONLY, _lists(jvm, listed))
+    jvm.java_class(_READ).allow(READ_ONLY, lists)
     _intercept(jvm, _READ)
 
 
@@ -87,14 +88,14 @@ def refuse_connect_writes(jvm: Jvm, folder: Path, listed: str) -> None:
     ),
     Variant.of(_NONE),
 )
-def guard_thrift_sessions(jvm: Jvm, server: JavaObject, listed: str) -> None:
-    """Make HiveServer2 refuse sessions and statements that set properties of the JVM. If `listed` is not empty,
-    HiveServer2 also refuses every setting that is not in it. Raises `UnsupportedFeatureError` if it cannot and `listed`
-    is not empty.
+def guard_thrift_sessions(jvm: Jvm, server: JavaObject, lists: JavaObject | None) -> None:
+    """Make HiveServer2 refuse sessions and statements that set properties of the JVM. With `lists`, of `allow_lists`,
+    HiveServer2 also refuses every setting that is not in them. Raises `UnsupportedFeatureError` if it cannot and there
+    are `lists`.
     """
     if jvm.variant(guard_thrift_sessions).name != _NONE:
-        jvm.compiled("ThriftSessions").install(server, *_REFUSED, _lists(jvm, listed) if listed else None)
-    elif listed:
+        jvm.compiled("ThriftSessions").install(server, *_REFUSED, lists)
+    elif lists is not None:
         raise UnsupportedFeatureError("HiveServer2 of this Spark cannot refuse settings, which --read-only needs.")
 
 
@@ -258,9 +259,11 @@ def prepare_connect_catalogs(jvm: Jvm, folder: Path) -> None:
         _intercept(jvm, _PREPARED)
 
 
-def _lists(jvm: Jvm, listed: str) -> JavaObject:
-    """Return the allow-lists that every check uses. Each line of `listed` has a kind, a tab, and a name."""
-    return jvm.compiled("AllowLists").of(listed)
+def allow_lists(jvm: Jvm, listed: str, has_users: JavaObject | None = None) -> JavaObject:
+    """Return the allow-lists that every check uses. Each line of `listed` has a kind, a tab, and a name. `has_users` is
+    a `Predicate` that tests whether a warehouse has users now; without it, no warehouse has users.
+    """
+    return jvm.compiled("AllowLists").of(listed, has_users)
 
 
 def _intercept(jvm: Jvm, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -70,6 +70,7 @@ class LoadedCatalogs:
     """
 
     def __init__(self) -> None:
+        self.may_open: Callable[[str], bool] | None = None  # a test of tables' paths, as in `PathCatalog`
         self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
     def load(self, options: Mapping[str, str]) -> Catalog:
@@ -113,7 +114,7 @@ class CatalogRegistry:
                 load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
-            self._put(SparkPathCatalog(self.jvm, self.bridge))
+            self._put(SparkPathCatalog(self.jvm, self.bridge, self.loaded.may_open))
 
     def _put(self, catalog: SparkCatalog) -> None:
         loaded_catalogs(self.session).put(catalog.catalog_name, self.jvm.fronted(catalog))

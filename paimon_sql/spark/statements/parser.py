@@ -337,6 +337,15 @@ def restrict_variables(jvm: Jvm, session: JavaObject) -> None:
     inject_parser(session, Function2(jvm, restricted))
 
 
+def restrict_paths(session: JavaObject, may_open: Callable[[str], bool]) -> None:
+    """Let a session, and sessions made from it later, open tables by path only if `may_open` returns true for the path.
+    Call it behind `install_parser`, before a statement names a path.
+    """
+    registry = registry_in(session)
+    assert registry is not None, "the session has no parser of this package"
+    registry.loaded.may_open = may_open
+
+
 def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:
     """Rewrite a statement once its parameters have values: Spark continues with the result."""
     registry = registry_in(session)

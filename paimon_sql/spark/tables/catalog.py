@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -451,8 +451,8 @@ class SparkPathCatalog(SparkCatalog):
     storages.
     """
 
-    def __init__(self, jvm: Jvm, session: SessionBridge) -> None:
-        paths = path_catalog(session)
+    def __init__(self, jvm: Jvm, session: SessionBridge, may_open: Callable[[str], bool] | None) -> None:
+        paths = path_catalog(session, may_open)
         super().__init__(jvm, session, PATHS, lambda: paths)
         self.paths = paths
 

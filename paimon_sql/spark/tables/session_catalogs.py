@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from paimon_core.io.load import normalize
 from paimon_sql.catalog.base import Catalog
@@ -15,9 +16,12 @@ from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
 LOCATORS = ("path", "catalog", "database", "table")  # options by which readers and writers name a table
 
 
-def path_catalog(session: SessionBridge) -> PathCatalog:
-    """Return the catalog of tables by path; `spark.sql.catalog.paimon_path.KEY` are options of the storages."""
-    return PathCatalog(lambda: session.settings(f"{CATALOG_PREFIX}{PATHS}."), open_iceberg=NamedForIceberg)
+def path_catalog(session: SessionBridge, may_open: Callable[[str], bool] | None = None) -> PathCatalog:
+    """Return the catalog of tables by path; `spark.sql.catalog.paimon_path.KEY` are options of the storages. `may_open`
+    is as in `PathCatalog`.
+    """
+    settings = partial(session.settings, f"{CATALOG_PREFIX}{PATHS}.")
+    return PathCatalog(settings, open_iceberg=NamedForIceberg, may_open=may_open)
 
 
 def find_catalog(session: SessionBridge, name: str) -> Catalog | None:

@@ -1,21 +1,25 @@
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.*;
 import java.util.function.BiPredicate;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.GlobPattern;
 
 /**
  * The names that a read-only server allows, by their kind, such as a plan, a function or a setting.
  *
  * All protocols of the server use the same lists. A setting or an option may also match a pattern, and variables may always
  * be set. A path must be a listed folder, or below one, and symbolic links must not lead to other folders: links in the path,
- * and of a "tree" also links below the path. The value of a setting must not name the server's environment. Options have no
- * case.
+ * and of a "tree" also links below the path. A path must not lead into a warehouse that has users, unless the operator chose
+ * the folder; a "tree" must not contain such a warehouse. The value of a setting must not name the server's environment.
+ * Options have no case.
  */
 public class AllowLists implements BiPredicate {
   /** Spark replaces these in the value of a setting when it reads it, also where statements do not replace variables. */
@@ -28,9 +32,12 @@ public class AllowLists implements BiPredicate {
   private final Map names = new HashMap();  // from a kind to a set
   private final Map patterns = new HashMap();  // from a kind to a list
 
+  private Predicate hasUsers;  // tests a warehouse; null if no warehouse has users
+
   /** Lists of lines: each has a kind and a name, with a tab between them. */
-  public BiPredicate of(String lines) {
+  public BiPredicate of(String lines, Predicate hasUsers) {
     AllowLists made = new AllowLists();
+    made.hasUsers = hasUsers;
     String[] all = lines.split("\n");
     for (int i = 0; i < all.length; i++) {
       String[] one = all[i].split("\t");
@@ -54,51 +61,115 @@ public class AllowLists implements BiPredicate {
 
   /** Whether a path, and what its symbolic links lead to, is a listed folder or below one. */
   private boolean isFound(String path, boolean isTree) {
-    Set places = (Set) names.get("place");
-    if (!isWithin(path, places)) return false;
+    if (!isOpen(path, isTree)) return false;
     String asked = place(path);
     if (!asked.startsWith(LOCAL)) return true;
     try {
-      File[] found = files(asked.substring(LOCAL.length()));
       Set seen = new HashSet();
-      for (int i = 0; i < found.length; i++)
-        if (!isWithin(found[i].getCanonicalPath(), places) || isTree && !linksStay(found[i], places, seen)) return false;
+      List found = Collections.singletonList(new File("/", fixed(asked).substring(LOCAL.length())));
+      if (!linksStay(found, isTree && fixed(asked) == asked, seen)) return false;
+      String[] names = asked.substring(fixed(asked).length()).split("/");
+      // each part of a pattern: otherwise an error would show whether there is a file behind a link
+      for (int i = 1; i < names.length; i++)
+        if (!linksStay(found = inside(found, names[i]), isTree && i == names.length - 1, seen)) return false;
       return true;
     } catch (Exception e) {
       return false;
     }
   }
 
-  /** The files that Hadoop opens for a local path; the path may be a pattern. */
-  private static File[] files(String path) throws IOException {
-    if (!OF_FILES.matcher(path).find()) return new File[] {new File(path)};
-    FileStatus[] found = FileSystem.getLocal(new Configuration(false)).globStatus(new Path(path));
-    File[] files = new File[found == null ? 0 : found.length];
-    for (int i = 0; i < files.length; i++) files[i] = new File(found[i].getPath().toUri().getPath());
-    return files;
-  }
-
-  /** Whether all symbolic links below a folder lead to listed folders. */
-  private static boolean linksStay(File folder, Set places, Set seen) throws IOException {
-    File[] inside = seen.add(folder.getCanonicalPath()) ? folder.listFiles() : null;
-    if (inside == null) return true;
-    for (int i = 0; i < inside.length; i++) {
-      boolean isLink = Files.isSymbolicLink(inside[i].toPath());
-      if (isLink && !isWithin(inside[i].getCanonicalPath(), places)) return false;
-      if (inside[i].isDirectory() && !linksStay(inside[i], places, seen)) return false;
+  private boolean linksStay(List found, boolean isTree, Set seen) throws IOException {
+    for (int i = 0; i < found.size(); i++) {
+      File one = (File) found.get(i);
+      if (!isOpen(real(one), isTree) || isTree && !linksStay(one, seen)) return false;
     }
     return true;
   }
 
-  /** Whether a path is a listed folder, or below one. */
-  private static boolean isWithin(String path, Set places) {
+  /** The part of a path before the folder or file that a pattern is for. */
+  private static String fixed(String path) {
+    Matcher found = OF_FILES.matcher(path);
+    return found.find() ? path.substring(0, path.lastIndexOf('/', found.start())) : path;
+  }
+
+  /** The files in folders whose names match a pattern as Hadoop matches them. Hadoop leaves links to missing files out. */
+  private static List inside(List folders, String pattern) {
+    boolean isPattern = OF_FILES.matcher(pattern).find();
+    GlobPattern wanted = isPattern ? new GlobPattern(pattern) : null;
+    List found = new ArrayList();
+    for (int i = 0; i < folders.size(); i++) {
+      File folder = (File) folders.get(i);
+      String[] names = isPattern ? folder.list() : new String[] {pattern};
+      for (int k = 0; names != null && k < names.length; k++)
+        if (!isPattern || wanted.matches(names[k])) found.add(new File(folder, names[k]));
+    }
+    return found;
+  }
+
+  /** A path without links; the file may be missing. Throws for a link that leads to a missing file. */
+  private static String real(File file) throws IOException {
+    if (Files.exists(file.toPath(), new LinkOption[] {LinkOption.NOFOLLOW_LINKS})) return file.toPath().toRealPath(new LinkOption[0]).toString();
+    File parent = file.getParentFile();
+    return parent == null ? file.getPath() : new File(real(parent), file.getName()).getPath();
+  }
+
+  /** Whether all symbolic links below a folder lead to listed folders. */
+  private boolean linksStay(File folder, Set seen) throws IOException {
+    if (!folder.isDirectory() || !seen.add(real(folder))) return true;
+    DirectoryStream inside = Files.newDirectoryStream(folder.toPath());
+    try {
+      for (Iterator each = inside.iterator(); each.hasNext();) {
+        Path one = (Path) each.next();
+        BasicFileAttributes found = Files.readAttributes(one, BasicFileAttributes.class,
+            new LinkOption[] {LinkOption.NOFOLLOW_LINKS});
+        if (found.isSymbolicLink() && !isOpen(real(one.toFile()), true)) return false;
+        if (!found.isRegularFile() && !linksStay(one.toFile(), seen)) return false;
+      }
+    } finally {
+      inside.close();
+    }
+    return true;
+  }
+
+  /** Whether a path is a listed folder, or below one, and leads to no warehouse that has users. */
+  private boolean isOpen(String path, boolean isTree) {
     String asked = place(path);
-    if (asked == null || places == null) return false;
-    for (Iterator each = places.iterator(); each.hasNext();) {
+    if (asked == null || !isWithin(asked, (Set) names.get("place"))) return false;
+    Set warehouses = (Set) names.get("warehouse");
+    if (hasUsers == null || warehouses == null) return true;
+    String top = fixed(asked);
+    for (Iterator each = warehouses.iterator(); each.hasNext();) {
+      String one = (String) each.next(), folder = place(one);
+      if (folder == null) continue;
+      boolean isAbove = (isTree || top != asked) && isBelow(folder, top);
+      if ((isBelow(asked, folder) || isAbove) && !isChosen(asked, folder) && hasUsers.test(one)) return false;
+    }
+    return true;
+  }
+
+  /** Whether the operator chose a folder of a warehouse in which a path is. */
+  private boolean isChosen(String asked, String warehouse) {
+    Set chosen = (Set) names.get("chosen place");
+    if (chosen == null) return false;
+    for (Iterator each = chosen.iterator(); each.hasNext();) {
       String one = place((String) each.next());
-      if (one != null && (asked.equals(one) || asked.startsWith(one.endsWith("/") ? one : one + "/"))) return true;
+      if (one != null && isBelow(one, warehouse) && isBelow(asked, one)) return true;
     }
     return false;
+  }
+
+  private static boolean isWithin(String asked, Set places) {
+    if (places == null) return false;
+    for (Iterator each = places.iterator(); each.hasNext();) {
+      String one = place((String) each.next());
+      if (one != null && isBelow(asked, one)) return true;
+    }
+    return false;
+  }
+
+  /** Whether a path is a folder, or below it; both as `place` returns them. */
+  private static boolean isBelow(String asked, String folder) {
+    return asked.equals(folder) || asked.startsWith(folder.endsWith("/") ? folder : folder + "/");
   }
 
   /**

@@ -4,6 +4,7 @@ import java.util.function.BiPredicate;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry$;
@@ -14,6 +15,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import scala.Function1;
@@ -120,6 +123,8 @@ public class ReadOnlySessions {
     /** The reason to refuse a plan of a listed class; null if it is allowed. */
     private String refusal(LogicalPlan plan, String name) {
       if (name.equals("SetCommand")) return ofSettings(answer(plan, "kv"), true);
+      if (name.equals("SetCatalogCommand") || name.equals("SetPathCommand"))  // a name without a path could be one then
+        return plan.simpleString(Integer.MAX_VALUE).toLowerCase(Locale.ROOT).indexOf(PATHS) < 0 ? null : "the catalog " + PATHS;
       if (name.equals("ResetCommand")) return ofSettings(answer(plan, "config"), false);
       if (name.equals("CreateTempViewUsing"))
         return is(answer(plan, "global"), "false") ? ofSource(answer(plan, "provider"), answer(plan, "options")) : OF_ALL;
@@ -164,17 +169,27 @@ public class ReadOnlySessions {
       scala.collection.Seq all = (scala.collection.Seq) parts;
       String last = String.valueOf(all.last());
       boolean isPath = String.valueOf(all.head()).equalsIgnoreCase(PATHS);
-      if (isPath && all.size() > 1) return ofPath(behindFirst(all), "place");
+      if (isPath && all.size() > 1) return ofPath(joined(all, 1), "place");
+      if (String.valueOf(all.head()).indexOf('/') >= 0 && all.size() > 1) return ofPath(joined(all, 0), "place");
       String place = last.indexOf('$') < 0 ? last : last.substring(0, last.indexOf('$'));
-      boolean isNamed = isPath || place.indexOf('/') >= 0 || all.size() == 2 && place.indexOf(':') >= 0;
+      boolean isNamed = isPath || place.indexOf('/') >= 0 || all.size() == 2 && (place.indexOf(':') >= 0 || isOfSource(String.valueOf(all.head())));
       boolean isOurs = isPath || all.size() == 2 && OURS.equalsIgnoreCase(String.valueOf(all.head()));
       return isNamed ? ofPath(last, isOurs ? "place" : "tree") : null;
     }
 
-    /** The parts of a name after its catalog, joined to a path. */
-    private static String behindFirst(scala.collection.Seq parts) {
+    /** Whether Spark takes the second part of a name as a relative path: behind a data source that is no database. */
+    private boolean isOfSource(String source) {
+      if (!has("source", source.toLowerCase(Locale.ROOT)) && source.indexOf('.') < 0) return false;
+      CatalogManager catalogs = ((SparkSession) SparkSession.active()).sessionState().catalogManager();
+      Object current = catalogs.currentCatalog();
+      boolean isDatabase = current instanceof SupportsNamespaces && ((SupportsNamespaces) current).namespaceExists(new String[] {source});
+      return !isDatabase && !catalogs.isCatalogRegistered(source);
+    }
+
+    /** The parts of a name from one on, joined to a path. */
+    private static String joined(scala.collection.Seq parts, int first) {
       StringBuilder path = new StringBuilder();
-      for (int i = 1; i < parts.size(); i++) path.append(i > 1 ? "/" : "").append(parts.apply(i));
+      for (int i = first; i < parts.size(); i++) path.append(i > first ? "/" : "").append(parts.apply(i));
       return path.toString();
     }
 
