@@ -157,6 +157,46 @@ def test_trees_of_tables_and_columns(server: Server) -> None:
         assert tree.columns(None, "tree", "%", "I%") == ids
 
 
+def test_trees_are_as_those_of_sparks_own_tables(server: Server) -> None:
+    """The same tables in Spark's own catalog, which Spark's own code lists, and in ours have the same answers."""
+    columns = (
+        "id INT, d DECIMAL(10, 2), ts TIMESTAMP, n TIMESTAMP_NTZ, dt DATE, b BINARY, f FLOAT, g DOUBLE, bo BOOLEAN,"
+        "ti TINYINT, sm SMALLINT, bi BIGINT, a ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<x: INT, y: STRING>,"
+        "c CHAR(5), vc VARCHAR(7) COMMENT 'a note'"
+    )
+    with server.client() as client, client.cursor() as cursor:
+        for catalog in ("paimon", "spark_catalog"):
+            answer(cursor, f"CREATE DATABASE {catalog}.alike")
+            for name, all_columns in (("a_b", columns), ("axb", "id INT"), ("other", "a_b INT, axb STRING")):
+                using = "" if catalog == "paimon" else "USING parquet"
+                answer(cursor, f"CREATE TABLE {catalog}.alike.{name} ({all_columns}) {using}")
+        tree = Tree(client)
+        patterns = (None, "", "%", "*", ".*", "a_b", "a\\_b", "A%", "%b", "a%b", "nope", "o.*")
+        for pattern in patterns:
+            found = [sorted(row[1:] for row in tree.tables(c, "alike", pattern)) for c in ("spark_catalog", "paimon")]
+            assert found[0] == found[1], pattern
+            found = [
+                sorted(row[1:] for row in tree.whole_columns(c, "alike", pattern)) for c in ("spark_catalog", "paimon")
+            ]
+            assert found[0] == found[1] and bool(found[0]) == (pattern not in ("", "nope")), pattern
+            if pattern == "*":  # not a pattern of columns in Spark
+                continue
+            found = [
+                sorted(row[1:] for row in tree.whole_columns(c, "alike", "other", pattern and pattern.lower()))
+                for c in ("spark_catalog", "paimon")
+            ]
+            assert found[0] == found[1], pattern
+        for schema in (None, "", "%", "al_ke", "ALI%", "nope"):
+            found = [
+                [row[0] for row in tree.schemas(c, schema) if row[0] == "alike"] for c in ("spark_catalog", "paimon")
+            ]
+            assert found[0] == found[1], schema
+            assert bool(tree.tables("paimon", schema, "axb")) == (schema != "nope"), schema
+        assert (
+            tree.tables("pai*", "%", "%") == tree.tables("paimon' OR 'x", "%", "%") == tree.tables("\\", "%", "%") == []
+        )
+
+
 def test_primary_keys(server: Server) -> None:
     with server.client() as client, client.cursor() as cursor:
         answer(cursor, "CREATE DATABASE keyed")
@@ -192,6 +232,10 @@ class Tree:
     def columns(self, catalog: str | None, schema: str, table: str, column: str) -> list[Any]:
         asked = ttypes.TGetColumnsReq(self.session, catalog, schema, table, column)
         return [(*row[:4], row[5]) for row in self._rows(self.client.GetColumns(asked))]
+
+    def whole_columns(self, catalog: str | None, schema: str, table: str, column: str = "%") -> list[Any]:
+        """Return all that is answered about columns."""
+        return self._rows(self.client.GetColumns(ttypes.TGetColumnsReq(self.session, catalog, schema, table, column)))
 
     def key(self, catalog: str | None, schema: str | None, table: str) -> list[tuple[Any, ...]]:
         return self._rows(self.client.GetPrimaryKeys(ttypes.TGetPrimaryKeysReq(self.session, catalog, schema, table)))

@@ -130,6 +130,7 @@ def limit_thrift_logins(jvm: Jvm, server: JavaObject, most: int, seconds: int) -
         method(classes.THRIFT_OPERATIONS, "newGetSchemasOperation", 3),
         method(classes.THRIFT_OPERATIONS, "newGetTablesOperation", 5),
         method(classes.THRIFT_COLUMNS, "addToRowSet", 4),
+        method(classes.CHAR_TYPES, "getRawSchema", 1),
     ),
     Variant.of(_NONE),
 )

@@ -14,6 +14,7 @@ import org.apache.hive.service.server.HiveServer2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.hive.thriftserver.*;
 import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
 import org.apache.spark.sql.hive.thriftserver.ui.HiveThriftServer2EventManager;
@@ -251,8 +252,11 @@ public class ThriftOperations {
       boolean any = isAny(asked);
       String name = any ? first(spark, "SELECT current_catalog()") : asked;
       if (name.equals("spark_catalog")) return null;
-      return any || !rows(spark, "SHOW CATALOGS LIKE '" + name.replace("'", "") + "'").isEmpty() ? new Catalog(spark, name) : null;
+      return any || names(spark).contains(name) ? new Catalog(spark, name) : null;
     }
+
+    /** Whether a call is for one catalog other than Spark's own, whose rows Spark's code adds to each answer. */
+    static boolean isOther(String asked) { return !isAny(asked) && !asked.equals("spark_catalog"); }
 
     static boolean isAny(String asked) { return asked == null || asked.isEmpty() || asked.equals("%"); }
 
@@ -294,7 +298,8 @@ public class ThriftOperations {
     /** The columns of a table; null if it cannot be read, so that it does not hide other tables. */
     StructType columns(String schema, String table) {
       try {
-        return spark.sql("SELECT * FROM " + quoted(name) + "." + quoted(schema) + "." + quoted(table)).schema();
+        StructType read = spark.sql("SELECT * FROM " + quoted(name) + "." + quoted(schema) + "." + quoted(table)).schema();
+        return CharVarcharUtils$.MODULE$.getRawSchema(read);  // with CHAR and VARCHAR, which are STRING in a query
       } catch (Exception e) {
         return null;
       }
@@ -332,10 +337,13 @@ public class ThriftOperations {
     private static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
   }
 
-  /** Java's pattern for a pattern of JDBC, for names in lower case. Each text between two wildcards is searched only once,
-   *  because a pattern that tries all positions of all texts may take forever. */
+  /** The pattern of a schema: an empty one matches all schemas, as in Spark. */
+  static Pattern ofSchemas(String asked) { return pattern(asked == null || asked.isEmpty() ? "%" : asked); }
+
+  /** Java's pattern for a pattern of JDBC, for names in lower case; `*` and `.*` are wildcards, too, as in Spark. Each text
+   *  between two wildcards is searched only once, because a pattern that tries all positions of all texts may take forever. */
   static Pattern pattern(String asked) {
-    if (asked == null || asked.isEmpty() || asked.equals("*")) return Pattern.compile(".*", Pattern.DOTALL);
+    if (asked == null) return Pattern.compile(".*", Pattern.DOTALL);
     List parts = new ArrayList();
     StringBuilder part = new StringBuilder();
     String text = asked.toLowerCase(Locale.ROOT);
@@ -343,6 +351,7 @@ public class ThriftOperations {
       char c = text.charAt(i);
       boolean escaped = c == '\\' && i + 1 < text.length();
       if (escaped) c = text.charAt(++i);
+      if (!escaped && c == '.' && text.startsWith("*", i + 1)) continue;
       if (!escaped && (c == '%' || c == '*')) {
         parts.add(part.toString());
         part = new StringBuilder();
@@ -401,7 +410,7 @@ public class ThriftOperations {
       for (int i = 0; i < names.size(); i++) {
         String name = (String) names.get(i);
         if (told.contains(name) || !any && !name.equals(asked)) continue;
-        List found = Catalog.of(session(), name).schemas(pattern(schemas));
+        List found = Catalog.of(session(), name).schemas(ofSchemas(schemas));
         for (int k = 0; k < found.size(); k++) rowSet.addRow(new Object[] {found.get(k), name});
       }
     }
@@ -421,14 +430,24 @@ public class ThriftOperations {
 
     public void runInternal() {
       super.runInternal();
+      try {
+        if (Catalog.isOther(asked)) forget();
+      } catch (Exception e) {
+        Platform.throwException(new HiveSQLException(e));
+      }
       Catalog catalog = Catalog.of(session(), asked);
       if (catalog == null) return;
-      List found = catalog.tables(pattern(schemas), pattern(tables));
+      List found = catalog.tables(ofSchemas(schemas), pattern(tables));
       for (int i = 0; i < found.size(); i++) {
         String[] one = (String[]) found.get(i);
         if (types == null || types.isEmpty() || types.contains(one[2]))
           rowSet.addRow(new Object[] {catalog.name, one[0], one[1], one[2], "", null, null, null, null, null});
       }
+    }
+
+    private void forget() throws Exception {
+      TableSchema columns = (TableSchema) field(GetTablesOperation.class, "RESULT_SET_SCHEMA").get(null);
+      field(GetTablesOperation.class, "rowSet").set(this, RowSetFactory.create(columns, getProtocolVersion(), false));
     }
   }
 
@@ -446,7 +465,7 @@ public class ThriftOperations {
     public void runInternal() {
       super.runInternal();
       Catalog catalog = Catalog.of(session(), asked);
-      if (catalog == null) return;
+      if (catalog == null && !Catalog.isOther(asked)) return;
       try {
         addAll(catalog);
       } catch (Exception e) {
@@ -461,7 +480,7 @@ public class ThriftOperations {
       add.setAccessible(true);
       Pattern wanted = Pattern.compile(pattern(columns).pattern(), Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
       int known = rowSet.numRows();
-      List found = catalog.tables(pattern(schemas), pattern(tables));
+      List found = catalog == null ? Collections.EMPTY_LIST : catalog.tables(ofSchemas(schemas), pattern(tables));
       for (int i = 0; i < found.size(); i++) {
         String[] one = (String[]) found.get(i);
         StructType schema = catalog.columns(one[0], one[1]);
@@ -472,7 +491,7 @@ public class ThriftOperations {
       for (Iterator each = rowSet.iterator(); each.hasNext(); at++) {
         Object[] row = (Object[]) each.next();
         if (at >= known) row[0] = catalog.name;
-        named.addRow(row);
+        if (at >= known || !Catalog.isOther(asked)) named.addRow(row);
       }
       field(GetColumnsOperation.class, "rowSet").set(this, named);
     }
