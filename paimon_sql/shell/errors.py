@@ -23,6 +23,8 @@ def describe(error: BaseException) -> str:
     """Return an error's message without stack traces, class names of the JVM, the echo of the statement and
     its plan.
     """
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"Cannot open {error.filename}: {error.strerror}."
     message = str(error).strip()
     if _TRACEBACK in message:
         message = _python_cause(message)

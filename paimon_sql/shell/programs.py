@@ -32,6 +32,9 @@ def run_program(words: Sequence[str]) -> int:
         sys.stderr.write(f"error: {error}\n")
         return 2
     program, *rest = arguments.program
+    if program.lower().endswith(".sql"):
+        sys.stderr.write(f"error: {program} is a script in SQL, not a program: run it by paimon-sql -f {program}\n")
+        return 2
     python = [sys.executable] if program.endswith(".py") else []
     try:
         return subprocess.run([*python, program, *rest], env=environment, check=False).returncode

@@ -26,6 +26,7 @@ from paimon_sql.server.rest.users import add_token
 from paimon_sql.server.serve import serve, stop_driver
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, add_submit_options, hand_to_spark_submit
+from paimon_sql.shell.errors import describe
 from paimon_sql.shell.opening import catalog_options, open_session
 from paimon_sql.shell.startup import quiet_start
 from paimon_sql.spark.jvm.gateway import kill_jvm
@@ -54,7 +55,7 @@ def run_server(words: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="paimon-sql-") as class_path:
             return _run(arguments, settings, Path(class_path))
     except (PaimonError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {describe(error)}\n")
         return 1
 
 

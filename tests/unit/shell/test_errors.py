@@ -82,3 +82,10 @@ def test_errors_of_the_library_are_their_message():
 @pytest.mark.parametrize(("message", "line"), [(ANALYSIS, 3), (PARSE, 2), (CAST, 1), ("no position", 1), ("", 1)])
 def test_the_line_spark_names(message, line):
     assert line_in_statement(RuntimeError(message)) == line
+
+
+def test_a_file_that_cannot_be_opened_is_named_in_words() -> None:
+    assert describe(FileNotFoundError(2, "No such file or directory", "a.sql")) == (
+        "Cannot open a.sql: No such file or directory."
+    )
+    assert describe(OSError("no file")) == "no file"

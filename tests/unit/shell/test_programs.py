@@ -50,6 +50,8 @@ def test_commands_and_what_cannot_be_run(tmp_path: Path, capfd: pytest.CaptureFi
     assert main(["run", str(tmp_path / "no-such-command")]) == 2
     errors = capfd.readouterr().err
     assert "Only settings of Spark" in errors and "no-such-command cannot be run" in errors
+    assert main(["run", "a.sql"]) == 2
+    assert "paimon-sql -f a.sql" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["run"])
 
