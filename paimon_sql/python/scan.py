@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.expressions.shown import Shown
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.optional_packages import missing_package
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.rights import AskedRights
@@ -38,6 +38,10 @@ from paimon_sql.python.where.condition import Condition
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from paimon_sql.python.dataset import TableDataset
+else:
+    TableDataset = ImportedOnCall("paimon_sql.python.dataset", "TableDataset")
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,24 @@ class TableScan:
         _imported("pandas", "to_pandas")
         return self.to_arrow().to_pandas(**options)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a DataFrame of Polars. Raises as `to_batches`; `UnsupportedFeatureError` if Polars is not
-        installed."""
-        found: pl.DataFrame = _imported("polars", "to_polars").from_arrow(self.to_arrow())
+    @overload
+    def to_polars(self, *, lazy: Literal[False] = False) -> pl.DataFrame: ...
+
+    @overload
+    def to_polars(self, *, lazy: Literal[True]) -> pl.LazyFrame: ...
+
+    def to_polars(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
+        """Return the rows as a DataFrame of Polars. With `lazy`, return a LazyFrame, which reads the columns and rows
+        that its query needs. Raises as `to_batches`; `UnsupportedFeatureError` if Polars is not installed."""
+        polars = _imported("polars", "to_polars")
+        found: pl.DataFrame | pl.LazyFrame
+        found = polars.scan_pyarrow_dataset(self.to_dataset()) if lazy else polars.from_arrow(self.to_arrow())
         return found
+
+    def to_dataset(self) -> TableDataset:
+        """Return the scan as a `pyarrow.dataset.Dataset`, for `polars.scan_pyarrow_dataset` and as a table of DuckDB:
+        the columns and filters of their queries choose what is read."""
+        return TableDataset(self)
 
     def count(self) -> int:
         """Return the number of rows: from metadata if it has the number, else by reading as few columns as possible.
