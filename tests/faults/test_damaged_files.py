@@ -21,7 +21,7 @@ from tests.fuzz.files.judge import judge
 from tests.fuzz.files.mutants import Mutant, Mutants
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
-MUTANTS = (300, 2000)  # the gate has the first number
+MUTANTS = (100, 2000)  # the gate has the first number
 MENDED = [  # seed and number
     *((3, n) for n in (8596, 11368, 15862, 18458, 18790, 23477)),
     *((2, n) for n in (17668, 28193, 29890, 31658, 32410, 36554, 42746, 46064, 61222, 65384, 71306, 75212, 79702)),
