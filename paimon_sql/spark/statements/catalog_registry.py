@@ -178,12 +178,18 @@ class CatalogRegistry:
                 f"Catalog {statement.name!r} cannot be of type {kind!r}: write 'type' = '{PROVIDER}', or leave it out."
             )
 
-    def table_of(self, found: Located | None) -> Table | None:
-        """Return the table to write to. Return None if it does not exist or cannot be read: Spark then reports why."""
+    def table_of(self, found: Located | None, *, ahead: bool = False) -> Table | None:
+        """Return the table to write to. Return None if it does not exist or cannot be read: Spark then reports why.
+
+        `ahead`: Spark loads the same table next, to write to it; see `StatementTargets`.
+        """
         if found is None or found[1].system_table is not None:
             return None
+        catalog, identifier = found
         try:
-            return self.bridge.in_zone(found[0].catalog.load_table(found[1]))
+            return self.bridge.in_zone(
+                (catalog.targets.load_ahead if ahead else catalog.catalog.load_table)(identifier)
+            )
         except PaimonError:
             return None
 

@@ -95,7 +95,7 @@ class TableCommand(Command):
     def _load(self) -> Table:
         """Return the latest version of the table: a version in the session's settings is for queries only."""
         options = without_version(self.session.table_options(self.catalog.catalog_name, self.identifier))
-        table = self.session.in_zone(self.catalog.catalog.load_table(self.identifier))
+        table = self.session.in_zone(self.catalog.targets.load(self.identifier))
         return table.with_options(options) if options else table
 
 

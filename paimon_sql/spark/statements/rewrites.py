@@ -72,7 +72,7 @@ class DropPartitionsStatement(TableCommand):
         """Return whether a partition column has no value. Spark itself drops single partitions and partitions of format
         tables.
         """
-        schema = self.catalog.catalog.load_table(self.identifier).schema
+        schema = self.catalog.targets.load_ahead(self.identifier).schema
         return not is_format_table(schema.options) and min(map(len, self.plan.specs)) < len(schema.partition_keys)
 
     def _run(self, table: Table) -> None:
@@ -260,7 +260,7 @@ class StatementRewriter:
                 f"MERGE INTO {catalog.catalog_name}.{identifier} cannot run: it is a system table, which is read-only. "
                 "Name the table itself."
             )
-        if identifier.system_table is not None or not catalog.catalog.table_exists(identifier):
+        if identifier.system_table is not None or not catalog.targets.exists(identifier):
             return parsed  # Spark reports the error
         command = _COMMANDS[type(parsed)](self.jvm, catalog.session, catalog, identifier, parsed)
         return command if command.applies() else parsed
@@ -271,7 +271,7 @@ class StatementRewriter:
         It casts as Paimon does. It brings new columns if its options or `write.merge-schema` allow them. On a table
         with `upsert-key` it becomes a MERGE INTO.
         """
-        table = self.registry.table_of(found)
+        table = self.registry.table_of(found, ahead=True)
         if table is None or insert.table is None:
             return insert
         check_partition_bytes(table.schema, insert.static_partition)
@@ -287,6 +287,7 @@ class StatementRewriter:
         if options[MERGE_SCHEMA] and insert.by_name:
             insert = evolving(self.jvm, insert)
         if insert.evolves and (insert.by_name or fills_rows(insert)):
+            catalog.targets.forget()  # the rows may change the schema, and the new plan may have the table itself
             insert = self.evolved(found, table.with_options(settings), insert, {})
         return with_casts(self.jvm, catalog.session, table, options, insert)
 

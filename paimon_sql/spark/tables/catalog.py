@@ -67,6 +67,7 @@ from paimon_sql.spark.tables.table import (
     SparkTable,
 )
 from paimon_sql.spark.tables.table_changes import schema_changes
+from paimon_sql.spark.tables.targets import StatementTargets
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
 
@@ -113,6 +114,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     )
 
     _described: _Described | None = None
+    _targets: StatementTargets | None = None
 
     # -- CatalogPlugin ------------------------------------------------------------------------------------------------
     def initialize(self, name: str, options: Any) -> None:
@@ -346,6 +348,13 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         """The part of this catalog that defines tables."""
         return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
+    @property
+    def targets(self) -> StatementTargets:
+        """The tables that the session's statements change."""
+        if self._targets is None:
+            self._targets = StatementTargets(self.session, self.catalog)
+        return self._targets
+
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
         """Load the table of a statement. Raises the errors of `_NOT_THERE` if it does not exist, or an error of the
         table's metadata.
@@ -362,7 +371,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         options = overridden(settings, given)
         ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
         try:
-            table = self._table(ours, options)
+            table = self._table(ours, options, is_target=is_written(context))
             if _is_of_files(table):
                 return self._of_files(table, ours, options)
         except PaimonError as e:
@@ -398,9 +407,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             )
         return None
 
-    def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
-        """Return the table of a statement with options."""
-        return self.session.in_zone(self.catalog.load_table(identifier))
+    def _table(self, identifier: Identifier, options: Mapping[str, str], *, is_target: bool = False) -> Table:
+        """Return the table of a statement with options. The statement changes it if `is_target`."""
+        load = self.targets.load if is_target else self.catalog.load_table
+        return self.session.in_zone(load(identifier))
 
     def _tables_of(self, namespace: Any) -> tuple[str, list[str]]:
         """Return the name of a database, and its tables."""
@@ -467,7 +477,7 @@ class SparkPathCatalog(SparkCatalog):
     def renameTable(self, source: Any, target: Any) -> None:
         raise UnsupportedFeatureError(f"The table at {self._identifier(source)} cannot be renamed: move its folder.")
 
-    def _table(self, identifier: Identifier, options: Mapping[str, str]) -> Table:
+    def _table(self, identifier: Identifier, options: Mapping[str, str], *, is_target: bool = False) -> Table:
         return self.session.in_zone(self.paths.with_options(options).load_table(identifier))
 
 
