@@ -54,9 +54,10 @@ from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.commit.changes import Overwrite
-    from paimon_core.commit.commit import abort, check_table, commit_statistics
+    from paimon_core.commit.commit import abort, commit_statistics
     from paimon_core.commit.indexed import commit_indexed
     from paimon_core.commit.once import check_not_made
+    from paimon_core.commit.same_table import check_table
     from paimon_core.maintenance.after_commit import maintain
     from paimon_core.maintenance.chain_tables import drop_outdated
     from paimon_core.system_tables.registry import read_system_table, system_table_schema
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 else:
     Overwrite = ImportedOnCall("paimon_core.commit.changes", "Overwrite")
     abort = ImportedOnCall("paimon_core.commit.commit", "abort")
-    check_table = ImportedOnCall("paimon_core.commit.commit", "check_table")
+    check_table = ImportedOnCall("paimon_core.commit.same_table", "check_table")
     commit_statistics = ImportedOnCall("paimon_core.commit.commit", "commit_statistics")
     commit_indexed = ImportedOnCall("paimon_core.commit.indexed", "commit_indexed")
     check_not_made = ImportedOnCall("paimon_core.commit.once", "check_not_made")

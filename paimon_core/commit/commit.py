@@ -51,6 +51,7 @@ from paimon_core.commit.planned import check_planned
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
+from paimon_core.commit.same_table import check_table, checked_schema_id
 from paimon_core.commit.snapshot_times import clock_warning
 from paimon_core.commit.withdraw import is_there, withdrawn
 from paimon_core.commit.written_files import WrittenFiles
@@ -58,7 +59,6 @@ from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,
     PaimonError,
-    SchemaNotFoundError,
     StorageError,
     StorageRefusedError,
     UnreadableFileError,
@@ -84,8 +84,7 @@ from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
 from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
-from paimon_core.store.schemas import load_schema
-from paimon_core.store.snapshots import find_latest, find_snapshot, latest_snapshot, write_hints
+from paimon_core.store.snapshots import find_latest, find_snapshot, latest_for_commit, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
 
@@ -120,7 +119,7 @@ def commit(
         check_table(store)
     for change in changes:
         try:
-            attempts = _Attempts(guard, partial(check_table, store)) if made is None else _Attempts()
+            attempts = _Attempts(guard, partial(checked_schema_id, store)) if made is None else _Attempts()
             made = _commit_change(store, change, info, publisher, attempts)
         except PaimonError as error:
             if made is None or isinstance(error, CommitUnknownError):
@@ -175,12 +174,13 @@ class _Attempts:
     """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
-    were visible until another engine replaced them. `guard` belongs to a commit that is made once. `check` is called
-    once, beside the first look for the latest version: it explains why files are missing. `write_draft` checks again.
+    were visible until another engine replaced them. `guard` belongs to a commit that is made once. `check` is
+    `checked_schema_id` before the first look for the latest version, which is parallel: it explains why files are
+    missing. `write_draft` checks again, unless the session knew the latest version before the check.
     """
 
     guard: OnceGuard | None = None
-    check: Callable[[], None] = lambda: None
+    check: Callable[[], int | None] = lambda: None
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
 
@@ -246,8 +246,12 @@ def _try(
 
     Return the new snapshot. Return None after a lost race, or after an unknown outcome, which is then recorded in
     `attempts`."""
-    _, latest = both(store.io, attempts.check, partial(latest_snapshot, store))
+    known = store.cache.latest_snapshots.get(store.paths.version_root)
+    look = latest_for_commit if merge else latest_snapshot
+    schema_id, latest = both(store.io, attempts.check, partial(look, store))
     attempts.check = lambda: None
+    if known is None or latest is None or not known.is_same(latest):
+        schema_id = None  # `latest` may belong to a table that was created after the check, by the same name
     if attempts.open and latest is not None and latest.id >= attempts.open[0].snapshot.id:
         landed = _landed(store, attempts, None)
         if landed is not None:
@@ -260,8 +264,7 @@ def _try(
     if store.has_primary_key or change.rows_base is not None:
         check_planned(store, latest, info.planned_on)
     try:
-        delta, check = _delta(store, change, latest), partial(check_table, store)
-        draft = write_draft(store, latest, delta, change.kind, info, check, merge=merge)
+        draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, schema_id, merge=merge)
     except UnreadableFileError:
         if is_there(store, latest):
             raise
@@ -406,21 +409,6 @@ def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -
 
 def _without_stats(entry: ManifestEntry) -> ManifestEntry:
     return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
-
-
-def check_table(store: TableStore) -> None:
-    """Raise `CommitConflictError` if the table was dropped since it was loaded, even if it was created again."""
-    try:
-        same = store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
-    except SchemaNotFoundError:
-        raise CommitConflictError(
-            f"Table {store.name} was dropped while rows were written to it. Nothing was committed."
-        ) from None
-    if not same:
-        raise CommitConflictError(
-            f"Table {store.name} was dropped and created again while rows were written to it. Nothing was committed; "
-            "run the statement again on the new table."
-        )
 
 
 def _unknown(store: TableStore, undecided: Sequence[Snapshot], cause: PaimonError | None = None) -> CommitUnknownError:

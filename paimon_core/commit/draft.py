@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from paimon_core.clock import now_millis
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
+from paimon_core.commit.same_table import checked_schema_id
 from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.io.failure import on_failure
 from paimon_core.io.side_by_side import together
@@ -88,14 +88,15 @@ def write_draft(
     delta: Delta,
     kind: CommitKind,
     info: CommitInfo,
-    check: Callable[[], None],
+    schema_id: int | None,
     *,
     merge: bool,
 ) -> Draft:
     """Write the manifests of the next snapshot, in parallel. If this fails, no file remains.
 
-    `check` checks that the table was not dropped. It is called after `latest` was read: a check before that could pass
-    for one table, and `latest` belong to another table, which was created by the same name in between.
+    Without a `schema_id`, find the schema in force, and check that the table was not dropped. `latest` was read before:
+    a check before that could pass for one table, and `latest` belong to another table, which was created by the same
+    name in between.
     """
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
@@ -111,12 +112,12 @@ def write_draft(
         files = [*added_files, *changelog_files, base_list, delta_list, *index, *changelog_list]
         written += [f.name for f in files]
         steps: list[Callable[[], Any]] = [partial(write_metadata, store, f) for f in files]
-        steps += [check, partial(_last_schema_id, store)]
-        schema_id = together(store.io, steps)[-1]
+        look = partial(checked_schema_id, store) if schema_id is None else lambda: schema_id
+        in_force = together(store.io, [look, *steps])[0]
         remember_lists(store, [base_list, delta_list, *changelog_list])
         remember_manifests(store, [*added_files, *changelog_files])
     lists = _Lists(_named(base_list), _named(delta_list), _named(changelog_list[0]) if changelog_list else (None, None))
-    snapshot = _snapshot(latest, delta, kind, info, lists, schema_id)
+    snapshot = _snapshot(latest, delta, kind, info, lists, in_force)
     if store.schema.has_strict_readers and not delta.next_row_id and not (latest and latest.has_new_members):
         snapshot = snapshot.without_new_members()  # the version that created the table still reads it
     kept_index = None if latest is None or delta.index is not None else latest.index_manifest
@@ -167,12 +168,3 @@ def _snapshot(
 
 def _known_statistics(latest: Snapshot | None, schema_id: int) -> str | None:
     return latest.statistics if latest is not None and latest.schema_id == schema_id else None
-
-
-def _last_schema_id(store: TableStore) -> int:
-    """Return the id of the schema in force. Schema ids have no gaps."""
-    schema_id = store.schema.id
-    with suppress(FileNotFoundError):  # one request; `exists` also looks for a folder
-        while store.io.read_bytes(store.paths.schema(schema_id + 1)) is not None:
-            schema_id += 1
-    return schema_id

@@ -9,10 +9,11 @@ from functools import partial
 from itertools import count
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, check_table, commit
+from paimon_core.commit.commit import abort, commit
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.commit.retries import RetryLimits, Tries
+from paimon_core.commit.same_table import check_table
 from paimon_core.errors import BucketConflictError, FolderMissingError, MetadataMissingError
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.spec.message import CommitMessage

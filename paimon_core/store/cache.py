@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from paimon_core.formats.parquet.shapes import Shapes
 from paimon_core.lazy import cached_property
+from paimon_core.spec.snapshot import Snapshot
 
 S = TypeVar("S", bound=Sized)
 V = TypeVar("V")
@@ -64,6 +65,11 @@ class MetadataCache:
         return TableValues()
 
     @cached_property
+    def latest_snapshots(self) -> TableValues[Snapshot]:
+        """The latest versions that the session has read. They may have been removed since."""
+        return TableValues()
+
+    @cached_property
     def earliest_numbers(self) -> TableValues[int]:
         """The tables with a hint at the earliest version, and a number that the hint has had."""
         return TableValues()
@@ -71,6 +77,11 @@ class MetadataCache:
     @cached_property
     def version_counts(self) -> TableValues[int]:
         """The number of versions in the last listing. Only tables on storages that give tags of files have one."""
+        return TableValues()
+
+    @cached_property
+    def tagged_schemas(self) -> TableValues[int]:
+        """The numbers of schemas that were read with a tag: only some storages give tags of files."""
         return TableValues()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:

@@ -18,11 +18,11 @@ def schema_ids(io: FileIO, root: str) -> list[int]:
 
     Return none if it does not exist.
     """
-    return sorted(_schema_files(io, root))
+    return sorted(schema_files(io, root))
 
 
-def _schema_files(io: FileIO, root: str) -> dict[int, FileStatus]:
-    """The files of all schema versions, by their numbers."""
+def schema_files(io: FileIO, root: str) -> dict[int, FileStatus]:
+    """Return the files of all schema versions, by their numbers."""
     found = ((parse_schema_id(f.name), f) for f in io.list(TablePaths(root).schema_dir))
     return {number: file for number, file in found if number is not None}
 
@@ -34,20 +34,26 @@ def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> 
     schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may be the tag of
     an earlier file, and return with it: after two renames, the first table has its name and its tags again.
     """
-    files = _schema_files(io, root)
+    files = schema_files(io, root)
     if not files:
         return None
     number = max(files)
     tag, path = files[number].tag, TablePaths(root).schema(number)
     if cache is None or tag is None:
         return load_schema(io, root, number)
-    if (known := cache.find(f"{path}?{tag}")) is not None:
-        schema: TableSchema = known[0]
-        return schema
+    if (known := known_schema(cache, root, files[number])) is not None:
+        return known
     schema, read_tag = _load(io, root, number, io.read_tagged)
     if read_tag is not None:
         cache.get(f"{path}?{read_tag}", lambda: (schema,))
+        cache.tagged_schemas.put(root, number)
     return schema
+
+
+def known_schema(cache: MetadataCache, root: str, file: FileStatus) -> TableSchema | None:
+    """Return the schema in a listed file of the table or branch at `root`, if the cache has the file by its tag."""
+    found = cache.find(f"{TablePaths(root).schema_dir}/{file.name}?{file.tag}")
+    return None if found is None else found[0]
 
 
 def load_schema(io: FileIO, root: str, schema_id: int) -> TableSchema:

@@ -9,13 +9,14 @@ Source: specification, "Snapshot".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
-from paimon_core.io.side_by_side import both, outcome_of, side_by_side
+from paimon_core.io.side_by_side import both, outcome_of, side_by_side, together
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
@@ -46,6 +47,27 @@ def _hinted(store: TableStore) -> Snapshot | None:
         if hint == known:
             return look()
     return None if hint is None else _last(store, hint)
+
+
+def latest_for_commit(store: TableStore) -> Snapshot | None:
+    """Return the newest version like `latest_snapshot`, as the base of a commit. If the session knows the version, its
+    three reads are parallel.
+
+    So the version may be read before the next number is looked at, and both may have expired in between. A writer that
+    pauses after `latest_snapshot` meets the same. It finds after its publish that its base is gone
+    (`commit/withdraw.py`).
+    """
+    known = store.cache.latest_numbers.get(store.paths.version_root)
+    if known is None or store.io.requests_at_once < 2:
+        return latest_snapshot(store)
+    reads: tuple[Callable[[], Any], ...] = (
+        partial(_read_hint, store, store.paths.latest_hint),
+        partial(_is_free, store, known + 1),
+        partial(outcome_of, partial(find_latest, store, known)),
+    )
+    hint, is_last, find = together(store.io, reads)
+    found = find() if is_last and hint == known else None
+    return latest_snapshot(store) if found is None else found
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
@@ -91,6 +113,7 @@ def find_latest(store: TableStore, snapshot_id: int) -> Snapshot | None:
     except FileNotFoundError:
         return None
     found = _decoded(path, snapshot_id, data)
+    store.cache.latest_snapshots.put(store.paths.version_root, found)
     if tag is not None:
         store.cache.get(_tagged(store, snapshot_id, tag), lambda: (found,))
         if store.cache.version_counts.get(store.paths.version_root) is None:
@@ -109,12 +132,15 @@ def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
     Check the next number first. Expiry removes a version before the next one, so if the next version has expired, this
     one has, too.
     """
+    return find_latest(store, snapshot_id) if _is_free(store, snapshot_id + 1) else None
+
+
+def _is_free(store: TableStore, snapshot_id: int) -> bool:
+    """Return whether no version has a number, not even an unreadable one."""
     try:
-        if find_snapshot(store, snapshot_id + 1) is not None:
-            return None
+        return find_snapshot(store, snapshot_id) is None
     except UnreadableFileError:
-        return None
-    return find_latest(store, snapshot_id)
+        return False
 
 
 def earliest_snapshot(store: TableStore) -> Snapshot | None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 import errno
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pyarrow import NativeFile
@@ -23,21 +24,29 @@ T = TypeVar("T")
 
 @dataclass
 class MemoryIO:
-    """Files and the time of each write, as the number of writes so far. A folder exists if something is in it."""
+    """Files and the time of each write, as the number of writes so far. A folder exists if something is in it.
+
+    If the storage `has_tags`, equal contents have equal tags.
+    """
 
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     writes: int = 0
     atomic_create: bool = True
     requests_at_once: int = 1
+    has_tags: bool = False
 
     def copy(self) -> MemoryIO:
-        return MemoryIO(dict(self.files), self.writes)
+        return replace(self, files=dict(self.files))
 
     def read_bytes(self, path: str, most: int = 0) -> bytes:
         return self._file(path)[0]
 
     def read_tagged(self, path: str) -> tuple[bytes, str | None]:
-        return self.read_bytes(path), None
+        data = self.read_bytes(path)
+        return data, self._tag(data)
+
+    def _tag(self, data: bytes) -> str | None:
+        return hashlib.md5(data).hexdigest() if self.has_tags else None
 
     def write_bytes(self, path: str, data: bytes) -> None:
         self.writes += 1
@@ -60,7 +69,7 @@ class MemoryIO:
 
     def status(self, path: str) -> FileStatus:
         data, modified = self._file(path)
-        return FileStatus(path, len(data), False, modified)
+        return FileStatus(path, len(data), False, modified, tag=self._tag(data))
 
     def list(self, path: str) -> Iterator[FileStatus]:
         found: dict[str, FileStatus] = {}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -35,8 +35,14 @@ from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.store import snapshots as snapshots_module
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.manifests import live_files
-from paimon_core.store.schemas import create_schema
-from paimon_core.store.snapshots import find_snapshot, latest_snapshot, list_snapshots, read_snapshot
+from paimon_core.store.schemas import create_schema, latest_schema
+from paimon_core.store.snapshots import (
+    find_snapshot,
+    latest_for_read,
+    latest_snapshot,
+    list_snapshots,
+    read_snapshot,
+)
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.golden import golden_table
@@ -239,27 +245,41 @@ def test_a_table_that_is_dropped_just_before_the_snapshot_appears_is_not_written
     assert list_snapshots(store) == []
 
 
-@pytest.mark.parametrize("is_reversed", [False, True])
+def in_reverse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let calls that are made side by side come in the reverse order, one after the other."""
+
+    def together(io: object, calls: Iterable[Callable[[], object]]) -> list[object]:
+        return [call() for call in [*calls][::-1]][::-1]
+
+    for module in (commit_module, snapshots_module):
+        monkeypatch.setattr(module, "both", lambda io, *calls: together(io, calls))
+    monkeypatch.setattr(snapshots_module, "together", together)
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["unknown", "known"])
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
 @pytest.mark.parametrize(("before", "commits"), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 3)])
 def test_a_commit_does_not_land_in_a_new_table_of_the_same_name(
-    before: int, commits: int, is_reversed: bool, monkeypatch: pytest.MonkeyPatch
+    before: int, commits: int, is_reversed: bool, is_known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before each call of a commit, drop the table, and create another with any number of snapshots.
 
     Calls that are made side by side may come in either order.
     """
     if is_reversed:
-        for module in (commit_module, snapshots_module):
-            monkeypatch.setattr(module, "both", lambda io, first, second: (second(), first())[::-1])
+        in_reverse(monkeypatch)
     ends = set()
     for at in count(1):
-        store = new_store(Path("/w"), inner := MemoryIO())
+        store = new_store(Path("/w"), inner := MemoryIO(has_tags=is_known))
         for number in range(before):
             Table(store).commit([message(store, data_file(store, number, number))], info())
         seen = list[str]()
         io = TwoAtOnce(inner, at, lambda s=store, seen=seen: replaced(s, commits, seen))
         mine = replace(store, io=io, cache=MetadataCache()).with_options(FAST)
         mine.cache.latest_numbers.put(store.paths.version_root, before or 1)
+        if is_known:  # as a statement that has loaded the table and planned a write
+            latest_schema(inner, store.root, mine.cache)
+            latest_for_read(replace(mine, io=inner))
         try:
             Table(mine).commit([message(store, data_file(store, 9, 9))], info("mine"))
             ends.add("committed")
@@ -273,6 +293,37 @@ def test_a_commit_does_not_land_in_a_new_table_of_the_same_name(
             break
         assert [s.commit_user for s in list_snapshots(store)] == ["other"] * commits
     assert ends == {"committed", "refused"} and at > 10
+
+
+@pytest.mark.parametrize("hint", ["2", "5"])
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
+def test_a_commit_on_a_version_that_expires_during_the_look_for_it_is_not_lost(
+    is_reversed: bool, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each call of a commit, others commit and expire versions: the number after the known version is free."""
+    if is_reversed:
+        in_reverse(monkeypatch)
+
+    def overtake() -> None:
+        for number in (3, 4, 5):
+            Table(store).commit([message(store, data_file(store, number, number))], info("other"))
+        for number in (1, 2, 3, 4):
+            inner.delete(store.paths.snapshot(number))
+        inner.write_bytes(store.paths.latest_hint, hint.encode())
+
+    for at in count(1):
+        store = new_store(Path("/w"), inner := MemoryIO(has_tags=True))
+        for number in (1, 2):
+            Table(store).commit([message(store, data_file(store, number, number))], info())
+        io = TwoAtOnce(inner, at, overtake)
+        mine = replace(store, io=io, cache=MetadataCache()).with_options(FAST)
+        latest_for_read(replace(mine, io=inner))
+        ours = data_file(store, 9, 9)
+        Table(mine).commit([message(store, ours)], info("mine"))
+        assert names(ours) <= live(replace(store, cache=MetadataCache()))
+        if at > len(io.calls):
+            break
+    assert at > 10
 
 
 class TwoAtOnce(InterleavedIO):
