@@ -33,6 +33,7 @@ from paimon_core.row_level.rewrites import rewrite_job, rewrites_of
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.writer import ChangesResult
 from paimon_core.spec.message import CommitMessage, WriteResult
+from paimon_core.store.snapshots import latest_for_commit
 from paimon_core.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -91,14 +92,15 @@ class RowLevelStatement:
         remove_patches(self.table.store, (p for r in results for p in r.patches))
 
     def _prepare(self, results: Sequence[ChangesResult]) -> _Prepared:
-        store, snapshot = self.table.store, self.table.latest_snapshot()
-        written = [m for r in results for m in r.messages]
+        store, written = self.table.store, [m for r in results for m in r.messages]
+        removed = RemovedRows.merged((f for r in results for f in r.removed), self.rules.once)
+        needs_version = self.rules.by_key or self.rules.patched is not None or removed.by_path
+        snapshot = latest_for_commit(store) if needs_version else None
         if self.rules.by_key:
             return _Prepared([], self._run(key_delete_job(store, snapshot, written)), written)
         if self.rules.patched is not None:
             patches = [p for r in results for p in r.patches]
             return _Prepared(written, self._run(patch_job(store, snapshot, patches, self.rules.patched)), [])
-        removed = RemovedRows.merged((f for r in results for f in r.removed), self.rules.once)
         changed = changed_files(store, snapshot, removed)
         if store.options[DELETION_VECTORS] and not store.has_primary_key:
             return _Prepared(written, marked_rows(store, snapshot, changed), [])

@@ -66,7 +66,7 @@ class Target:
     table: Table
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
-    before: Snapshot | None  # the latest snapshot before the statement reads rows
+    before: Snapshot | None  # with data evolution, the latest snapshot before the statement reads rows
     publish: Callable[[], None] | None = None  # publishes the columns that the statement adds
 
     @property
@@ -150,7 +150,8 @@ def open_target(
     """Return the target of a parsed statement: a relation, which may have an alias. `evolved` is the table with the
     columns that the statement adds.
     """
-    jvm, session, before = catalog.jvm, catalog.session, table.latest_snapshot()
+    jvm, session = catalog.jvm, catalog.session
+    before = table.latest_snapshot() if table.store.options[DATA_EVOLUTION] else None
     full = (catalog.catalog_name, name.database, name.name)
     # a query for the rows to change must not skip any
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
