@@ -24,13 +24,14 @@ from paimon_core.maintenance.consumers import expire_consumers
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.partitions import expire_partitions, local_now
 from paimon_core.maintenance.snapshot_expiry import (
+    Retention,
     changelog_retention_of,
     expire_changelogs,
     expire_snapshots,
     retention_of,
 )
 from paimon_core.maintenance.storage_clock import storage_now
-from paimon_core.maintenance.tags import delete_tags, expired_tags
+from paimon_core.maintenance.tags import expire_tags
 from paimon_core.options import (
     CONSUMER_EXPIRATION_TIME,
     END_INPUT_CHECK_PARTITION_EXPIRE,
@@ -44,7 +45,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import consumer_files
-from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot
+from paimon_core.store.snapshots import earliest_snapshot, find_snapshot, latest_snapshot
 from paimon_core.store.streams import forget_streams, stream_files
 from paimon_core.store.table_store import TableStore
 
@@ -127,7 +128,7 @@ def _expire_partitions(store: TableStore, made: Snapshot, publisher: Publisher) 
 
 def _expire_tags(store: TableStore) -> None:
     if store.options[TAG_TIME_EXPIRE_ENABLED]:
-        delete_tags(store, expired_tags(store, local_now()))
+        expire_tags(store, local_now())
 
 
 def _expire_consumers(store: TableStore) -> None:
@@ -141,14 +142,38 @@ def _expire_consumers(store: TableStore) -> None:
 
 
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
-    if made.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
+    least, now = store.options[SNAPSHOT_NUM_RETAINED_MIN], now_millis()
+    if made.id < least:
+        return
+    retention, longer = retention_of(store.options, now), changelog_retention_of(store.options, now)
+    if longer is None and _keeps_all(store, made, retention):
         return
     earliest = earliest_snapshot(store)
-    if earliest is None or made.id - earliest.id < store.options[SNAPSHOT_NUM_RETAINED_MIN]:
+    if earliest is None:
         return
-    now = now_millis()
+    if made.id - earliest.id < least:
+        _remember_oldest(store, earliest, None)
+        return
     # Do not wait: if another process has the turn, it expires the snapshots, or a later commit does.
-    expire_snapshots(store, retention_of(store.options, now), now, patience=0)
-    longer = changelog_retention_of(store.options, now)
+    if not expire_snapshots(store, retention, now, patience=0) and store.io.requests_at_once > 1:
+        _remember_oldest(store, earliest, find_snapshot(store, earliest.id + 1))
     if longer is not None:
         expire_changelogs(store, longer, patience=0)
+
+
+def _keeps_all(store: TableStore, made: Snapshot, retention: Retention) -> bool:
+    """Return whether no snapshot has expired, by the earliest snapshot that the session knows. This saves requests to a
+    remote storage. If others have removed the earliest snapshots since, they expire the next ones, or a later commit
+    does.
+    """
+    known = store.cache.oldest_versions.get(store.paths.version_root)
+    if known is None or known[0] > made.id or store.io.requests_at_once < 2:
+        return False
+    first, next_time = known
+    times = {first + 1: next_time}
+    return retention.first_kept(range(first, made.id + 1), times.get, None) == first
+
+
+def _remember_oldest(store: TableStore, earliest: Snapshot, following: Snapshot | None) -> None:
+    time = 0 if following is None else following.time_millis
+    store.cache.oldest_versions.put(store.paths.version_root, (earliest.id, time))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,6 +31,8 @@ from paimon_core.store.snapshots import find_snapshot, latest_snapshot, read_sna
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import kept_by, read_tag, readable_tags, require_tag
 from paimon_core.time_zones import wall_clock_millis
+
+_LOOK_SECONDS = 60.0  # between two looks for expired tags of other sessions
 
 
 def taggable_snapshot(store: TableStore, snapshot_id: int | None) -> Snapshot:
@@ -142,9 +145,31 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
 
 
 def _follow(store: TableStore) -> None:
-    """Notify the catalog's copy of the tags."""
+    """Notify the catalog's copy of the tags. The next commit looks for expired tags."""
+    store.cache.tag_looks.put(store.paths.version_root, 0.0)
     store.tell(lambda watcher: watcher.tagged(store))
     keep_up(store)
+
+
+def expire_tags(store: TableStore, now: datetime) -> None:
+    """Remove the tags that have expired, after a commit. `now` is a local time.
+
+    On a remote storage, a session looks again when the next of the tags expires, but at least once a minute: other
+    sessions may have created tags.
+    """
+    looks, root = store.cache.tag_looks, store.paths.version_root
+    due = looks.get(root)
+    if due is not None and time.monotonic() < due and store.io.requests_at_once > 1:
+        return
+    began, ends = time.monotonic(), {t.name: _end(t) for t in readable_tags(store)}
+    delete_tags(store, [name for name, end in ends.items() if end is not None and now > end])
+    waits = ((end - now).total_seconds() for end in ends.values() if end is not None and end >= now)
+    looks.put(root, began + min([_LOOK_SECONDS, *waits]))
+
+
+def _end(tag: Tag) -> datetime | None:
+    """Return the local time from which on a tag has expired, or None for a tag that stays."""
+    return None if tag.created is None or tag.retained is None else tag.created + tag.retained
 
 
 def expired_tags(store: TableStore, now: datetime, older_than: int | None = None) -> list[str]:
@@ -153,7 +178,7 @@ def expired_tags(store: TableStore, now: datetime, older_than: int | None = None
     `now` is a local time, `older_than` is in epoch milliseconds.
     """
     tags = readable_tags(store)
-    over = {t.name for t in tags if t.created is not None and t.retained is not None and now > t.created + t.retained}
+    over = {t.name for t in tags if (end := _end(t)) is not None and now > end}
     if older_than is not None:
         others = [tag for tag in tags if tag.name not in over]
         made = side_by_side(store.io, partial(_made, store), others)

@@ -84,6 +84,16 @@ class MetadataCache:
         """The numbers of schemas that were read with a tag: only some storages give tags of files."""
         return TableValues()
 
+    @cached_property
+    def tag_looks(self) -> TableValues[float]:
+        """The times, by the monotonic clock, when a commit must look for expired tags again."""
+        return TableValues()
+
+    @cached_property
+    def oldest_versions(self) -> TableValues[tuple[int, int]]:
+        """The earliest version, and the time of the next version in epoch milliseconds, when nothing had expired."""
+        return TableValues()
+
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:
         return MetadataCache, (self._capacity, self._of_each)
 
