@@ -104,6 +104,11 @@ class SchemaFiles:
         there = bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
         return there or (identifier.branch is None and complete(self.io, path))
 
+    def _is_free(self, path: str) -> bool:
+        """Return whether a path has no table, not even a table that is replaced. Both looks are parallel."""
+        ids, completed = both(self.io, partial(schema_ids, self.io, path), partial(complete, self.io, path))
+        return not ids and not completed
+
     def load(self, identifier: Identifier, path: str) -> Table | None:
         """Return the table at a path, or the branch that the identifier names. Return None if the table does not exist.
 
@@ -129,8 +134,8 @@ class SchemaFiles:
 
         Raises `TableExistsError`, even if another process creates the table meanwhile.
         """
-        _, is_there = both(self.io, check, partial(self.exists, table.identifier, table.store.root))
-        if is_there or not publish_schema(table):
+        _, is_free = both(self.io, check, partial(self._is_free, table.store.root))
+        if not is_free or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:

@@ -37,7 +37,7 @@ def checked_schema_id(store: TableStore) -> int:
         return last
     files = schema_files(store.io, root)
     file = files.get(store.schema.id)
-    known = None if file is None else known_schema(store.cache, root, file)
+    known = None if file is None else known_schema(store.cache, file)
     if known is None or not store.schema.is_version(known):
         check_table(store)
     return max(files, default=store.schema.id)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from paimon_core.errors import CorruptFileError, SchemaNotFoundError
 from paimon_core.io.file_io import FileIO, FileStatus
+from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, decode_schema, encode_schema
 from paimon_core.store.cache import MetadataCache
@@ -34,25 +37,41 @@ def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> 
     schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may be the tag of
     an earlier file, and return with it: after two renames, the first table has its name and its tags again.
     """
-    files = schema_files(io, root)
+    first = None
+    if cache is None or cache.tagged_schemas.get(root) is not None or io.requests_at_once < 2:
+        files = schema_files(io, root)
+    else:  # most tables have only their first schema
+        read_first = partial(io.read_tagged, TablePaths(root).schema(0))
+        files, first = both(io, partial(schema_files, io, root), partial(outcome_of, read_first))
     if not files:
         return None
-    number = max(files)
-    tag, path = files[number].tag, TablePaths(root).schema(number)
-    if cache is None or tag is None:
-        return load_schema(io, root, number)
-    if (known := known_schema(cache, root, files[number])) is not None:
+    newest = files[max(files)]
+    if cache is not None and (known := known_schema(cache, newest)) is not None:
         return known
-    schema, read_tag = _load(io, root, number, io.read_tagged)
-    if read_tag is not None:
-        cache.get(f"{path}?{read_tag}", lambda: (schema,))
-        cache.tagged_schemas.put(root, number)
+    read = io.read_tagged if first is None or max(files) > 0 else partial(_read_ahead, io, newest, first)
+    schema, tag = _load(io, root, max(files), read)
+    if cache is not None and tag is not None:
+        cache.get(f"{newest.path}?{tag}", lambda: (schema,))
+        cache.tagged_schemas.put(root, schema.id)
     return schema
 
 
-def known_schema(cache: MetadataCache, root: str, file: FileStatus) -> TableSchema | None:
-    """Return the schema in a listed file of the table or branch at `root`, if the cache has the file by its tag."""
-    found = cache.find(f"{TablePaths(root).schema_dir}/{file.name}?{file.tag}")
+def _read_ahead(
+    io: FileIO, listed: FileStatus, read: Callable[[], tuple[bytes, str | None]], path: str
+) -> tuple[bytes, str | None]:
+    """Return the content and tag of a file that was read beside its listing. If the file was created or replaced in
+    between, read it again.
+    """
+    with suppress(FileNotFoundError):
+        data, tag = read()
+        if tag == listed.tag:
+            return data, tag
+    return io.read_tagged(path)
+
+
+def known_schema(cache: MetadataCache, file: FileStatus) -> TableSchema | None:
+    """Return the schema in a listed file, if the cache has the file by its tag."""
+    found = None if file.tag is None else cache.find(f"{file.path}?{file.tag}")
     return None if found is None else found[0]
 
 
