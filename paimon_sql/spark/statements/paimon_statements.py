@@ -86,7 +86,9 @@ class PaimonStatementRunner:
             case ChangeColumns():
                 catalog, identifier = self._table(statement.table)
                 fields = catalog.catalog.load_table(identifier).schema.fields
-                catalog.catalog.alter_table(identifier, schema_changes_of(statement.changes, fields))
+                exactly = self.session.is_case_sensitive()
+                changes = schema_changes_of(statement.changes, fields, case_sensitive=exactly)
+                catalog.catalog.alter_table(identifier, changes)
             case CopyIntoTable():
                 catalog, identifier = self._table(statement.table)
                 table = load_table(catalog.catalog, identifier)

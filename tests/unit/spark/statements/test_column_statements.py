@@ -49,6 +49,18 @@ def test_rows_change_field_by_field() -> None:
     assert changes == ["AddColumn", "UpdateColumnType", "DropColumn", "UpdateColumnPosition", "UpdateColumnPosition"]
 
 
+def test_a_session_decides_whether_case_counts() -> None:
+    added, changed = ColumnChange("A", "TIMESTAMP(3)", adds=True), ColumnChange("A", "BIGINT")
+    assert schema_changes_of([added], FIELDS, case_sensitive=True) == [AddColumn(("A",), parse_type("TIMESTAMP(3)"))]
+    with pytest.raises(PaimonError, match="'A'"):
+        schema_changes_of([changed], FIELDS, case_sensitive=True)
+    row = {"type": "ROW", "fields": [{"id": 0, "name": "X", "type": "INT"}, {"id": 1, "name": "y", "type": "BIGINT"}]}
+    of_row = [ColumnChange("b", row)]
+    assert schema_changes_of(of_row, FIELDS) == [UpdateColumnType(("b", "y"), parse_type("BIGINT"))]
+    names = [type(change).__name__ for change in schema_changes_of(of_row, FIELDS, case_sensitive=True)]
+    assert {"AddColumn", "DropColumn"} <= set(names)
+
+
 def test_added_columns_are_new() -> None:
     added = ColumnChange("c", "TIMESTAMP(3)", adds=True, comment="x", after="A")
     assert schema_changes_of([added], FIELDS) == [
