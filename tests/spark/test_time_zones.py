@@ -156,3 +156,31 @@ def test_a_condition_on_partitions_takes_wall_clocks_that_a_zone_skips_or_repeat
         spark.sql(f"""CALL sys.compact(`table` => 'n', where => "n = {wall}")""")
         found = [row[0] for row in spark.sql(compacted).collect()]
         assert found == known if known else len(found) == 2
+
+
+def test_partitions_are_skipped_as_rows_are_filtered_where_a_zone_skips_and_repeats_hours(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Files of Spark's own without partitions give the same rows."""
+    walls = [f"2026-03-08 {t}" for t in ("01:59:59.999999", "02:30:00", "03:30:00")]
+    walls += [f"2026-11-01 {t}" for t in ("00:30:00", "01:30:00", "02:30:00")]
+    moments = [f"TIMESTAMP '{w}'" for w in (*walls, "2026-11-01 05:30:00 UTC", "2026-11-01 06:30:00 UTC")]
+    conditions = [f"{c} {op} {m}" for m in moments[1::2] for c in ("ts", "n") for op in ("=", "<", ">=")]
+    conditions += [f"n = TIMESTAMP_NTZ '{w}'" for w in walls]
+    conditions += ["d = DATE '2026-11-01'", "hour(ts) = 1", "hour(n) = 2", "ts < DATE '2026-03-09'", "n IS NULL"]
+    conditions += ["d > TIMESTAMP '2026-03-08 12:00:00'", "date_trunc('hour', ts) = TIMESTAMP '2026-11-01 01:00:00'"]
+    asked = " UNION ALL ".join(f"SELECT {i}, k FROM {{t}} WHERE {c}" for i, c in enumerate(conditions))
+    with machine_zone(spark, "America/New_York"):
+        spark.conf.unset(SESSION_ZONE)
+        rows = ", ".join(f"({k}, {m}, CAST({m} AS TIMESTAMP_NTZ), DATE({m}))" for k, m in enumerate(moments))
+        wall = ", ".join(f"({10 + k}, NULL, TIMESTAMP_NTZ '{w}', NULL)" for k, w in enumerate(walls))
+        made = spark.sql(f"SELECT * FROM VALUES {rows}, {wall}, (99, NULL, NULL, NULL) AS v(k, ts, n, d)")
+        made.write.parquet(str(tmp_path / "own"))
+        spark.read.parquet(str(tmp_path / "own")).createOrReplaceTempView("own")
+        for column in ("ts", "n"):
+            spark.sql(f"CREATE TABLE by_{column} PARTITIONED BY ({column}) AS SELECT * FROM own")
+        for zone in (None, "Asia/Tokyo"):
+            if zone is not None:
+                spark.conf.set(SESSION_ZONE, zone)
+            own, *found = (sorted(map(tuple, spark.sql(asked.format(t=t)).collect())) for t in ("own", "by_ts", "by_n"))
+            assert found == [own, own], zone

@@ -32,12 +32,14 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.schema import encode_schema
 from paimon_core.spec.types import (
     BIGINT,
+    DOUBLE,
     INT,
     STRING,
     CollectionType,
     DataField,
     DataType,
     Kind,
+    MapType,
     RowType,
     parse_type,
 )
@@ -318,6 +320,70 @@ def test_names_of_columns_in_another_case(tmp_path: Path, name: str) -> None:
     ]
     hidden = {"deep": None, "b": "x"}
     assert exact == [{"event_name": None, "r": None, "l": [hidden]}, {"event_name": None, "r": None, "l": []}]
+
+
+def of(**types: Any) -> RowType:
+    return RowType(fields=tuple(DataField(id=50 + i, name=n, type=t) for i, (n, t) in enumerate(types.items())))
+
+
+FOUND = pa.struct([("BB", pa.string()), ("Aa", pa.int32())])
+NAMED = of(aa=INT, bb=STRING)
+# the type of a column, the type in the file, and the value in the file and in the table
+NESTED: dict[str, tuple[DataType, pa.DataType, Any, Any]] = {
+    "in another order": (
+        of(aa=INT, bb=STRING, new=INT),
+        FOUND,
+        {"BB": "z", "Aa": 4},
+        {"aa": 4, "bb": "z", "new": None},
+    ),
+    "values of maps": (
+        MapType(key=STRING, value=NAMED),
+        pa.map_(pa.string(), FOUND),
+        [("x", {"Aa": 1, "BB": "q"}), ("y", None)],
+        [("x", {"aa": 1, "bb": "q"}), ("y", None)],
+    ),
+    "keys of maps": (
+        MapType(key=of(aa=INT), value=INT),
+        pa.map_(pa.struct([("AA", pa.int32())]), pa.int32()),
+        [({"AA": 1}, 2)],
+        [({"aa": 1}, 2)],
+    ),
+    "lists of lists": (
+        CollectionType(Kind.ARRAY, element=CollectionType(Kind.ARRAY, element=of(r=NAMED))),
+        pa.list_(pa.list_(pa.struct([("R", FOUND)]))),
+        [[{"R": {"Aa": 1, "BB": None}}, None], None],
+        [[{"r": {"aa": 1, "bb": None}}, None], None],
+    ),
+    "maps in structs": (
+        of(mm=MapType(key=INT, value=CollectionType(Kind.ARRAY, element=of(zz=STRING)))),
+        pa.struct([("MM", pa.map_(pa.int32(), pa.list_(pa.struct([("Zz", pa.string())]))))]),
+        {"MM": [(1, [{"Zz": "u"}]), (2, None)]},
+        {"mm": [(1, [{"zz": "u"}]), (2, None)]},
+    ),
+    "other letters": (of(ärger=INT), pa.struct([("ÄRGER", pa.int32())]), {"ÄRGER": 1}, {"ärger": 1}),
+    "narrower types": (
+        of(aa=BIGINT, bb=DOUBLE),
+        pa.struct([("AA", pa.int32()), ("BB", pa.float32())]),
+        {"AA": 1, "BB": 1.5},
+        {"aa": 1, "bb": 1.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["orc", "parquet"])
+@pytest.mark.parametrize("kind", NESTED)
+def test_nested_names_in_another_case(tmp_path: Path, kind: str, name: str) -> None:
+    column, found, given, value = NESTED[kind]
+    target = table(tmp_path, {"k_id": INT, "v_col": column, "Pt": INT}, "Pt", **{"file.format": name})
+    (tmp_path / "pt=1").mkdir()
+    rows = {"V_Col": pa.array([given, None], found), "K_ID": pa.array([1, 2], pa.int32())}
+    write_mixed_case(tmp_path / "pt=1", name, rows)
+    first, second = {"k_id": 1, "v_col": value, "Pt": 1}, {"k_id": 2, "v_col": None, "Pt": 1}
+    assert read(target) == [first, second]
+    assert [r["k_id"] for r in read(target, Compare("k_id", ">", 1))] == [2]
+    assert [r["k_id"] for r in read(target, IsNull("v_col"))] == [2]
+    insert(target, [first])
+    assert sorted(map(str, read(target))) == sorted(map(str, [first, first, second]))
 
 
 @pytest.mark.parametrize("name", ["orc", "parquet"])
