@@ -16,6 +16,7 @@ import paimon_sql
 sqlmesh = pytest.importorskip("sqlmesh", reason="`make campaign NAME=beside` has the tools")
 great_expectations = pytest.importorskip("great_expectations")
 ibis = pytest.importorskip("ibis")
+dbtRunner = pytest.importorskip("dbt.cli.main").dbtRunner
 
 TOOLS = {
     "sqlmesh": "sqlmesh",
@@ -64,6 +65,29 @@ def test_great_expectations(spark: Any) -> None:
     known = great_expectations.expectations.ExpectColumnValuesToBeInSet(column="item", value_set=["pen", "ink"])
     assert batch.validate(known).success
     assert not batch.validate(great_expectations.expectations.ExpectColumnValuesToBeUnique(column="item")).success
+
+
+def test_dbt(spark: Any, tmp_path: Path) -> None:
+    """A project of plain dbt-spark, which takes the session that is there: a seed, two models and a test."""
+    files = {
+        "dbt_project.yml": "name: plain\nprofile: plain\nflags: {send_anonymous_usage_stats: false}\n",
+        "profiles.yml": "plain: {target: dev, outputs: {dev: "
+        "{type: spark, method: session, host: NA, schema: dbt_shop, threads: 1}}}\n",
+        "seeds/prices.csv": "item,price\npen,3\nink,5\n",
+        "models/sold.sql": "{{ config(materialized='table', file_format='paimon', "
+        "tblproperties={'primary-key': 'id', 'bucket': '1'}) }} "
+        "select o.id, p.price from paimon.shop.orders o join {{ ref('prices') }} p on o.item = p.item",
+        "models/total.sql": "{{ config(materialized='table') }} select sum(price) as price from {{ ref('sold') }}",
+        "models/tests.yml": "models: [{name: sold, columns: [{name: id, data_tests: [unique, not_null]}]}]",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    where = ["--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path)]
+    assert dbtRunner().invoke(["build", "--no-use-colors", *where]).success
+    assert [tuple(row) for row in spark.sql("SELECT price FROM paimon.dbt_shop.total").collect()] == [(11,)]
+    properties = {tuple(row) for row in spark.sql("SHOW TBLPROPERTIES paimon.dbt_shop.sold").collect()}
+    assert ("primary-key", "id") in properties
 
 
 def test_sqlmesh(spark: Any, tmp_path: Path) -> None:
