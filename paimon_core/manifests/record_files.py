@@ -253,6 +253,8 @@ def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
             raise UnfamiliarFormError(path, f"its columns are not the columns of metadata ({e})") from e
         except UnknownCodecError as e:
             raise UnfamiliarFormError(path, f"as an Avro file, {e}") from e
+        except pa.ArrowNotImplementedError as e:
+            raise UnfamiliarFormError(path, f"as a file of {record.plural}, {e}") from e
         except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as e:
             raise CorruptFileError(path, f"it is not a file of {record.plural} ({reason(e)})").sized(len(data)) from e
     except UnreadableFileError as error:

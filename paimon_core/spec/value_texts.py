@@ -18,7 +18,8 @@ epoch milliseconds and the nanoseconds of the millisecond. Java has two texts fo
 
 Uses of each text:
 
-- folders of partitions: `internal_text` (`partition.legacy-name`, the default), else `cast_text`
+- folders of partitions: `internal_text` (`partition.legacy-name`, the default), else `cast_text`; bytes as in
+  `folder_text`
 - `$files`: keys and bounds by `internal_text`; partitions, there and in all system tables, by `cast_text`
 - old files of a column that became a STRING: `cast_text`, by columns
 - `partition.timestamp-pattern`: `internal_text`, but a DATE as `cast_text`
@@ -44,7 +45,6 @@ from typing import Any
 
 import numpy as np
 
-from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
 from paimon_core.time_zones import epoch_moment, parsed_moment, wall_clock, wall_moment
@@ -77,8 +77,8 @@ def partition_spec(
     """Return partition columns and their values, spelled as in folders but not escaped. NULL and blanks are
     `default_name`.
 
-    With `legacy` (`partition.legacy-name`), values have the text of `internal_text`, else of `cast_text`. Raises
-    `InvalidDataError` for bytes with `legacy`."""
+    With `legacy` (`partition.legacy-name`), values have the text of `internal_text`, else of `cast_text`; see
+    `folder_text`."""
     return _spec(fields, partition, default_name, partial(folder_text, legacy=legacy))
 
 
@@ -100,9 +100,11 @@ def _spec(
 
 
 def folder_text(field: DataField, value: Any, *, legacy: bool) -> str:
-    """Return a value in the spelling of folders; see `partition_spec`."""
+    """Return a value in the spelling of folders; see `partition_spec`.
+
+    Java refuses partitions of bytes with `legacy`. pypaimon writes them, with Python's text of bytes: `b'ab'`."""
     if legacy and isinstance(value, bytes):
-        raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot be a partition column.")
+        return str(value)
     return internal_text(field.type, value) if legacy else cast_text(field.type, value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import struct
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,10 @@ from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, bound_order, decode_stats
 from paimon_core.spec.types import STRING, DataField, DataType, Kind
 
+# the text of bytes in Python, in which pypaimon names folders
+_BYTES_OF_PYTHON = re.compile(
+    r"""b(?:'(?:[ -&(-\[\]-~]|\\[tnr\\']|\\x[0-9a-f]{2})*'|"(?:[ -!#-\[\]-~]|\\[tnr\\]|\\x[0-9a-f]{2})*")"""
+)
 _DAYS = re.compile(r"-?[0-9]{1,7}")
 
 
@@ -106,7 +111,10 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
     found = next(((f, text) for f, (key, text) in zip(fields, pairs, strict=True) if key == name), None)
     if found is None:
         return None
-    return typed_texts([None if found[1] == default_name else found[1]], found[0].type)[0]
+    field, text = found
+    if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and _BYTES_OF_PYTHON.fullmatch(text):
+        return pa.scalar(ast.literal_eval(text), pa.binary())
+    return typed_texts([None if text == default_name else text], field.type)[0]
 
 
 def typed_texts(texts: Sequence[str | None], data_type: DataType, zone: tzinfo | None = UTC) -> pa.Array:

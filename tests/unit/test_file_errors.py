@@ -182,6 +182,13 @@ def of_another_kind(name: str) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def of_codec(orc: bytes, codec: int) -> bytes:
+    """An ORC file with the number of another codec in its postscript."""
+    start = len(orc) - 1 - orc[-1]
+    known = orc.index(b"\x10", start) + 1
+    return orc[:known] + bytes((codec,)) + orc[known + 1 :]
+
+
 def manifests() -> list[Case]:
     """Of manifests, their lists and index manifests, in each form that `manifest.format` gives them."""
     file = DataFileMeta(
@@ -220,6 +227,7 @@ def manifests() -> list[Case]:
 
             whole, form = encode(version), f"{name} {kind}"
             assert len(list(decode(whole))) == 1
+            cases += [Case(form, decode, of_codec(whole, 3), UNFAMILIAR)] if name == "orc" else []
             cases += [
                 Case(form, decode, whole[: len(whole) // 2], DAMAGED),
                 Case(form, decode, whole[:4] + bytes(byte ^ 255 for byte in whole[4:]), DAMAGED),
@@ -265,6 +273,8 @@ def files_of_formats() -> list[Case]:
     cases += [
         Case("avro data file", avro, written("avro").replace(b'"record"', b'"reword"'), UNFAMILIAR),
         Case("orc data file", reading("orc", "orc"), written("orc")[:-2] + b"\xff\xff", DAMAGED),
+        *(Case("orc data file", reading("orc", "orc"), of_codec(written("orc"), n), UNFAMILIAR) for n in (3, 6)),
+        Case("orc data file", reading("orc", "orc"), of_codec(written("orc"), 99), DAMAGED),
     ]
     for name in ("csv", "json", "text"):
         decode = reading(name, f"{name}.gz")

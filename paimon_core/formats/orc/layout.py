@@ -29,6 +29,8 @@ _LARGEST_BLOCK = 2**23  # the largest size that fits the header of a chunk
 _DEEPEST = 100
 _LZ4_FRAME = bytes.fromhex("04224d18607073")  # blocks of 4 MB, without checksums
 _CODECS = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
+_LZO, _MOST_CODECS = 3, 16  # a much larger number is a sign of damage
+_MAGIC = b"ORC"  # the last field of a postscript
 LONG, TIMESTAMP, LIST, MAP, STRUCT, DECIMAL, CHAR, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 14, 17, 18
 _BELOW = {LIST: 1, MAP: 2}
 _MOST_DIGITS = 38
@@ -110,7 +112,7 @@ def _numbers(data: bytes, *fields: int) -> list[int]:
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
-    """Read the tail of an ORC file. Raises `ValueError` for another file."""
+    """Read the tail of an ORC file. Raises `ValueError` for another file, `ArrowNotImplementedError` for a codec."""
     with typed_fields("its tail"):
         return _read_tail(source)
 
@@ -129,8 +131,11 @@ def _read_tail(source: pa.NativeFile) -> OrcTail:
     end = _read(source, max(0, size - _TAIL_BYTES), min(size, _TAIL_BYTES))
     postscript = end[-1 - end[-1] : -1]
     length, codec, block = _numbers(postscript, 1, 2, 3)
-    if codec not in _CODECS or not 0 < length <= min(size, _LARGEST_TAIL):
+    if not 0 < length <= min(size, _LARGEST_TAIL) or not postscript.endswith(_MAGIC) or codec >= _MOST_CODECS:
         raise ValueError("its postscript is damaged")
+    if codec not in _CODECS:
+        name = "LZO" if codec == _LZO else f"codec {codec}"
+        raise pa.ArrowNotImplementedError(f"it is compressed by {name}, which this version cannot decompress")
     if block > _LARGEST_BLOCK:
         raise ValueError(f"its blocks have {block} bytes")
     start = size - 1 - len(postscript) - length

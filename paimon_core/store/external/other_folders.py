@@ -98,7 +98,7 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
     for texts, escape in product(spellings, (escape_path_name, _plain)):
         folders = [f"{escape(f.name)}={escape(t)}" for f, t in zip(keys, texts, strict=True)]
         other = "/".join((root, *folders, bucket))
-        if other not in seen and not any("/" in folder for folder in folders):
+        if other not in seen and not any("/" in folder or "\0" in folder for folder in folders):
             seen.add(other)
             yield other
 

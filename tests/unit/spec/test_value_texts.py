@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.types import (
     BIGINT,
@@ -86,9 +85,10 @@ def test_bytes_are_text_where_names_are_not_legacy() -> None:
     assert partition_spec([column(BYTES)], row, "none", legacy=False) == {"p": "2021"}
 
 
-def test_bytes_are_no_partition() -> None:
-    with pytest.raises(InvalidDataError, match="Column 'p' of type BYTES cannot be a partition column"):
-        partition_spec([column(BYTES)], encode_row([BYTES], [b"x"]), "none")
+@pytest.mark.parametrize(("value", "text"), [(b"ab", "b'ab'"), (b"", "b''"), (b"\xff\x00'", 'b"\\xff\\x00\'"')])
+def test_bytes_have_the_text_of_python_in_legacy_names(value: bytes, text: str) -> None:
+    """Java refuses such tables; pypaimon writes them."""
+    assert partition_spec([column(BYTES)], encode_row([BYTES], [value]), "none") == {"p": text}
 
 
 @pytest.mark.parametrize("blank", [None, "", " ", "\t\n", "\u2003", "\x1f"])
