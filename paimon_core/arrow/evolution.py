@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.arrow import int96
 from paimon_core.arrow.columns import fixed_array, fixed_values, validity
@@ -106,6 +107,8 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
     Raises `pa.ArrowInvalid`, `pa.ArrowNotImplementedError`, `AmbiguousNameError` if that is not possible."""
     if target.equals(STORED_TIME):
         return int96.stored(column)
+    if column.type.id != target.id and column.null_count == len(column) > 0:
+        return pa.nulls(len(column), target)  # a writer that has not seen a value may have stored any type
     if pa.types.is_map(target) and _are_entries(column.type):
         return conform(_map_of_entries(column), target, exact=exact)
     if column.type.id != target.id or not pa.types.is_nested(target):
@@ -132,15 +135,21 @@ def _are_entries(found: pa.DataType) -> bool:
 
 
 def _map_of_entries(column: pa.ListArray) -> pa.MapArray:
-    """Convert lists of entries to MAPs. Raises `pa.ArrowInvalid` for a NULL key."""
+    """Convert lists of entries to MAPs. Raises `pa.ArrowInvalid` for a value with a NULL key.
+
+    Entries without key and value are left out: compactions of Paimon 0.8 write an empty MAP as such an entry."""
     offsets = column.offsets.to_numpy()
     first, last = int(offsets[0]), int(offsets[-1])
     entries = column.values.slice(first, last - first)
-    keys, items = entries.field(0), entries.field(1)
+    keys, items, starts = entries.field(0), entries.field(1), offsets - first
     if keys.null_count:
-        raise pa.ArrowInvalid("a key is NULL")
+        has_key = keys.is_valid()
+        if items.filter(pc.invert(has_key)).null_count < keys.null_count:
+            raise pa.ArrowInvalid("a key is NULL")
+        keys, items = keys.filter(has_key), items.filter(has_key)
+        starts = np.append(0, np.cumsum(has_key.to_numpy(zero_copy_only=False)))[starts]
     nulls = column.is_null() if column.null_count else None
-    return pa.MapArray.from_arrays(pa.array(offsets - first, pa.int32()), keys, items, mask=nulls)
+    return pa.MapArray.from_arrays(pa.array(starts, pa.int32()), keys, items, mask=nulls)
 
 
 class OutOfReachError(Exception):

@@ -140,3 +140,22 @@ def test_times_lose_the_digits_that_their_column_has_not() -> None:
     assert conform(nanos, pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist() == [1, None, -1]
     assert conform(pa.array([1_999], pa.timestamp("us")), pa.timestamp("ms")).cast(pa.int64()).to_pylist() == [1]
     assert conform(pa.array([5], pa.timestamp("ms")), pa.timestamp("us")).cast(pa.int64()).to_pylist() == [5000]
+
+
+@pytest.mark.parametrize("stored", [pa.int32(), pa.null(), pa.string(), pa.list_(pa.int8())], ids=str)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pa.string(),
+        pa.date32(),
+        pa.decimal128(9, 2),
+        pa.list_(pa.int32()),
+        pa.map_(pa.string(), pa.int32()),
+        pa.struct([("a", pa.int32())]),
+    ],
+    ids=str,
+)
+def test_a_column_without_values_is_of_any_type(stored: pa.DataType, wanted: pa.DataType) -> None:
+    """A writer that has not seen a value may store the column as another type, pandas for example."""
+    assert conform(pa.nulls(3, stored), wanted).equals(pa.nulls(3, wanted))
+    assert conform(pa.nulls(3, stored).slice(1), wanted).equals(pa.nulls(2, wanted))

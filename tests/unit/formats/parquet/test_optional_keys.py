@@ -105,3 +105,14 @@ def test_a_key_that_is_null_is_refused(tmp_path: Path) -> None:
     fields = (DataField(id=0, name="m", type=MAP),)
     with pytest.raises(InvalidDataError, match=r"Column 'm' of file .*f\.parquet .*: a key is NULL"):
         read(path, fields)
+
+
+def test_an_entry_of_two_nulls_is_an_empty_map(tmp_path: Path) -> None:
+    """Compactions of Paimon 0.8 write an empty MAP in this way."""
+    path = tmp_path / "f.parquet"
+    stored = [[(None, None)], [("a", 1), ("b", None)], None, [(None, None), ("c", 3)], []]
+    write(path, {"m": pa.array(map(as_entries, stored), ENTRIES)})
+    fields = (DataField(id=0, name="m", type=MAP),)
+    for max_rows in (1000, 1):
+        rows = [r["m"] for r in read(path, fields, max_rows)]
+        assert rows == [[], [("a", 1), ("b", None)], None, [("c", 3)], []]
