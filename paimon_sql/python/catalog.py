@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from paimon_core.errors import TableExistsError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.identifier import Identifier
 from paimon_core.time_zones import time_zone as zone_named
 from paimon_sql.catalog.base import (
@@ -28,6 +29,11 @@ from paimon_sql.catalog.paths import PathCatalog
 from paimon_sql.catalog.system_database import read_catalog_system_table
 from paimon_sql.python.definitions import new_schema
 from paimon_sql.python.table import PaimonTable
+
+if TYPE_CHECKING:
+    from paimon_sql.python.queries import run_query
+else:
+    run_query = ImportedOnCall("paimon_sql.python.queries", "run_query")
 
 
 def open_catalog(
@@ -177,6 +183,18 @@ class PaimonCatalog:
         """Return the rows of a system table of the whole catalog: "tables", "partitions", "all_table_options" or
         "catalog_options". Raises `TableNotFoundError`, which lists the tables."""
         return read_catalog_system_table(self.inner, name)
+
+    def sql(self, query: str) -> pa.Table:
+        """Run a query on DuckDB, and return its rows. Needs the extra `duckdb`.
+
+        The query is one SELECT in DuckDB's SQL. It names tables as this catalog does; quote names with `$`, as in
+        `shop."orders$audit_log"`. Columns and filters choose what is read. Files, and whatever changes data, are
+        refused. Moments without a zone are in the catalog's zone.
+
+        Raises `InvalidOptionError` for a query that is not valid or fails, `UnsupportedFeatureError` for other
+        statements and if DuckDB is not installed, `TableNotFoundError`, and what a scan raises.
+        """
+        return run_query(self, query)
 
     def call(self, procedure: str, **arguments: Any) -> pa.Table:
         """Call a procedure, as `CALL sys.NAME` does, and return the rows of its result.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_sql.python.arrow_filters import condition_in
 from paimon_sql.python.scan import TableScan, scan_fields
 from paimon_sql.python.where.bound import condition_of
@@ -35,8 +35,9 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
     A filter is an expression of `pyarrow.compute`. Arrow evaluates it on the rows, whether it prunes or not.
     """
 
-    def __init__(self, scan: TableScan) -> None:
-        self._scan = scan
+    def __init__(self, scan: TableScan, notify: Callable[[PaimonError], object] | None = None) -> None:
+        """`notify` gets the errors of scans, because other tools may raise errors of their own instead."""
+        self._scan, self._notify = scan, notify
 
     @property
     def schema(self) -> pa.Schema:
@@ -66,6 +67,8 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
             names = [name for name in self.schema.names if name in used]
         known = {key: value for key, value in options.items() if value is not None}
         rows = self.scan_of(names, filter).to_batches()
+        if self._notify is not None:
+            rows = pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, self._notify))
         return ds.Scanner.from_batches(rows, columns=columns, filter=filter, **known)
 
     def to_batches(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
@@ -100,6 +103,14 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
     _get_fragments = _refused("_get_fragments")
     _scan_options = _refused("_scan_options")
     _scanner_options = _refused("_scanner_options")
+
+
+def _watched(rows: pa.RecordBatchReader, notify: Callable[[PaimonError], object]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from rows
+    except PaimonError as error:
+        notify(error)
+        raise
 
 
 def _names_in(filter: pc.Expression | None, schema: pa.Schema) -> set[str]:  # noqa: A002

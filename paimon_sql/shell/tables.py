@@ -88,6 +88,8 @@ def _parser() -> argparse.ArgumentParser:
             parser.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="rows (default: 10)")
     add("schema", "Print the columns of a table.").add_argument("table", help=table)
     add("inspect", "Print a system table.").add_argument("table", help="database.table$files, or sys.tables")
+    query = "Run a query on DuckDB, and print its rows. Needs the extra duckdb."
+    add("query", query).add_argument("query", metavar="SQL", help="SELECT … FROM database.table …")
     call = add("call", "Call a procedure.")
     call.add_argument("procedure", help="its name, such as compact")
     call.add_argument("arguments", metavar="NAME=VALUE", nargs="*", type=setting, help="table=database.table")
@@ -143,6 +145,11 @@ def _inspect(arguments: argparse.Namespace) -> _Found:
     return table.inspect(system_table), _zone(table)
 
 
+def _query(arguments: argparse.Namespace) -> _Found:
+    catalog = _catalog(arguments)
+    return catalog.sql(arguments.query), _local(catalog.zone)
+
+
 def _call(arguments: argparse.Namespace) -> _Found:
     from paimon_sql.python.calls import typed_arguments  # noqa: PLC0415  procedures take long to import
 
@@ -170,6 +177,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
     "schema": _schema,
     "count": _count,
     "inspect": _inspect,
+    "query": _query,
     "call": _call,
 }
 TABLE_COMMANDS = (*_COMMANDS, "picture")

@@ -17,6 +17,7 @@ from paimon_core.io.load import load_file_io
 from paimon_core.lsm.functions.sketches import hll_sketch, theta_sketch
 from paimon_core.optional_packages import import_optional
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.python.queries import run_query
 from paimon_sql.server.rest.door import open_door
 from paimon_sql.server.settings import ServerSettings
 from paimon_sql.shell import prompt, terminal
@@ -71,6 +72,8 @@ class _Refusing:
          " 'rest' needs the package urllib3, which is not installed. Run: pip install 'paimon-sql[rest]'"),
         ("uvicorn", lambda: open_door({}, ServerSettings(), print).__enter__(), "paimon-sql serve --rest needs the"
          " package uvicorn, which is not installed. Run: pip install 'paimon-sql[rest-server]'"),
+        ("duckdb", lambda: run_query(None, "SELECT 1"), "SQL without Spark needs the package"
+         " duckdb, which is not installed. Run: pip install 'paimon-sql[duckdb]'"),
         ("datasketches", lambda: theta_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"
          " not installed. Run: pip install 'paimon-sql[sketches]'"),
         ("datasketches", lambda: hll_sketch(b"", b""), "A merge of sketches needs the package datasketches, which is"

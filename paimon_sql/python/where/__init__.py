@@ -8,5 +8,5 @@ evaluation  tree and batch -> column
 pushdown    tree -> predicates that prune files, as Spark pushes them down
 condition   a whole condition
 
-Only `binding` imports sqlglot.
+Here, only `binding` imports sqlglot.
 """

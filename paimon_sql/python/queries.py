@@ -1,0 +1,161 @@
+"""Queries in SQL without Spark: DuckDB runs them, and reads tables through scans.
+
+DuckDB gets the tables that a query names as datasets, so that its columns and filters choose what is read. It has no
+access to files, to the network, or to variables of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import traverse_scope
+
+from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.optional_packages import import_optional
+from paimon_core.scan.derived_tables import NAMED_TABLES
+from paimon_sql.catalog.base import SYSTEM_DATABASE
+from paimon_sql.python.dataset import TableDataset
+
+if TYPE_CHECKING:
+    from paimon_sql.python.catalog import PaimonCatalog
+
+_SETTINGS = {
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+}
+_CHANGES = (exp.DML, exp.DDL, exp.Into, exp.Command)
+_GENERATED = frozenset(("generateseries", "generate_series", "range", "unnest"))  # functions in FROM that read nothing
+_PARTS = frozenset(("this", "db", "alias", "joins", "laterals", "pivots"))  # of a table in FROM
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """A query as DuckDB gets it, and the view that stands for each table in it, by the table's name."""
+
+    text: str
+    tables: Mapping[str, str]
+
+
+def run_query(catalog: PaimonCatalog, text: str) -> pa.Table:
+    """Return the rows of a query. Raises as `PaimonCatalog.sql`."""
+    query = parsed_query(text)
+    duckdb = import_optional("duckdb", "SQL without Spark", "duckdb")
+    errors: list[PaimonError] = []
+    sources = {view: _source(catalog, name, errors) for name, view in query.tables.items()}
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        if catalog.zone is not None:
+            connection.execute(f"SET TimeZone = {exp.Literal.string(str(catalog.zone)).sql('duckdb')}")
+        connection.execute("SET lock_configuration = true")
+        for view, source in sources.items():
+            connection.register(view, source)
+        found: pa.Table = connection.sql(query.text).to_arrow_table()
+        return found
+    except duckdb.Error as error:
+        if errors:  # of a scan: DuckDB reports only its text
+            raise errors[0] from error
+        raise InvalidOptionError(f"The query cannot run: {_first_line(error)}. Correct the query.") from error
+    finally:
+        connection.close()
+
+
+def parsed_query(text: str) -> ParsedQuery:
+    """Parse a query, and find its tables. Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
+    tree = _parsed(text)
+    tables = dict(_tables(tree))
+    return ParsedQuery(tree.sql("duckdb"), tables)
+
+
+def _parsed(text: str) -> exp.Query:
+    """The tree of a single query. Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
+    try:
+        trees = [t for t in sqlglot.parse(text, read="duckdb") if t is not None]
+    except (SqlglotError, ValueError, RecursionError) as error:
+        raise InvalidOptionError(f"The query is not valid SQL: {_first_line(error)}. Correct the query.") from error
+    if len(trees) != 1:
+        raise InvalidOptionError(f"sql takes one query, not {len(trees)}: call it once for each query.")
+    (tree,) = trees
+    changing = next(iter(tree.find_all(*_CHANGES)), None)
+    if changing is not None or not isinstance(tree, exp.Query):
+        kind = (tree if changing is None else changing).key.upper()
+        raise UnsupportedFeatureError(
+            f"sql cannot run {kind} without Spark: it only reads. Change tables by append, upsert, overwrite, update, "
+            "delete and alter, or run the statement in Spark."
+        )
+    return tree
+
+
+def _tables(tree: exp.Query) -> Iterator[tuple[str, str]]:
+    """Yield the name of each table and the view that stands for it, and write the views into the tree.
+
+    Raises `UnsupportedFeatureError`.
+    """
+    views: dict[str, str] = {}
+    for scope in list(traverse_scope(tree)):
+        for source in list(scope.sources.values()):
+            if isinstance(source, exp.Table) and source.name not in views.values() and not _is_generated(source):
+                name = _name(source)
+                views.setdefault(name, f"__paimon_{len(views)}")
+                _replace(source, views[name])
+    known = {cte.alias for cte in tree.find_all(exp.CTE)} | set(views.values())
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Func) and table.name not in known:
+            raise _refusal(table.sql("duckdb"))
+    for column in tree.find_all(exp.Column):
+        column.set("db", None)  # the name of the table is enough
+        column.set("catalog", None)
+    yield from views.items()
+
+
+def _is_generated(table: exp.Table) -> bool:
+    """Return whether a function in FROM makes its rows from its arguments."""
+    function = table.this
+    name = function.name if isinstance(function, exp.Anonymous) else function.key
+    return isinstance(function, exp.Func) and name.lower() in _GENERATED
+
+
+def _name(table: exp.Table) -> str:
+    """The name of a table as catalogs take it."""
+    given = {name for name, part in table.args.items() if part not in (None, False, [])}
+    if isinstance(table.this, exp.Func):
+        raise _refusal(table.sql("duckdb"))
+    if unknown := given - _PARTS:
+        raise _refusal(f"{table.sql('duckdb')} ({', '.join(sorted(unknown))})")
+    return f"{table.db}.{table.name}" if table.db else table.name
+
+
+def _replace(table: exp.Table, view: str) -> None:
+    if not table.alias:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+    table.set("db", None)
+    table.set("this", exp.to_identifier(view, quoted=True))
+
+
+def _source(catalog: PaimonCatalog, name: str, errors: list[PaimonError]) -> Any:
+    """The rows of a table, of a table derived from it, or of a system table."""
+    database, _, table = name.rpartition(".")
+    if database == SYSTEM_DATABASE:
+        return catalog.inspect(table)
+    system_table = catalog.identifier(name).system_table
+    if system_table and system_table.lower() not in NAMED_TABLES:
+        return catalog.table(name.rpartition("$")[0]).inspect(system_table)
+    return TableDataset(catalog.table(name).scan(), errors.append)
+
+
+def _refusal(what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"sql cannot read {what} without Spark: name tables of the catalog, as database.table. For other versions, "
+        "pass scans to DuckDB, or run the query in Spark."
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")

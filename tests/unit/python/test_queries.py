@@ -1,0 +1,144 @@
+"""Queries in SQL without Spark: which tables they name, what they may do, and what they read."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimon_core.errors import (
+    DataFileMissingError,
+    InvalidOptionError,
+    PaimonError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from paimon_sql.python.catalog import PaimonCatalog
+from paimon_sql.python.dataset import TableDataset
+from paimon_sql.python.queries import parsed_query
+from paimon_sql.shell.tables import run_table_command
+
+ORDERS = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("name", pa.string())])
+
+
+@pytest.fixture
+def shop(lake: PaimonCatalog) -> PaimonCatalog:
+    """A catalog with `shop.orders`, keyed and partitioned, and `prices` in the database `default`."""
+    orders = lake.create_table("shop.orders", ORDERS, primary_key=["day", "id"], partitioned_by="day")
+    for i in range(3):
+        orders.upsert([{"id": i, "day": date(2026, 1, 1 + i), "name": "abc"[i]}])
+    lake.create_table("prices", pa.schema([("id", pa.int64()), ("price", pa.int32())])).append([{"id": 1, "price": 5}])
+    return lake
+
+
+def answers(catalog: PaimonCatalog, query: str) -> list[tuple[Any, ...]]:
+    pytest.importorskip("duckdb")
+    return [tuple(row.values()) for row in catalog.sql(query).to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("SELECT * FROM shop.orders", ["shop.orders"]),
+        ("SELECT 1", []),
+        ("SELECT * FROM shop.orders o JOIN prices USING (id) JOIN shop.orders p ON p.id = o.id",
+         ["shop.orders", "prices"]),
+        ("WITH c AS (SELECT * FROM prices) SELECT * FROM c WHERE id IN (SELECT id FROM shop.orders)",
+         ["prices", "shop.orders"]),
+        ("WITH prices AS (SELECT * FROM prices) SELECT * FROM prices", ["prices"]),
+        ("SELECT id FROM prices UNION ALL SELECT id FROM \"Other\".t", ["prices", "Other.t"]),
+        ('SELECT * FROM shop."orders$audit_log"', ["shop.orders$audit_log"]),
+        ("SELECT * FROM range(3) r", []),
+        ("(SELECT * FROM prices) LIMIT 1;", ["prices"]),
+    ],
+)  # fmt: skip
+def test_the_tables_of_a_query_are_found(query: str, tables: list[str]) -> None:
+    assert sorted(parsed_query(query).tables) == sorted(tables)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("DELETE FROM shop.orders", "cannot run DELETE"),
+        ("INSERT INTO shop.orders SELECT 1", "cannot run INSERT"),
+        ("CREATE TABLE x AS SELECT * FROM prices", "cannot run CREATE"),
+        ("DROP TABLE prices", "cannot run DROP"),
+        ("COPY prices TO 'x.csv'", "cannot run COPY"),
+        ("ATTACH 'x.db'", "cannot run ATTACH"),
+        ("SET memory_limit = '1GB'", "cannot run SET"),
+        ("PRAGMA database_list", "cannot run PRAGMA"),
+        ("SELECT * FROM read_csv('x.csv')", "cannot read READ_CSV"),
+        ("SELECT * FROM glob('*')", "cannot read GLOB"),
+        ("SELECT * FROM prices WHERE id IN (SELECT a FROM read_text('x'))", "(?i)cannot read READ_TEXT"),
+        ("SELECT * FROM a.b.c", "cannot read a.b.c"),
+    ],
+)
+def test_whatever_does_not_only_read_tables_is_refused(query: str, message: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match=message):
+        parsed_query(query)
+
+
+@pytest.mark.parametrize("query", ["SELEC 1", "", "SELECT 1; SELECT 2", "SELECT * FROM (", "SELECT 'x"])
+def test_a_text_that_is_not_one_query_is_an_error(query: str) -> None:
+    with pytest.raises((InvalidOptionError, UnsupportedFeatureError)):
+        parsed_query(query)
+
+
+def test_queries_join_group_and_nest(shop: PaimonCatalog) -> None:
+    joined = "SELECT orders.name, price FROM shop.orders JOIN prices ON shop.orders.id = prices.id"
+    assert answers(shop, joined) == [("b", 5)]
+    assert answers(shop, "SELECT count(*), max(day) FROM shop.orders") == [(3, date(2026, 1, 3))]
+    assert answers(shop, "WITH prices AS (SELECT id + 1 AS id FROM prices) SELECT id FROM prices") == [(2,)]
+    assert answers(shop, "SELECT name FROM shop.orders WHERE id IN (SELECT id FROM prices)") == [("b",)]
+
+
+def test_system_and_derived_tables_are_tables(shop: PaimonCatalog) -> None:
+    assert answers(shop, 'SELECT count(*) FROM shop."orders$snapshots"') == [(3,)]
+    assert answers(shop, 'SELECT DISTINCT rowkind FROM shop."orders$audit_log"') == [("+I",)]
+    assert answers(shop, "SELECT table_name FROM sys.tables ORDER BY 1") == [("orders",), ("prices",)]
+
+
+def test_columns_and_filters_choose_what_is_read(shop: PaimonCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[tuple[str, ...], int]] = []
+    scan_of = TableDataset.scan_of
+
+    def counted(self: TableDataset, *arguments: Any) -> Any:
+        scan = scan_of(self, *arguments)
+        read.append((scan.columns, len(scan.plan())))
+        return scan
+
+    monkeypatch.setattr(TableDataset, "scan_of", counted)
+    assert answers(shop, "SELECT name FROM shop.orders o WHERE o.day = DATE '2026-01-02'") == [("b",)]
+    assert read == [(("day", "name"), 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("SELECT nothing FROM shop.orders", InvalidOptionError),
+        ("SELECT * FROM shop.missing", TableNotFoundError),
+        ("SELECT CAST(name AS INT) FROM shop.orders", InvalidOptionError),
+        ("SELECT * FROM duckdb_settings()", UnsupportedFeatureError),
+    ],
+)
+def test_errors_are_ours(shop: PaimonCatalog, query: str, error: type[PaimonError]) -> None:
+    with pytest.raises(error):
+        answers(shop, query)
+
+
+def test_an_error_of_a_scan_keeps_its_class(shop: PaimonCatalog) -> None:
+    for file in Path(shop.table("prices").location).glob("bucket-*/data-*"):
+        file.unlink()
+    with pytest.raises(DataFileMissingError):
+        answers(shop, "SELECT * FROM prices")
+
+
+def test_the_command_prints_rows(shop: PaimonCatalog, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("duckdb")
+    warehouse = shop.table("prices").location.partition("/default.db/")[0]
+    query = "SELECT id, price FROM prices"
+    assert run_table_command(["query", query, "-w", warehouse, "--output", "csv"]) == 0
+    assert capsys.readouterr().out == "id,price\n1,5\n"
