@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
+from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, metric_of, nearest
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
@@ -113,6 +114,26 @@ class TableScan:
         if known is not None:
             return known if self.limit is None else min(known, self.limit)
         return sum(batch.num_rows for batch in replace(self, columns=(self._cheapest(),))._batches())
+
+    def nearest(self, column: str, vector: Sequence[float], k: int = 10, metric: str | None = None) -> pa.Table:
+        """Return the `k` rows with the vectors nearest to `vector`, the nearest first: exact, without an index.
+
+        The column `__paimon_search_score` has the score of each row. `metric` is `l2`, `cosine` or `inner_product`
+        (default: of the table's options, else `l2`). Rows with NULL in `column` are left out. Raises
+        `ColumnNotFoundError`, `InvalidOptionError` for a search that does not fit the column, `InvalidDataError` for an
+        array of another length than `vector`; else as `to_batches`.
+        """
+        field = next((f for f in scan_fields(self.table, self.derived) if f.name == column), None)
+        if field is None:
+            raise ColumnNotFoundError(f"Table {self.table.name} has no column {column!r} to search in.")
+        if self.limit is not None:
+            raise InvalidOptionError(
+                f"A scan with limit {self.limit} cannot be searched: give the number of rows as k."
+            )
+        options = self.table.store.options.values
+        query = VectorQuery.of(field, vector, k, metric_of(column, options) if metric is None else metric)
+        wider = self if column in self.columns else replace(self, columns=(*self.columns, column))
+        return nearest(wider._batches(), query, wider.schema).select([*self.columns, SEARCH_SCORE])
 
     def explain(self) -> str:
         """Return a text: the version, the files to read, and what the condition prunes. Reads metadata only."""

@@ -131,6 +131,20 @@ class PaimonTable:
         at, version = at_version(latest)
         return new_scan(at, self.derived, version, columns, where, limit, latest)
 
+    def search(
+        self,
+        column: str,
+        vector: Sequence[float],
+        k: int = 10,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        metric: str | None = None,
+    ) -> pa.Table:
+        """Return the `k` rows of the latest version with the vectors nearest to `vector`, among those that satisfy
+        `where`. See `TableScan.nearest`, which also searches other versions. Raises as `scan` and `TableScan.nearest`.
+        """
+        return self.scan(columns, where).nearest(column, vector, k, metric)
+
     def changes(
         self,
         since: int | str | datetime,

@@ -1,0 +1,161 @@
+"""The rows with the vectors that are nearest to a query vector: exact, by comparing all of them.
+
+A metric gives each vector a score, and the rows with the largest scores are the nearest:
+
+    l2              1 / (1 + squared distance)
+    cosine          the cosine of the angle, 0 for a vector of zeros
+    inner_product   the sum of the products
+
+Rows with NULL in place of a vector are left out. Source: Java's `VectorSearchMetric`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from paimon_core.arrow.columns import int64_array
+from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.spec.types import VECTOR_ELEMENTS, CollectionType, DataField, Kind, VectorType
+
+SEARCH_SCORE = "__paimon_search_score"
+METRICS = ("l2", "cosine", "inner_product")
+_BLOCK_BYTES = 2**18  # of vectors: they stay in the processor's cache while they are computed with
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class VectorQuery:
+    """A search in a column: the vector to look for, the number of rows to return, and the metric."""
+
+    column: str
+    vector: tuple[float, ...]
+    limit: int
+    metric: str = "l2"
+
+    @staticmethod
+    def of(field: DataField, vector: Sequence[float], limit: int, metric: str) -> VectorQuery:
+        """Return a query on a column.
+
+        Raises `InvalidOptionError` for a vector, limit or metric that does not fit, and for a column without vectors.
+        """
+        spelled = _spelled(metric)
+        if spelled not in METRICS:
+            raise InvalidOptionError(f"Metric {metric!r} is unknown: use one of {', '.join(METRICS)}.")
+        if limit < 1:
+            raise InvalidOptionError(f"A search cannot return {limit} rows: ask for 1 row or more.")
+        found = field.type
+        is_array = isinstance(found, CollectionType) and found.kind is Kind.ARRAY
+        if not is_array or found.element.kind not in VECTOR_ELEMENTS:  # type: ignore[attr-defined]
+            raise InvalidOptionError(
+                f"Column {field.name!r} of type {found.sql()} has no vectors: search in a VECTOR column or an ARRAY of "
+                "numbers."
+            )
+        values = np.asarray(vector, dtype=np.float32)
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            raise InvalidOptionError("The vector to search for must be a list of finite numbers.")
+        if isinstance(found, VectorType) and len(values) != found.length:
+            raise InvalidOptionError(
+                f"The vector to search for has {len(values)} elements, but the vectors of column {field.name!r} have "
+                f"{found.length}. Search for a vector of that length."
+            )
+        return VectorQuery(field.name, tuple(values.tolist()), limit, spelled)
+
+
+def nearest(batches: Iterable[pa.RecordBatch], query: VectorQuery, schema: pa.Schema) -> pa.Table:
+    """Return the nearest rows, the nearest row first, with their scores in the column `SEARCH_SCORE`.
+
+    `schema` are the columns of the batches. Of rows with the same score, earlier rows win. Raises `InvalidDataError`
+    for a vector of another length than the query's.
+    """
+    whole = schema.append(pa.field(SEARCH_SCORE, pa.float32(), nullable=False))
+    best = whole.empty_table()
+    for batch in batches:
+        scores, rows = _scores(batch.column(query.column), query)
+        chosen = _largest(scores, query.limit)
+        if best.num_rows == query.limit:  # later rows must be nearer
+            chosen = chosen[scores[chosen] > best.column(SEARCH_SCORE)[-1].as_py()]
+        if len(chosen):
+            more = batch.take(int64_array(rows[chosen]))
+            more = pa.Table.from_arrays([*more.columns, pa.array(scores[chosen], pa.float32())], schema=whole)
+            best = merged([best, more], query.limit)
+    return best
+
+
+def merged(parts: Sequence[pa.Table], limit: int) -> pa.Table:
+    """Return the nearest rows of several results, the nearest row first."""
+    rows = pa.concat_tables(parts)
+    scores = rows.column(SEARCH_SCORE).to_numpy()
+    return rows.take(int64_array(_largest(scores, limit))).combine_chunks()
+
+
+def _largest(scores: Floats, limit: int) -> NDArray[np.int64]:
+    """Return the positions of the largest scores, the largest first; equal scores in their order, NaN last."""
+    if len(scores) > limit:
+        bound = np.partition(-scores, limit - 1)[limit - 1]
+        candidates = np.arange(len(scores)) if np.isnan(bound) else np.flatnonzero(-scores <= bound)
+    else:
+        candidates = np.arange(len(scores))
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:limit]]
+
+
+def _scores(column: pa.Array, query: VectorQuery) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the score of each vector, and the vector's row. Raises `InvalidDataError`."""
+    vector = np.asarray(query.vector, dtype=np.float32)
+    lengths = pc.list_value_length(column)
+    others = lengths.filter(pc.not_equal(lengths, len(vector)))
+    if len(others):
+        raise InvalidDataError(
+            f"Column {query.column!r} has a vector of {others[0].as_py()} elements, but the search is for a vector of "
+            f"{len(vector)}. Search for a vector of that length, or filter the rows."
+        )
+    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    # A NULL element makes the score NaN.
+    values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), len(vector))
+    parts = [_score(block, vector, query.metric) for block in _blocks(values)]
+    return (np.concatenate(parts) if parts else np.empty(0, np.float32)), rows
+
+
+def _blocks(values: NDArray[np.generic]) -> Iterator[Floats]:
+    step = max(1, _BLOCK_BYTES // (4 * values.shape[1]))
+    for start in range(0, len(values), step):
+        yield values[start : start + step].astype(np.float32, copy=False)
+
+
+def _score(vectors: Floats, query: Floats, metric: str) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if metric == "l2":
+            apart = vectors - query
+            near: Floats = np.float32(1) / (np.float32(1) + np.einsum("ij,ij->i", apart, apart))
+            return near
+        products: Floats = vectors @ query
+        if metric == "inner_product":
+            return products
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.sqrt(query @ query)
+        cosines: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths != 0)
+        return cosines
+
+
+def metric_of(column: str, *options: Mapping[str, str]) -> str:
+    """Return the metric that options set for a column, in the order of Java's search without an index; `l2` if none
+    does. The options of the search come before the options of the table.
+    """
+    keys = (f"fields.{column}.distance.metric", f"fields.{column}.metric", "distance.metric", "metric")
+    for given in options:
+        named = next((given[key] for key in keys if key in given), None)
+        if named is not None:
+            return named
+        others = {_spelled(v) for k, v in given.items() if k.endswith((".distance.metric", ".metric"))}
+        known = others.intersection(METRICS)
+        if len(known) == 1:
+            return known.pop()
+    return METRICS[0]
+
+
+def _spelled(metric: str) -> str:
+    return metric.strip().lower().replace("-", "_")

@@ -1,0 +1,114 @@
+"""The nearest vectors, by a model in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_core.arrow.nearest import METRICS, SEARCH_SCORE, VectorQuery, merged, nearest
+from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.spec.types import DOUBLE, FLOAT, INT, STRING, CollectionType, DataField, DataType, Kind, VectorType
+
+PAIR = DataField(id=1, name="v", type=VectorType(Kind.ARRAY, element=FLOAT, length=2))
+SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.list_(pa.float32()))])
+NUMBERS = st.integers(-8, 8).map(lambda n: n / 4)  # exact in 32 bits, as are their products
+PAIRS = st.tuples(NUMBERS, NUMBERS)
+
+
+def score(metric: str, one: Sequence[float], other: Sequence[float]) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    if metric == "inner_product":
+        return product
+    if metric == "l2":
+        return 1 / (1 + sum((a - b) ** 2 for a, b in zip(one, other, strict=True)))
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return product / lengths if lengths else 0.0
+
+
+def batches_of(rows: list[tuple[int, object]], size: int) -> list[pa.RecordBatch]:
+    parts = [rows[i : i + size] for i in range(0, len(rows), size)]
+    return [pa.record_batch([[k for k, _ in p], pa.array([v for _, v in p], SCHEMA.types[1])], SCHEMA) for p in parts]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(
+    vectors=st.lists(st.none() | PAIRS, max_size=12),
+    target=PAIRS,
+    limit=st.integers(1, 5),
+    size=st.integers(1, 5),
+)
+def test_a_model(
+    metric: str, vectors: list[tuple[float, float] | None], target: tuple[float, float], limit: int, size: int
+) -> None:
+    query = VectorQuery.of(PAIR, target, limit, metric)
+    found = nearest(batches_of(list(enumerate(vectors)), size), query, SCHEMA)
+    known = [(k, score(metric, v, target)) for k, v in enumerate(vectors) if v is not None]
+    expected = sorted(known, key=lambda row: -row[1])[:limit]
+    assert found.schema.names == ["k", "v", SEARCH_SCORE]
+    scores = found.column(SEARCH_SCORE).to_pylist()
+    assert scores == pytest.approx([s for _, s in expected], rel=1e-5, abs=1e-6)
+    by_row = dict(known)
+    assert [by_row[k] for k in found.column("k").to_pylist()] == pytest.approx(scores, rel=1e-5, abs=1e-6)
+    if metric != "cosine":  # these scores are exact, so that ties are ties
+        assert found.column("k").to_pylist() == [k for k, _ in expected]
+
+
+def test_results_of_parts_are_merged() -> None:
+    rows = [(k, [float(k), 0.0]) for k in range(100)]
+    query = VectorQuery.of(PAIR, [40.0, 0.0], 3, "L2")
+    parts = [nearest(batches_of(rows[i::3], 10), query, SCHEMA) for i in range(3)]
+    assert sorted(merged(parts, 3).column("k").to_pylist()) == [39, 40, 41]
+    assert merged(parts, 3).column(SEARCH_SCORE).to_pylist() == [1.0, 0.5, 0.5]
+
+
+def test_many_vectors_equal_a_matrix_product() -> None:
+    made = np.random.default_rng(7).standard_normal((5000, 64)).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(made.ravel()), 64).cast(SCHEMA.types[1])
+    batch = pa.record_batch([pa.array(range(5000)), vectors], SCHEMA)
+    field = DataField(id=1, name="v", type=VectorType(Kind.ARRAY, element=FLOAT, length=64))
+    found = nearest(
+        [batch.slice(0, 1234), batch.slice(1234)], VectorQuery.of(field, made[7], 10, "inner-product"), SCHEMA
+    )
+    expected = np.argsort(-(made @ made[7]), kind="stable")[:10]
+    assert found.column("k").to_pylist() == expected.tolist()
+
+
+def test_vectors_of_nan_are_last_and_doubles_are_compared() -> None:
+    schema = pa.schema([("v", pa.list_(pa.float64()))])
+    batch = pa.record_batch([pa.array([[math.nan, 1.0], [3.0, 4.0], [None, 1.0]], schema.types[0])], schema)
+    field = DataField(id=1, name="v", type=CollectionType(Kind.ARRAY, element=DOUBLE))
+    found = nearest([batch], VectorQuery.of(field, [3, 4], 2, "cosine"), schema)
+    assert found.column(SEARCH_SCORE).to_pylist()[0] == pytest.approx(1.0)
+    assert math.isnan(found.column(SEARCH_SCORE).to_pylist()[1])
+
+
+@pytest.mark.parametrize(
+    ("data_type", "vector", "limit", "metric", "said"),
+    [
+        (PAIR.type, [1, 2], 1, "manhattan", "'manhattan' is unknown: use one of l2, cosine, inner_product"),
+        (PAIR.type, [1, 2], 0, "l2", "cannot return 0 rows"),
+        (PAIR.type, [1, 2, 3], 1, "l2", "has 3 elements, but the vectors of column 'v' have 2"),
+        (PAIR.type, [1, math.inf], 1, "l2", "finite numbers"),
+        (PAIR.type, [], 1, "l2", "finite numbers"),
+        (INT, [1], 1, "l2", "'v' of type INT has no vectors"),
+        (CollectionType(Kind.ARRAY, element=STRING), [1], 1, "l2", "has no vectors"),
+        (CollectionType(Kind.MULTISET, element=INT), [1], 1, "l2", "has no vectors"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_searched(data_type: DataType, vector: list[float], limit: int, metric: str, said: str) -> None:
+    with pytest.raises(InvalidOptionError, match=said):
+        VectorQuery.of(DataField(id=1, name="v", type=data_type), vector, limit, metric)
+
+
+def test_arrays_of_another_length_are_named() -> None:
+    field = DataField(id=1, name="v", type=CollectionType(Kind.ARRAY, element=FLOAT))
+    query = VectorQuery.of(field, [1, 2], 1, "l2")
+    with pytest.raises(InvalidDataError, match="'v' has a vector of 1 elements, but the search is for a vector of 2"):
+        nearest(batches_of([(1, [1.0, 2.0]), (2, [1.0])], 5), query, SCHEMA)
