@@ -24,6 +24,7 @@ from paimon_sql.preprocess.rules.system_tables import NAMES_BY_EXPRESSIONS, SYST
 from paimon_sql.preprocess.rules.table_functions import TABLE_FUNCTIONS
 from paimon_sql.preprocess.rules.tags import SHOW_TAGS, TAGS
 from paimon_sql.preprocess.rules.unnest import UNNEST
+from paimon_sql.preprocess.rules.vector_search import VECTOR_SEARCH
 from paimon_sql.preprocess.statements import Value
 
 # rules that return the value of a statement, or None; the first value is used
@@ -46,5 +47,6 @@ EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     NAMES_BY_EXPRESSIONS,
     TABLES_OF_PATHS,
     TABLE_FUNCTIONS,
+    VECTOR_SEARCH,
     UNNEST,
 )

@@ -56,7 +56,7 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
             f"{tokens.text(index)} needs a table's name and {count} more arguments, not {len(arguments)} arguments",
         )
     table, *values = arguments
-    text = f"{_table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"
+    text = f"{table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"
     return [Edit.replace(tokens[index], cursor.last, text)]
 
 
@@ -68,7 +68,7 @@ def _literal(cursor: Cursor) -> str | None:
     return sign + cursor.next_text().removesuffix("L")
 
 
-def _table_name(text: str) -> str:
+def table_name(text: str) -> str:
     parts = _NAME_PART.findall(text)
     if ".".join(parts) != text:
         return _part(text)

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from paimon_core.arrow.nearest import SEARCH_SCORE
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
-from paimon_core.errors import PaimonError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.lazy import cached_property
@@ -162,6 +163,11 @@ class PaimonScanBuilder(Proxy):
             return UnreadableScan(self.jvm, self.required, e)
 
     def _scan(self) -> Any:
+        if SEARCH_SCORE in self.required.names and SEARCH_SCORE not in self.table.schema.field_by_name:
+            raise UnsupportedFeatureError(
+                f"Column {SEARCH_SCORE} of table {self.table.name} has values in a search only: read it FROM "
+                "vector_search(…)."
+            )
         plan, store = self._plan, self.table.store
         if self.reduction is not None and self._answer(self.reduction) is not None:
             return self._local_scan(self.reduction)

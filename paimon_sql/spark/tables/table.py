@@ -34,6 +34,7 @@ from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.read_options import read_options
 from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
+from paimon_sql.spark.read.search_scan import SCORE_FIELDS, SearchScanBuilder, has_vectors, query_of
 from paimon_sql.spark.read.shown_scan import Part, ShownScanBuilder
 from paimon_sql.spark.read.table_scan import TableScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
@@ -172,12 +173,17 @@ class SparkTable(_DataTable, PartitionManagement):
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
-        version = partial(self._version, table)
+        version, query = partial(self._version, table), query_of(at, given)
+        if query is not None and shown is not None:
+            raise UnsupportedFeatureError(
+                f"Table {table.name} cannot be searched: the catalog shows its user a part of the rows, or columns "
+                "masked. Query the table with conditions, or search as another user."
+            )
         try:
-            if shown is None:
-                builder: PaimonScanBuilder = TableScanBuilder(
-                    self.jvm, self.session, at, version, StreamScan, given=given
-                )
+            if query is not None:
+                builder: PaimonScanBuilder = SearchScanBuilder(self.jvm, self.session, at, version, query)
+            elif shown is None:
+                builder = TableScanBuilder(self.jvm, self.session, at, version, StreamScan, given=given)
             else:
                 builder = ShownScanBuilder(self.jvm, self.session, at, version, Part(shown, table.schema.fields), given)
         except PaimonError as e:
@@ -203,7 +209,8 @@ class SparkTable(_DataTable, PartitionManagement):
         return connector.metadata_columns(self.jvm, columns)
 
     def _metadata_fields(self) -> tuple[DataField, ...]:
-        return (*metadata_fields(self.at.schema), *tracking_fields(self.at.store))
+        scores = SCORE_FIELDS if any(map(has_vectors, self.at.schema.fields)) else ()
+        return (*metadata_fields(self.at.schema), *tracking_fields(self.at.store), *scores)
 
     @property
     def metadata_names(self) -> list[str]:

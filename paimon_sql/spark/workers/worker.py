@@ -75,7 +75,7 @@ def split_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a split with the columns that Spark requires."""
     rows = read_derived(in_microseconds(store), derived, split, required.fieldNames(), predicate)
-    yield from _for_spark(rows, required)
+    yield from for_spark(rows, required)
 
 
 def read_format_function(
@@ -179,7 +179,7 @@ def _read_shown(
 ) -> Iterator[pa.RecordBatch]:
     split, wanted = DATA_SPLIT.decode(_only_text(partitions)), required.fieldNames()
     rows = read_derived(in_microseconds(store), DerivedTable.ROWS, split, shown.stored(wanted))
-    yield from _for_spark((shown.of(batch, wanted) for batch in rows), required)
+    yield from for_spark((shown.of(batch, wanted) for batch in rows), required)
 
 
 def _reduce(
@@ -192,7 +192,7 @@ def _reduce(
 ) -> Iterator[pa.RecordBatch]:
     split, store = DATA_SPLIT.decode(_only_text(partitions)), in_microseconds(store)
     rows = read_derived(store, derived, split, reduction.columns(store.schema), predicate)
-    yield from _for_spark(reduction.apply(store, rows), result)
+    yield from for_spark(reduction.apply(store, rows), result)
 
 
 def _read_format(
@@ -204,7 +204,7 @@ def _read_format(
 ) -> Iterator[pa.RecordBatch]:
     split, names = FORMAT_SPLIT.decode(_only_text(partitions)), required.fieldNames()
     rows = read_format_split(store, split, names, predicate, case_sensitive=case_sensitive)
-    yield from _for_spark(rows, required)
+    yield from for_spark(rows, required)
 
 
 def _each_of(
@@ -305,7 +305,7 @@ def acknowledge_input() -> int:
     return count
 
 
-def _for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
+def for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterator[pa.RecordBatch]:
     """Yield the batches with Spark's types."""
     wanted = spark_arrow_schema(required)
     options = [pc.CastOptions(f.type, allow_time_truncate=True) for f in wanted]  # Spark's timestamps have microseconds

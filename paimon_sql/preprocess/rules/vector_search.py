@@ -1,0 +1,97 @@
+"""`vector_search('t', 'v', array(1.0, 2.0), 5)` to `t WITH ('vector-search.arguments'='{…}')`, the option of a read."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
+from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.errors import PreprocessError
+from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING
+from paimon_sql.preprocess.quoting import quoted_text
+from paimon_sql.preprocess.rules.rule import Rule
+from paimon_sql.preprocess.rules.table_functions import table_name
+
+VECTOR_SEARCH_OPTION = "vector-search.arguments"
+_NAME, _OTHERS = "VECTOR_SEARCH", ("FULL_TEXT_SEARCH", "HYBRID_SEARCH")
+_BEFORE = ("FROM", "JOIN", "LATERAL")
+_USAGE = (
+    "vector_search needs the name of a table, the name of a column, an array of numbers and a number of rows, and may "
+    "have options"
+)
+_MOST_TOKENS = 3  # a sign, a dot, and digits
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[fFdDlL]|[bB][dD])?")
+
+
+def vector_search(cursor: Cursor) -> list[Edit]:
+    """Rewrite each call in FROM. Raises PreprocessError for arguments that are not literals."""
+    tokens = cursor.tokens
+    edits = []
+    for index in tokens.indexes(_NAME, *_OTHERS):
+        if tokens.symbols[index + 1 : index + 2] != ["("] or not index or tokens.symbols[index - 1] not in _BEFORE:
+            continue
+        if tokens.symbols[index] != _NAME:
+            raise PreprocessError.at(
+                tokens[index],
+                f"{tokens.text(index)} is not supported yet: use vector_search, or Paimon's Java connector",
+            )
+        edits.append(_call(Cursor(tokens, index + 2), index))
+    return edits
+
+
+def _call(cursor: Cursor, index: int) -> Edit:
+    table = cursor.take_text()
+    column = cursor.take_text() if table is not None and cursor.take(",") else None
+    vector = _vector(cursor) if column is not None and cursor.take(",") else None
+    limit = _number(cursor) if vector is not None and cursor.take(",") else None
+    options = _options(cursor) if limit is not None and cursor.take(",") else {}
+    if table is None or limit is None or options is None or not cursor.take(")"):
+        raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGE}, all literals")
+    if limit != int(limit):
+        raise PreprocessError.at(cursor.last, f"{_USAGE}; {limit} is not a whole number of rows")
+    arguments = {"column": column, "vector": vector, "k": int(limit), "options": options}
+    text = f"{table_name(table)} WITH ('{VECTOR_SEARCH_OPTION}'={quoted_text(json.dumps(arguments))})"
+    return Edit.replace(cursor.tokens[index], cursor.last, text)
+
+
+def _vector(cursor: Cursor) -> list[float] | None:
+    """Read `array(1.0, -2)`. Return None for an array with anything but numbers."""
+    if not cursor.take("ARRAY", "("):
+        return None
+    numbers = []
+    while (number := _number(cursor)) is not None:
+        numbers.append(number)
+        if not cursor.take(","):
+            break
+    return numbers if cursor.take(")") else None
+
+
+def _number(cursor: Cursor) -> float | None:
+    """Read a number with its sign and the letter of its type. A letter makes it a word for the tokenizer."""
+    start = cursor.index
+    while cursor.symbol() not in (*LIST_ENDS, STRING, QUOTED_NAME, "(") and cursor.index - start < _MOST_TOKENS:
+        cursor.next()
+    text = "".join(token.text for token in cursor.tokens[start : cursor.index])
+    if _NUMBER.fullmatch(text):
+        return float(text.rstrip("fFdDlLbB"))
+    cursor.index = start
+    return None
+
+
+def _options(cursor: Cursor) -> dict[str, str] | None:
+    """Read `map('a', 'b')` or `'a=b;c=d'`. Return None for anything else."""
+    if (text := cursor.take_text()) is not None:
+        pairs = [part.partition("=") for part in text.split(";") if part.strip()]
+        return {k.strip(): v.strip() for k, _, v in pairs} if all(sign for _, sign, _ in pairs) else None
+    if not cursor.take("MAP", "("):
+        return None
+    texts = []
+    while (item := cursor.take_text()) is not None:
+        texts.append(item)
+        if not cursor.take(","):
+            break
+    return dict(zip(texts[::2], texts[1::2], strict=True)) if cursor.take(")") and len(texts) % 2 == 0 else None
+
+
+VECTOR_SEARCH = Rule(vector_search, words=tuple(map(str.lower, (_NAME, *_OTHERS))))

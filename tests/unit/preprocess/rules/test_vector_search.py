@@ -1,0 +1,37 @@
+"""Calls of vector_search that cannot be rewritten are refused where they go wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_sql.preprocess import rewrite
+from paimon_sql.preprocess.errors import PreprocessError
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "'t'",
+        "'t', 'v', array(1)",
+        "t, 'v', array(1), 2",
+        "'t', 'v', array(a.v), 2",
+        "'t', 'v', a.v, 2",
+        "'t', 'v', array(1x), 2",
+        "'t', 'v', array(1), 2.5",
+        "'t', 'v', array(1), k",
+        "'t', 'v', array(1), 2, map('a')",
+        "'t', 'v', array(1), 2, 'a'",
+        "'t', 'v', array(1), 2, map('a', 1)",
+        "'t', 'v', array(1), 2, 'a=b', 3",
+    ],
+)
+def test_arguments_that_are_not_literals(arguments: str) -> None:
+    with pytest.raises(PreprocessError, match="vector_search needs the name of a table"):
+        rewrite(f"SELECT * FROM vector_search({arguments})")
+
+
+@pytest.mark.parametrize("function", ["full_text_search", "HYBRID_SEARCH"])
+def test_other_searches_are_refused_by_name(function: str) -> None:
+    with pytest.raises(PreprocessError, match=f"{function} is not supported yet: use vector_search"):
+        rewrite(f"SELECT * FROM {function}('t', 'v', 'x', 2)")
