@@ -43,8 +43,7 @@ from paimon_core.commit.attempt import Attempt, author
 from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
-from paimon_core.commit.global_indexes import outdated_indexes
-from paimon_core.commit.key_indexes import stale_indexes
+from paimon_core.commit.global_indexes import outdated_indexes, stale_indexes
 from paimon_core.commit.once import OnceGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.planned import check_planned

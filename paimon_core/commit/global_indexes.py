@@ -1,8 +1,12 @@
-"""The effects of a change on global indexes.
+"""The effects of a change on global indexes, and on indexes of buckets with keys.
 
 1. A new index file covers only existing rows. No other file of the same type and column covers them.
 2. No other commit has written the column of these rows since the index was made.
 3. If a change writes the column of existing rows, the indexes of the partition are outdated.
+
+An index of a bucket with keys (`pk-btree.index.columns` and its like) covers the data files of one level. Once the
+level changes, the index no longer fits, and the snapshot must not refer to it. Without an index, readers scan the
+files; the next compaction by Paimon's Java connector makes a new index.
 """
 
 from __future__ import annotations
@@ -131,3 +135,25 @@ def _span(meta: GlobalIndexMeta) -> RowSpan:
 def _rows(file: DataFileMeta) -> RowSpan:
     first = file.first_row_id or 0
     return first, first + file.row_count
+
+
+def stale_indexes(before: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> list[IndexManifestEntry]:
+    """Return DELETE entries for the indexes in `before` of levels that `entries` change.
+
+    An index of an unfamiliar form is deleted with any change of its bucket's levels above 0."""
+    indexes = [e for e in before if e.file.global_index is not None and e.file.global_index.source_meta is not None]
+    if not indexes:
+        return []
+    levels: dict[tuple[bytes, int], set[int]] = defaultdict(set)
+    for entry in entries:
+        if entry.file.level > 0:
+            levels[entry.partition, entry.bucket].add(entry.file.level)
+    return [
+        replace(e, kind=FileKind.DELETE) for e in indexes if _is_of(e, levels.get((e.partition, e.bucket), frozenset()))
+    ]
+
+
+def _is_of(entry: IndexManifestEntry, levels: set[int] | frozenset[int]) -> bool:
+    meta = entry.file.global_index
+    level = None if meta is None else meta.level
+    return bool(levels) if level is None else level in levels

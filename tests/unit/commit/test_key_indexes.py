@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.key_indexes import stale_indexes
+from paimon_core.commit.global_indexes import stale_indexes
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_core.store.indexes.index_files import index_entries
