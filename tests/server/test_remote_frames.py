@@ -35,9 +35,11 @@ def stream(made, name):
     return rows(spark.table(name))
 def sink(made, run):
     query = run(made.writeStream.trigger(availableNow=True).option("checkpointLocation", lake + "/../" + made_name()))
-    query.awaitTermination(120)
+    query = query.start() if hasattr(query, "start") else query
+    any(query.awaitTermination(60) for _ in range(8))
     return query.exception()
-names = iter("abcdef")
+TOO_SLOW = "Spark does not wait"
+names = iter("abcdefghijklmnop")
 def made_name():
     return "checkpoint-" + next(names)
 key = {"primary-key": "k", "bucket": "1"}
@@ -103,6 +105,22 @@ def cloned():
         clone.client.release_session()
         clone.client.close()
 told("clone", cloned if hasattr(spark, "cloneSession") else lambda: rows(place(spark)))  # not in 4.0
+spark.sql("CREATE TABLE batches (k INT, v STRING) WITH ('primary-key' = 'k', 'bucket' = '1')")
+spark.sql("CREATE TABLE places (catalog STRING, database STRING)")
+def each(batch, number):
+    batch.writeTo("batches").append()
+    here = place(batch.sparkSession)
+    here.toDF("catalog", "database").writeTo("places").append()
+def batches():
+    for _ in range(5):  # Spark waits 10 seconds for its Python, which a busy machine may need for the imports
+        try:
+            return sink(spark.readStream.table("default.sink"), lambda w: w.foreachBatch(each))
+        except PySparkException as error:
+            if "failed to connect back" not in str(error):
+                raise
+    return TOO_SLOW
+told("batches", batches)
+told("their rows", lambda: [rows(spark.table("batches")), rows(spark.table("places"))])
 spark.stop()
 """
 EXPECTED = """
@@ -142,9 +160,17 @@ path [(4, 'n')]
 path by name [(4, 'n')]
 clone [('paimon', 'shop')]
 """
+BATCHES = """
+batches None
+their rows [[(4, 'n')], [('paimon', 'shop')]]
+"""
 
 
 def test_frames_of_a_remote_client(common_server: Server) -> None:
     command = [sys.executable, "-c", CLIENT, common_server.remote, str(common_server.log.parent / "warehouse")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
-    assert done.stdout.splitlines() == EXPECTED.strip().splitlines(), done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    assert lines[:-2] == EXPECTED.strip().splitlines(), done.stderr[-3000:]
+    if lines[-2].endswith("Spark does not wait"):
+        pytest.skip("this machine is too busy for the ten seconds that Spark gives the Python of foreachBatch")
+    assert lines[-2:] == BATCHES.strip().splitlines(), done.stderr[-3000:]
