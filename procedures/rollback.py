@@ -8,7 +8,7 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError, MetadataMis
 from paimon_core.maintenance.rollback import snapshot_at_watermark
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
-from paimon_core.store.snapshots import describe_snapshots, read_snapshot, reset_hints, snapshot_ids
+from paimon_core.store.snapshots import describe_snapshots, history_ids, read_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.base import Catalog, SupportsRegistration
 from paimon_sql.catalog.listing import of_some
@@ -118,7 +118,7 @@ def _register(context: ProcedureContext, name: str) -> None:
 
 def _repair(catalog: Catalog, identifier: Identifier) -> None:
     store = load_table(catalog, identifier).store
-    ids = snapshot_ids(store)
+    ids = history_ids(store)
     if ids:
         reset_hints(store, ids[0], ids[-1])
 

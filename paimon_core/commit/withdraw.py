@@ -69,12 +69,17 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
 
 
 def is_there(store: TableStore, snapshot: Snapshot | None) -> bool:
-    """Return whether a snapshot still exists under its number.
+    """Return whether a snapshot still exists under its number, without the mark of an expiry.
 
     If so, no later number was in use before. True for None.
     """
     now = None if snapshot is None else find_snapshot(store, snapshot.id)
-    return snapshot is None or (now is not None and now.delta_manifest_list == snapshot.delta_manifest_list)
+    return snapshot is None or (_is_at(now, snapshot) and not (now is not None and now.is_expiring))
+
+
+def _is_at(found: Snapshot | None, snapshot: Snapshot) -> bool:
+    """Return whether `found`, read under the number of `snapshot`, is this snapshot, with or without a mark."""
+    return found is not None and found.delta_manifest_list == snapshot.delta_manifest_list
 
 
 def _remove(store: TableStore, made: Snapshot) -> None:
@@ -106,11 +111,13 @@ def _has_schema(store: TableStore) -> bool:
 
 
 def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> bool:
-    """Return whether `made` is outside the history, if `base` is gone."""
+    """Return whether `made` is outside the history, if `base` is gone or marked."""
     ids = snapshot_ids(store)
     later = [n for n in ids if n > made.id]
     if later:
         return not _is_built_on(store, later[0], made, is_visible=made.id in ids)
+    if base is not None and base.id in ids and _is_at(find_snapshot(store, base.id), base):
+        return False  # an expiry has marked it; the number was not free before: the latest version never expires
     earlier = [n for n in ids if base is not None and n <= base.id]
     # snapshots at its number and just below may be new ones: of a new branch, or at numbers that a rollback freed
     return made.id in ids and base is not None and any(_is_cut_off(store, base, made, n) for n in reversed(earlier))
@@ -119,8 +126,9 @@ def _is_outside(store: TableStore, base: Snapshot | None, made: Snapshot) -> boo
 def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: bool) -> bool:
     """Return whether the next existing version contains `made`. Raises `CommitUnknownError` if manifests do not show
     it."""
-    if is_visible and later > made.id + 1:
-        return False  # expiry removes the first snapshots: ours came after the ones in between were gone
+    is_next = later == made.id + 1
+    if is_visible and not is_next and _is_unmarked(store, made):
+        return False  # expiry marks a snapshot before it removes the next: ours came after the next ones were gone
     found = find_snapshot(store, later)
     try:
         has = None if found is None else _have(store, read_manifest_list(store, found.base_manifest_list), made)
@@ -128,13 +136,19 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
         if is_visible:
             raise
         has = None  # the process that removed the snapshot has deleted its manifests, too
-    if has is None or not (has or is_visible):
+    if has is None or not (has or (is_visible and is_next)):
         raise CommitUnknownError(
             f"Snapshot {made.id} of {store.name} was published while others expired, and it is unknown whether the "
             "table has its rows. Its files are kept. Before you run the statement again, check whether the table has "
             "the rows."
         )
     return has
+
+
+def _is_unmarked(store: TableStore, made: Snapshot) -> bool:
+    """Return whether a snapshot is visible under its number, and no expiry has seen it."""
+    found = find_snapshot(store, made.id)
+    return found is not None and not found.is_expiring
 
 
 def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) -> bool:

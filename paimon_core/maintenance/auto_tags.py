@@ -21,7 +21,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
+from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import TagPeriod, tag_period
 from paimon_core.store.tags import readable_tags, require_tag, tag_names
@@ -84,7 +84,7 @@ def _after_tag(store: TableStore, name: str) -> int:
 
 
 def _snapshots_from(store: TableStore, first: int) -> Iterator[Snapshot]:
-    ids = [number for number in snapshot_ids(store) if number >= first]
+    ids = [number for number in history_ids(store) if number >= first]
     found = batched_side_by_side(store.io, partial(find_snapshot, store), ids)
     return (snapshot for snapshot in found if snapshot is not None)
 

@@ -22,7 +22,7 @@ from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import branch_schema, open_branch
 from paimon_core.store.schemas import list_schemas, schema_ids
-from paimon_core.store.snapshots import find_snapshot, list_snapshots, reset_hints, snapshot_ids
+from paimon_core.store.snapshots import existing_snapshots, find_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, readable_tags
 
@@ -44,7 +44,8 @@ class _History:
         Raises `CommitConflictError` if other processes keep creating and removing snapshots.
         """
         for _ in range(_LOOKS):
-            ids, snapshots = snapshot_ids(store), list_snapshots(store)
+            ids = snapshot_ids(store)
+            snapshots = existing_snapshots(store, ids)
             if [s.id for s in snapshots] == ids:
                 return _History(tuple(snapshots), tuple(readable_tags(store)), tuple(list_schemas(store)))
         raise CommitConflictError(

@@ -26,7 +26,7 @@ from paimon_core.store.branches import branch_names, branch_schema
 from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import data_manifests, live_columns, read_columns, read_manifest_list
-from paimon_core.store.snapshots import list_snapshots
+from paimon_core.store.snapshots import existing_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import kept_by_tags
 
@@ -76,7 +76,7 @@ def _fetched_ahead(store: TableStore, snapshots: Sequence[Snapshot]) -> Iterator
     """Yield snapshots, and load some of them ahead: the cache then has their lists and the manifests of their
     changes.
     """
-    at_once = store.io.requests_at_once
+    at_once, before = store.io.requests_at_once, None
     for start in range(0, len(snapshots), at_once):
         some = snapshots[start : start + at_once]
         if at_once > 1:
@@ -84,8 +84,25 @@ def _fetched_ahead(store: TableStore, snapshots: Sequence[Snapshot]) -> Iterator
             base = [s.base_manifest_list for s in some]
             side_by_side(store.io, partial(_manifests, store), (*base, *delta))
             added = [n for name in delta for n in _manifests(store, name) or ()]
-            side_by_side(store.io, partial(_fetch, store), dict.fromkeys(added))
+            whole, before = _read_whole(store, some, before)
+            whole = [n for n in dict.fromkeys(whole) if store.cache.find(store.paths.manifest(n)) is None]
+            few = whole if len(whole) <= at_once else ()  # more would displace one another in the cache
+            side_by_side(store.io, partial(_fetch, store), dict.fromkeys((*added, *few)))
         yield from some
+
+
+def _read_whole(
+    store: TableStore, snapshots: Sequence[Snapshot], before: list[str] | None
+) -> tuple[list[str], list[str] | None]:
+    """Return the base manifests of snapshots that do not follow the manifests `before`, and the manifests of the last
+    snapshot."""
+    whole: list[str] = []
+    for snapshot in snapshots:
+        base = _manifests(store, snapshot.base_manifest_list)
+        added = _manifests(store, snapshot.delta_manifest_list)
+        whole += () if base is None or base == before else base
+        before = None if base is None or added is None else base + added
+    return whole, before
 
 
 def _fetch(store: TableStore, manifest: str) -> None:
@@ -104,10 +121,15 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
         return None
 
 
+def _every_snapshot(store: TableStore) -> list[Snapshot]:
+    """Return the snapshots of all files, also of an expiry that was killed."""
+    return existing_snapshots(store, snapshot_ids(store))
+
+
 def versions_of(store: TableStore) -> Versions:
     """Return the current versions of a branch."""
     tags = kept_by_tags(store)
-    snapshots = (*list_snapshots(store), *tags.snapshots.values())
+    snapshots = (*_every_snapshot(store), *tags.snapshots.values())
     return Versions(store, snapshots, tuple(list_changelogs(store)), tags.unknown)
 
 
@@ -116,7 +138,7 @@ def version_places(store: TableStore) -> frozenset[str]:
 
     A snapshot that remains as a tag, or a renamed tag, gets another place. Unlike numbers and names, places are never
     used again."""
-    placed = [("snapshot", s) for s in list_snapshots(store)]
+    placed = [("snapshot", s) for s in _every_snapshot(store)]
     tags = kept_by_tags(store)
     placed += [(f"tag {name}", kept) for name, kept in tags.snapshots.items()]
     placed += [("changelog", c) for c in list_changelogs(store)]

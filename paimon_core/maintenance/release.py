@@ -4,7 +4,7 @@ A file does not show which versions need it; only manifests do. So removing vers
 they and all other versions need, while other processes commit, tag, branch, roll back and expire. `release` does it in
 this order:
 
-1. Read which files the versions to be removed need.
+1. Read which files the versions to be removed need. On a remote storage, this runs beside the next step.
 2. Remove the versions: delete their snapshot files, tags or schemas. From now on they cannot be tagged or branched.
 3. Read which of those files the remaining versions need (`remaining.py`).
 4. Delete the others.
@@ -20,10 +20,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
 from paimon_core.errors import PaimonError
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.jobs import DONE, Done, Job
 from paimon_core.maintenance.references import NeededFiles, Versions
 from paimon_core.maintenance.remaining import still_needed
@@ -33,6 +36,7 @@ from paimon_core.store.external.files import deletable
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
+T = TypeVar("T")
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
 _CACHED = 20_000  # few entries: other callers do not need the manifests of removed versions
@@ -51,10 +55,10 @@ def release(
     store = replace(removed.store, cache=known.another(_CACHED))
     removed = replace(removed, store=store)
     found = NeededFiles(tolerant=True)
-    unneeded = set(found.of(removed))
-    remove()
-    needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))
+    read = _beside(store.io, lambda: set(found.of(removed)), remove)
     try:
+        unneeded = read()
+        needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))
         unneeded.difference_update(still_needed(removed, needed, oldest=oldest))
     except PaimonError as error:
         _LOG.warning("Files of %s were not deleted (remove_orphan_files deletes them): %s", store.name, error)
@@ -65,6 +69,19 @@ def release(
     known.forget(unneeded)
     if store.options[SNAPSHOT_CLEAN_EMPTY_DIRS]:
         _delete_empty_folders(store, unneeded)
+
+
+def _beside(io: FileIO, read: Callable[[], T], remove: Callable[[], None]) -> Callable[[], T]:
+    """Read what removed versions need, and remove them, in parallel on a remote storage. Return the outcome of `read`.
+
+    Raises the errors of `remove`, and on a local disk the errors of `read` before it."""
+    if io.requests_at_once < 2:
+        needed = read()
+        remove()
+        return lambda: needed
+    outcome, removal = both(io, partial(outcome_of, read), partial(outcome_of, remove))
+    removal()
+    return outcome
 
 
 def delete_files(store: TableStore, paths: Iterable[str]) -> None:

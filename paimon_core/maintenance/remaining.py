@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from paimon_core.errors import CommitConflictError, PaimonError, SchemaNotFoundError, UnreadableFileError
-from paimon_core.io.side_by_side import side_by_side
+from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.maintenance.references import NeededFiles, Versions, distinct
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -98,10 +99,13 @@ def _list(store: TableStore) -> dict[str, _Listing]:
     snapshots are first, because they become tags and changelogs, and are then deleted.
     """
     branches = (replace(store, branch=name) for name in (*branch_names(store), ""))
-    return {
-        b.branch: _Listing(frozenset(snapshot_ids(b)), frozenset(tag_names(b)), frozenset(changelog_ids(b)))
-        for b in branches
-    }
+    return {branch.branch: _listing(branch) for branch in branches}
+
+
+def _listing(store: TableStore) -> _Listing:
+    snapshots = snapshot_ids(store)
+    tags, changelogs = both(store.io, partial(tag_names, store), partial(changelog_ids, store))
+    return _Listing(frozenset(snapshots), frozenset(tags), frozenset(changelogs))
 
 
 def _newer(now: Mapping[str, _Listing], before: Mapping[str, _Listing]) -> dict[str, frozenset[int]] | None:
@@ -167,6 +171,8 @@ def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[
 
 def _branch(store: TableStore, name: str) -> TableStore:
     """Return the store of a branch, which may have no schema yet or no longer."""
+    if name == store.branch:
+        return store
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)
 
 

@@ -24,6 +24,7 @@ from paimon_core.store.snapshots import (
     read_snapshot,
     reset_hints,
     snapshot_ids,
+    without_gaps,
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import readable_tags, require_tag
@@ -72,7 +73,7 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
     has_gap = bool(ids) and ids[-1] > number and number + 1 not in ids
     if ids and not has_gap:
         reset_hints(store, ids[0], number)
-    _cut_snapshots(store, last)
+    _cut_snapshots(store, last, [n for n in without_gaps(ids) if n < number])
     if has_gap:
         reset_hints(store, ids[0], number)
     changelogs = [n for n in changelog_ids(store) if n > number]
@@ -85,7 +86,7 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
     store.delete_each(store.paths.tag(tag.name) for tag in later)
 
 
-def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
+def _cut_snapshots(store: TableStore, last: Snapshot | None, before: Collection[int]) -> None:
     """Remove the later snapshots from the latest downwards, until no later snapshot exists: commits may add some
     meanwhile."""
     cut: list[Snapshot] = []
@@ -98,20 +99,20 @@ def _cut_snapshots(store: TableStore, last: Snapshot | None) -> None:
             store.delete(store.paths.snapshot(number))
             cut += [] if found is None else [found]
             if last is not None and not store.io.exists(store.paths.snapshot(last.id)):
-                _check_subsumed(store, last, cut)
+                _check_subsumed(store, last, cut, before)
                 return
     raise CommitConflictError(
         f"Table {store.name} was not rolled back: other writers kept committing. Run the statement again."
     )
 
 
-def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot]) -> None:
+def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot], before: Collection[int]) -> None:
     """Handle the case that the target snapshot was removed meanwhile.
 
-    If another rollback went further back, the rollback is complete. Else the target expired: restore the removed
-    snapshots, because the expiry has read them and relies on them."""
+    If another rollback went further back, to one of the versions `before`, the rollback is complete. Else the target
+    expired: restore the removed snapshots, because the expiry has read them and relies on them."""
     ids = snapshot_ids(store)
-    if ids and ids[0] < last.id:
+    if any(n in before for n in ids):
         return
     for snapshot in reversed(cut):
         create_new(store.io, store.paths.snapshot(snapshot.id), encode_snapshot(snapshot))

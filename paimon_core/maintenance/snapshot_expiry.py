@@ -1,27 +1,29 @@
 """Expiry of snapshots and of long-lived changelogs: a pure function decides which versions are kept, and the others are
 removed.
 
-The oldest snapshots expire first, so that the rest is a history without gaps. They are removed in ascending order
-before any of their files is deleted (`release.py`), in their own turn (`turns.py`). An earlier rollback shows in the
-latest snapshot. But other engines do not use turns, and a process that pauses in the queue is overtaken. So each
-snapshot is compared before its removal, and one snapshot must remain at the end.
+The oldest snapshots expire first, so that the rest is a history without gaps (`removal.py`). They are removed before
+any of their files is deleted (`release.py`), in their own turn (`turns.py`). An earlier rollback shows in the latest
+snapshot. But other engines do not use turns, and a process that pauses in the queue is overtaken. So each snapshot is
+compared before its removal, and one snapshot must remain at the end.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from typing import Any
 
 from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_new
-from paimon_core.errors import CommitConflictError, InvalidOptionError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
-from paimon_core.io.side_by_side import both
+from paimon_core.io.side_by_side import both, side_by_side, together
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
+from paimon_core.maintenance.removal import ChangedError, remove_snapshots
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import (
     CHANGELOG_NUM_RETAINED_MAX,
@@ -38,11 +40,11 @@ from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.changelogs import changelog_ids, list_changelogs, reset_changelog_hints, write_changelog
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.snapshots import (
-    existing_snapshots,
     find_snapshot,
     hinted_latest,
     reset_hints,
     snapshot_ids,
+    without_gaps,
 )
 from paimon_core.store.table_store import TableStore
 
@@ -134,68 +136,94 @@ def expire_snapshots(
     process has the turn for `patience` seconds.
     """
     for _ in range(_ATTEMPTS - 1):
-        with suppress(_ChangedError):
+        with suppress(ChangedError):
             return _expire(store, retention, now, delete, patience)
     return _expire(store, retention, now, delete, patience)
 
 
-class _ChangedError(CommitConflictError):
-    """The table was changed since the snapshots to expire were chosen."""
-
-
 def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None, patience: float | None) -> int:
-    ids = snapshot_ids(store)
+    ids, first_read = both(store.io, partial(snapshot_ids, store), partial(_first_read, store))
     if not ids:
         return 0
-    first_read = _first_read(store)
-    first = retention.first_kept(ids, lambda n: _time(store, n), first_read)
-    expired = tuple(existing_snapshots(store, [n for n in ids if n < first]))
-    latest = find_snapshot(store, ids[-1])
+    known = _Known(store, ids)
+    first = retention.first_kept(ids, known.time, first_read)
+    expiring = [n for n in ids if n < first]
+    if not expiring:
+        return 0
+    *_, latest = found = known.snapshots([*expiring, ids[-1]])
+    expired = tuple(s for s in found if s is not None and s.id < first)
     if not expired:
         return 0
 
     def remove() -> None:
         with upkeep_turn(store, patience) as held:
-            if latest is None or find_snapshot(held, latest.id) != latest:
-                raise _ChangedError(
-                    f"Table {store.name} was rolled back while its snapshots expired. No snapshot was removed; run the "
-                    "statement again."
-                )
-            if _first_read(held) != first_read:
-                raise _ChangedError(f"Consumers of table {store.name} changed while its snapshots expired.")
+            _check_unchanged(held, expiring, latest, first_read)
             if changelog_retention_of(store.options, now) is not None:
                 for snapshot in expired:
                     held.check_turn()
                     write_changelog(held, snapshot)
                 reset_changelog_hints(held)
             settle_records(held, expired)
-            _remove_in_order(held, expired)
-            _check_any_remains(held, expired)
-            reset_hints(held, first, ids[-1])
+            remove_snapshots(held, expired)
+            both(held.io, partial(_check_any_remains, held, expired), partial(reset_hints, held, first, ids[-1]))
 
-    release(Versions(store, expired), remove, delete, oldest=True)
+    # A snapshot before a gap may be a late commit, which is withdrawn and committed again with the same files. So only
+    # `remove_orphan_files` deletes its files, when they are old.
+    start = without_gaps(ids)[0]
+    release(Versions(store, tuple(s for s in expired if s.id >= start)), remove, delete, oldest=True)
     keep_up(store)  # Iceberg's metadata must no longer contain expired snapshots
     return len(expired)
 
 
-def _remove_in_order(store: TableStore, expired: Sequence[Snapshot]) -> None:
-    """Remove snapshots in ascending order, except snapshots with a number that is used again.
+class _Known:
+    """Snapshots of a table that are read once, some at a time. Numbers without a snapshot are skipped."""
 
-    The next snapshot is compared while the one before it is removed."""
-    removable = False
+    def __init__(self, store: TableStore, ids: Sequence[int]) -> None:
+        self._store, self._ids = store, ids
+        self._found: dict[int, Snapshot | None] = {}
 
-    def look(snapshot: Snapshot) -> bool:
-        return find_snapshot(store, snapshot.id) in (None, snapshot)
+    def time(self, number: int) -> int | None:
+        """Return the commit time of a snapshot, or None without this snapshot.
 
-    def remove(snapshot: Snapshot | None) -> None:
-        if snapshot is not None and removable:
-            store.delete(store.paths.snapshot(snapshot.id))
+        The caller needs the times of ascending numbers, and mostly of the first two only."""
+        if number not in self._found:
+            at_once = self._store.io.requests_at_once
+            most = min(2, at_once) if not self._found else at_once
+            start = bisect_left(self._ids, number)
+            self._read([number, *(n for n in self._ids[start : start + most] if n != number)][:most])
+        found = self._found[number]
+        return None if found is None else found.time_millis
 
-    for before, snapshot in pairwise((None, *expired, None)):
-        if snapshot is None:
-            remove(before)
-        else:
-            _, removable = both(store.io, partial(remove, before), partial(look, snapshot))
+    def snapshots(self, ids: Sequence[int]) -> list[Snapshot | None]:
+        """Return the snapshots with some numbers, None for each that does not exist."""
+        self._read([n for n in ids if n not in self._found])
+        return [self._found[n] for n in ids]
+
+    def _read(self, ids: Sequence[int]) -> None:
+        self._found |= zip(ids, side_by_side(self._store.io, partial(find_snapshot, self._store), ids), strict=True)
+
+
+def _check_unchanged(
+    store: TableStore, expiring: Sequence[int], latest: Snapshot | None, first_read: int | None
+) -> None:
+    """Raise `ChangedError` if the table was rolled back, or its snapshots or consumers changed, since the choice of the
+    snapshots `expiring`."""
+    last = expiring[-1]
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: None if latest is None else find_snapshot(store, latest.id),
+        lambda: [n for n in snapshot_ids(store) if n <= last],
+        partial(_first_read, store),
+    )
+    found, ids, still_read = together(store.io, calls)
+    if ids != list(expiring):
+        raise ChangedError(f"Other processes removed or added snapshots of {store.name} while its snapshots expired.")
+    if found is None or found != latest:
+        raise ChangedError(
+            f"Table {store.name} was rolled back while its snapshots expired. No snapshot was removed; run the "
+            "statement again."
+        )
+    if still_read != first_read:
+        raise ChangedError(f"Consumers of table {store.name} changed while its snapshots expired.")
 
 
 def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
@@ -207,7 +235,7 @@ def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
     hint = hinted_latest(store)
     latest = next((s for s in removed if s.id == hint), removed[-1])
     create_new(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
-    raise _ChangedError(
+    raise ChangedError(
         f"Table {store.name} was rolled back to snapshot {latest.id} while that snapshot expired. The snapshot stays; "
         "run the statement again."
     )

@@ -31,9 +31,9 @@ from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import (
     find_snapshot,
+    history_ids,
     latest_for_read,
     read_snapshot,
-    snapshot_ids,
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
@@ -147,7 +147,7 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
 
     Commit times ascend with snapshot ids.
     """
-    ids = snapshot_ids(store)
+    ids = history_ids(store)
     found = bisect_right(ids, millis, key=lambda n: _commit_time(store, n))
     if found == 0:
         first = find_snapshot(store, ids[0]) if ids else None
@@ -160,7 +160,7 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
 
 def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
     """Return the first snapshot with this watermark or a later one."""
-    known = (find_snapshot(store, n) for n in snapshot_ids(store))
+    known = (find_snapshot(store, n) for n in history_ids(store))
     for snapshot in known:
         if snapshot is not None and snapshot.watermark is not None and snapshot.watermark >= watermark:
             return snapshot
@@ -171,7 +171,7 @@ def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
 
 def _compacted(store: TableStore) -> Snapshot | None:
     """The latest snapshot that a compaction made."""
-    known = (find_snapshot(store, n) for n in reversed(snapshot_ids(store)))
+    known = (find_snapshot(store, n) for n in reversed(history_ids(store)))
     return next((s for s in known if s is not None and s.commit_kind is CommitKind.COMPACT), None)
 
 
@@ -181,7 +181,7 @@ def _first_since_creation(store: TableStore) -> Snapshot | None:
     Return None if there is no such snapshot, or no snapshot before it."""
     if any(name in store.options.values for name in CREATION[:1]) or CREATION[1] not in store.options.values:
         return None
-    ids = snapshot_ids(store)
+    ids = history_ids(store)
     found = bisect_left(ids, store.options[SCAN_CREATION_TIME_MILLIS], key=lambda n: _commit_time(store, n))
     return read_snapshot(store, ids[found]) if 0 < found < len(ids) else None
 

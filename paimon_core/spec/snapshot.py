@@ -38,6 +38,7 @@ _NEW_MEMBERS = (  # later than Paimon 0.7, and not content of the table; row ids
 )
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
 WRITER = "paimon-sql"  # `writerVersion` of our snapshots
+_EXPIRES = "paimon-sql.expires"  # a property: an expiry is about to remove the snapshot
 
 
 class CommitKind(StrEnum):
@@ -120,6 +121,15 @@ class Snapshot:
         The name of its manifest list is unique, like its uuid.
         """
         return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list
+
+    @property
+    def is_expiring(self) -> bool:
+        """Return whether an expiry has marked the snapshot. Later snapshots may be gone already."""
+        return _EXPIRES in (self.properties or {})
+
+    def marked(self) -> Snapshot:
+        """Return the snapshot with the mark of an expiry."""
+        return replace(self, properties={**(self.properties or {}), _EXPIRES: "true"})
 
 
 def _commit_kind(key: str, value: Any) -> CommitKind | None:

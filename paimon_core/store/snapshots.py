@@ -1,7 +1,10 @@
 """Snapshots of a table or branch.
 
-    snapshot/snapshot-N        one committed version, never changed
+    snapshot/snapshot-N        one committed version, never changed; but an expiry may mark it before it removes it
     snapshot/{EARLIEST,LATEST} hints: the text of N, possibly behind
+
+The history is the last run of numbers without a gap. Numbers before a gap belong to an expiry that is still running or
+was killed (`maintenance/removal.py`): their versions count as expired.
 
 Source: specification, "Snapshot".
 """
@@ -9,7 +12,7 @@ Source: specification, "Snapshot".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -67,7 +70,7 @@ def latest_for_commit(store: TableStore) -> Snapshot | None:
     )
     hint, is_last, find = together(store.io, reads)
     found = find() if is_last and hint == known else None
-    return latest_snapshot(store) if found is None else found
+    return latest_snapshot(store) if found is None or found.is_expiring else found
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
@@ -129,10 +132,11 @@ def _tagged(store: TableStore, snapshot_id: int, tag: str | None) -> str:
 def _last(store: TableStore, snapshot_id: int) -> Snapshot | None:
     """Read a version if the next number is free. Else return None.
 
-    Check the next number first. Expiry removes a version before the next one, so if the next version has expired, this
-    one has, too.
+    Check the next number first. Expiry removes or marks a version before it removes the next one. So if the next
+    version has expired, this one is gone or has a mark.
     """
-    return find_latest(store, snapshot_id) if _is_free(store, snapshot_id + 1) else None
+    found = find_latest(store, snapshot_id) if _is_free(store, snapshot_id + 1) else None
+    return None if found is None or found.is_expiring else found
 
 
 def _is_free(store: TableStore, snapshot_id: int) -> bool:
@@ -176,14 +180,30 @@ def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def snapshot_ids(store: TableStore) -> list[int]:
-    """Return the numbers of all versions, ascending."""
+    """Return the numbers of all snapshot files, ascending, even of versions before a gap."""
     found = (parse_snapshot_id(f.name) for f in store.io.list(store.paths.snapshot_dir))
     return sorted(n for n in found if n is not None)
 
 
+def history_ids(store: TableStore) -> list[int]:
+    """Return the numbers of all versions, ascending and without gaps.
+
+    A listing may miss a file that is created meanwhile, and show a later one. So a gap counts only if it is there a
+    moment later."""
+    ids = snapshot_ids(store)
+    found = without_gaps(ids)
+    return found if len(found) == len(ids) else without_gaps(snapshot_ids(store))
+
+
+def without_gaps(ids: Sequence[int]) -> list[int]:
+    """Return the last run of ascending numbers without a gap."""
+    after_gap = (i for i in range(len(ids) - 1, 0, -1) if ids[i - 1] != ids[i] - 1)
+    return list(ids[next(after_gap, 0) :])
+
+
 def list_snapshots(store: TableStore) -> list[Snapshot]:
     """Return all versions, ascending. Versions that expire meanwhile are left out."""
-    return existing_snapshots(store, snapshot_ids(store))
+    return existing_snapshots(store, history_ids(store))
 
 
 def existing_snapshots(store: TableStore, ids: Iterable[int]) -> list[Snapshot]:
@@ -201,7 +221,7 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
     with suppress(StorageError, FileNotFoundError):
         _, has_earliest = both(store.io, write, partial(_has_earliest_hint, store))
         if snapshot_id == 1 or not has_earliest:
-            ids = snapshot_ids(store)
+            ids = history_ids(store)
             store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
 
 
@@ -216,15 +236,15 @@ def _has_earliest_hint(store: TableStore) -> bool:
 
 def describe_snapshots(store: TableStore) -> str:
     """Describe the existing versions, for messages."""
-    ids = snapshot_ids(store)
+    ids = history_ids(store)
     return f"the snapshots {ids[0]} to {ids[-1]} exist" if ids else "it has no snapshots yet"
 
 
 def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
     """Write the earliest and the latest version as hints, after versions were removed. This never raises."""
+    hints = ((store.paths.earliest_hint, earliest), (store.paths.latest_hint, latest))
     with suppress(StorageError, FileNotFoundError):
-        store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
-        store.io.write_bytes(store.paths.latest_hint, str(latest).encode())
+        side_by_side(store.io, lambda hint: store.io.write_bytes(hint[0], str(hint[1]).encode()), hints)
 
 
 def _listed(store: TableStore, position: int) -> Snapshot | None:
@@ -232,7 +252,7 @@ def _listed(store: TableStore, position: int) -> Snapshot | None:
 
     If the version disappears meanwhile, because it expires or is rolled back, list again."""
     for _ in range(_LOOKS):
-        ids = snapshot_ids(store)
+        ids = history_ids(store)
         with suppress(FileNotFoundError):
             return _read(store, ids[position]) if ids else None
     return read_snapshot(store, ids[position])

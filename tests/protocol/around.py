@@ -36,7 +36,7 @@ def read_steps(rules: Rules, me: Reader, world: World) -> Iterator[tuple[str, Re
         after = world._replace(consumers=world.consumers | {(me.name, me.read.number)})
         yield "says so by a consumer", me._replace(at="look", is_safe=not world.is_expiring), after
     elif me.at == "look":
-        if world.numbered(me.read.number) == me.read:
+        if world.has(me.read):
             yield "sees that the snapshot is there", me._replace(at="manifests"), world
         else:
             yield "sees that the snapshot has expired, and fails", _done(me), _unpinned(me, world)
@@ -52,7 +52,7 @@ def _read(me: Reader, world: World, files: frozenset[str], then: str) -> Iterato
         after = (_done(me), _unpinned(me, world)) if then == "done" else (me._replace(at=then), world)
         yield f"reads {len(files)} files of snapshot {snapshot.number}", *after
         return
-    is_there = world.numbered(snapshot.number) == snapshot
+    is_there = world.has(snapshot)
     text = f"misses {', '.join(missing)} of snapshot {snapshot.number}"
     if is_there or me.is_safe:
         yield text, _done(me), world._replace(broken=f"{me.name} {text}, which is kept")

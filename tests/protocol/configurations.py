@@ -11,7 +11,7 @@ from typing import Any
 from tests.protocol import around, properties, upkeep, writers
 from tests.protocol.around import Reader
 from tests.protocol.explorer import Explored, Model, Process, explore
-from tests.protocol.table import FIRST, Rules, Storage, World
+from tests.protocol.table import FIRST, Change, DataFile, Rules, Snapshot, Storage, World, following
 from tests.protocol.upkeep import Keeper
 from tests.protocol.writers import Writer
 
@@ -28,8 +28,8 @@ TAGGED: Mapping[str, Any] = MappingProxyType({"tags": frozenset({("tag", FIRST)}
 
 @dataclass(frozen=True)
 class Configuration:
-    """Processes that meet. `world` says how many faults there may be, and what else is there at first; `limit` is how
-    many states are visited, None: all."""
+    """Processes that meet. `world` says how many faults there may be, and what else is there at first besides
+    `snapshots`; `limit` is how many states are visited, None: all."""
 
     writers: Sequence[Writer] = ()
     keepers: Sequence[Keeper] = ()
@@ -37,6 +37,7 @@ class Configuration:
     rules: Rules = Rules()
     world: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
+    snapshots: tuple[Snapshot, ...] = (FIRST,)
 
     def model(self) -> Model[World]:
         """As the explorer wants it. Where a rollback is at work, some must hold in the end only."""
@@ -48,7 +49,8 @@ class Configuration:
             Process("*", "", partial(around.events, rules), lambda _: True),
         ]
         always = properties.always if cuts else properties.always_and_finally
-        return Model(World((FIRST,), FIRST.needs, **self.world), processes, always, properties.finally_)
+        files = frozenset[str]().union(*(s.needs for s in self.snapshots), *(w.files for w in self.writers))
+        return Model(World(self.snapshots, files, **self.world), processes, always, properties.finally_)
 
     def explore(self, limit: int | None = None) -> Explored:
         """Visit its states, `limit` at most."""
@@ -63,6 +65,15 @@ class Configuration:
         return replace(self, world={**self.world, **world})
 
 
+def _history(length: int) -> tuple[Snapshot, ...]:
+    """Snapshots that others have committed, from the first one on."""
+    made = [FIRST]
+    for number in range(2, length + 1):
+        change = Change(f"h{number}", adds=frozenset({DataFile(f"h{number}", ((f"h{number}", "0"),))}))
+        made.append(following(made[-1], change, f"h{number}", number, merges=False))
+    return tuple(made)
+
+
 FLEET = Configuration((A, B, C_UPDATES, COMPACTOR), (EXPIRY,), rules=Rules(tries=2), limit=3_000_000)
 APPENDS = Configuration((A, B), world={"faults": 1, "late": 1})
 EXPIRING = Configuration((A, B, C), (EXPIRY,))
@@ -75,6 +86,14 @@ UNTAGGING = Configuration((COMPACTOR,), (EXPIRY, UNTAGGER, TAGGER), world=TAGGED
 READING = Configuration((COMPACTOR,), (EXPIRY,), (PINNED, UNPINNED))
 CLEANING = Configuration((A, COMPACTOR), (CLEANER,), world={"late": 1, "crashes": 1, "days": 1})
 ROLLING_BACK = Configuration((A, B), (OPERATOR,))
+TWO_EXPIRIES = (EXPIRY, EXPIRY._replace(name="F"))
+LATE = Configuration(
+    (B, writers.about_to_publish("A", FIRST)),
+    (EXPIRY,),
+    world={"working": frozenset({"A"}), "acknowledged": frozenset({"h2", "h3", "h4"})},
+    snapshots=_history(4),
+)
+OVERTAKEN = replace(LATE, keepers=TWO_EXPIRIES, writers=LATE.writers[1:])
 QUEUED = Configuration((A, B, C), (OPERATOR, EXPIRY), rules=Rules(slot=True), world={"crashes": 1})
 
 GATE: Mapping[str, Configuration] = MappingProxyType(
@@ -89,6 +108,9 @@ GATE: Mapping[str, Configuration] = MappingProxyType(
         "a reader with a consumer, one without, expiry": READING,
         "the search for orphans": CLEANING.with_world(late=0),
         "three writers and expiry": EXPIRING,
+        "a writer that is late by a history, and expiry": LATE,
+        "the same, deaths": LATE.with_world(crashes=1),
+        "the same, two expiries": OVERTAKEN,
         "a rollback beside two writers": ROLLING_BACK,
         "a rollback beside two writers that queue": replace(QUEUED, writers=(A, B), keepers=(OPERATOR,)),
     }
@@ -171,6 +193,15 @@ MISTAKES: Mapping[str, Mistake] = MappingProxyType(
         "who makes a tag does not look whether its snapshot stayed": Mistake(
             TAGGING, {"tagger_looks": False}, "file is deleted"
         ),
+        "expiry removes snapshots in any order without marks": Mistake(LATE, {"marks": False}, "SequentialSnapshotIds"),
+        "expiry removes the last of its snapshots with the others": Mistake(EXPIRING, {"last_alone": False}, "is lost"),
+        "expiry does not list snapshots again in its turn": Mistake(
+            OVERTAKEN, {"lists_again": False}, "file is deleted"
+        ),
+        "expiry deletes files of snapshots before a gap": Mistake(
+            OVERTAKEN, {"spares_before_gaps": False}, "file is deleted"
+        ),
+        "a writer ignores the mark of an expiry": Mistake(LATE, {"heeds_marks": False}, "SequentialSnapshotIds"),
         "young files are taken for orphans": Mistake(CLEANING, {"age_floor": False}, "file is deleted"),
         "a snapshot on a history that was cut off stays": Mistake(
             ROLLING_BACK, {"withdraws": False}, "SequentialSnapshotIds"
@@ -189,6 +220,9 @@ LIMITS: Mapping[str, Mistake] = MappingProxyType(
         ),
         "a rollback beside a writer that dies": Mistake(
             ROLLING_BACK.with_world(crashes=1), {}, "SequentialSnapshotIds"
+        ),
+        "an expiry after one that died, beside a late writer": Mistake(
+            replace(LATE, keepers=TWO_EXPIRIES).with_world(crashes=1), {}, "file is deleted"
         ),
         "a rollback beside three writers": Mistake(replace(ROLLING_BACK, writers=(A, B, C)), {}, "a commit twice"),
         "a rollback, then expiry, beside a writer": Mistake(

@@ -13,10 +13,11 @@ Property = Callable[[World], str | None]
 
 def sequential_snapshot_ids(world: World) -> str | None:
     """Snapshots are numbered without gaps, each built on the one before, but for one that its writer did not yet look
-    after: it may have to take it back."""
+    after: it may have to take it back; and those before a gap, that an expiry has left."""
     history = world.history()
     for snapshot in world.snapshots:
-        if snapshot not in history and snapshot.uuid not in world.unsettled:
+        is_left = world.has_expired and snapshot.history == world.latest.history[: len(snapshot.history)]
+        if snapshot not in history and snapshot.uuid not in world.unsettled and not is_left:
             return f"SequentialSnapshotIds: snapshot {snapshot.number} is not what the latest is built on"
     return None
 

@@ -44,6 +44,11 @@ class Rules(NamedTuple):
     requests_end: bool = True  # none is under way for as long as snapshots are kept
     # upkeep
     heeds_consumers: bool = True
+    marks: bool = True  # expiry marks a snapshot before it removes the next one, where it does not go in order
+    last_alone: bool = True  # ... and removes the last one after all others
+    lists_again: bool = True  # ... and lists snapshots again once it has its turn
+    spares_before_gaps: bool = True  # ... and leaves the files of those before a gap: a late writer may commit them
+    heeds_marks: bool = True  # for a writer, a marked base is gone
     heeds_tags: bool = True
     removes_first: bool = True  # expiry removes snapshots before it looks what is needed
     tagger_looks: bool = True  # who makes a tag looks afterwards whether its snapshot is there
@@ -81,7 +86,8 @@ class Change(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """`base` is the uuid of the one it was built on; `history` are the changes it has, for the judge."""
+    """`base` is the uuid of the one it was built on; `history` are the changes it has, for the judge. `marked` is the
+    mark of an expiry that is about to remove it."""
 
     number: int
     uuid: str
@@ -90,6 +96,11 @@ class Snapshot(NamedTuple):
     live: frozenset[DataFile]
     vectors: frozenset[Vector]
     history: tuple[str, ...]
+    marked: bool = False
+
+    def is_same(self, other: Snapshot) -> bool:
+        """Whether two files have the same snapshot, marked or not."""
+        return (self.number, self.uuid) == (other.number, other.uuid)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -133,6 +144,7 @@ class World(NamedTuple):
     undone: frozenset[str] = frozenset()  # ... that it has: they were acknowledged before it began
     unsettled: frozenset[str] = frozenset()  # published, and not looked after yet by their writers
     is_expiring: bool = False
+    has_expired: bool = False  # some snapshots, perhaps not all that were chosen
     broken: str = ""  # what a reader saw that it must not
 
     @property
@@ -145,6 +157,16 @@ class World(NamedTuple):
             if snapshot.number == number:
                 return snapshot
         return None
+
+    def has(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot is there, marked or not."""
+        found = self.numbered(snapshot.number)
+        return found is not None and found.is_same(snapshot)
+
+    def has_unmarked(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot is there, without a mark."""
+        found = self.numbered(snapshot.number)
+        return found is not None and found.is_same(snapshot) and not found.marked
 
     def having(self, snapshot: Snapshot) -> World:
         """With a snapshot under its number, be it in place of another."""

@@ -35,6 +35,7 @@ class Keeper(NamedTuple):
     seen: frozenset[str] = frozenset()
     target: Snapshot | None = None
     cut: tuple[Snapshot, ...] = ()
+    to_mark: tuple[Snapshot, ...] = ()
     before: frozenset[str] = frozenset()
 
     @property
@@ -87,7 +88,9 @@ def _expire(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
     if not expired:
         yield "finds nothing to expire", _end(me), world
         return
-    doomed = frozenset[str]().union(*(s.needs for s in expired))
+    start = max([s.number for s in world.snapshots if world.numbered(s.number - 1) is None])
+    counted = [s for s in expired if s.number >= start or not rules.spares_before_gaps]
+    doomed = frozenset[str]().union(*(s.needs for s in counted))
     at = "check" if rules.removes_first else "look"
     chosen = me._replace(at=at, removed=expired, latest=world.latest, doomed=doomed, first=first)
     yield f"lists consumers, and snapshots up to {world.latest.number}: those before {first} expire", chosen, world
@@ -101,34 +104,61 @@ def _check(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
         yield from _waiting(rules, me, world)
         return
     over = _turn_over(rules, world)
-    if world.numbered(latest.number) != latest:
+    if not world.has(latest):
         yield f"sees that the table was rolled back to before {latest.number}", _end(me, "failed"), over
+    elif tuple(s for s in world.snapshots if s.number < me.first) != me.removed and rules.lists_again:
+        yield "sees that others have expired snapshots", _end(me, "failed"), over
     elif any(number < me.first for _, number in world.consumers) and rules.heeds_consumers:
         yield "sees that consumers have changed", _end(me, "failed"), over
     else:
         text = f"sees that {latest.number} is still there, and the same consumers"
-        yield text, me._replace(at="remove"), world._replace(is_expiring=True)
+        to_mark = () if rules.slot or not rules.marks else me.removed[:-2]
+        at = "mark" if to_mark else "remove"
+        yield text, me._replace(at=at, to_mark=to_mark), world._replace(is_expiring=True, has_expired=True)
+
+
+def _dying(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """Another one has the turn some time after."""
+    if world.crashes:
+        after = _turn_over(rules, world)._replace(is_expiring=False, crashes=world.crashes - 1)
+        yield "dies", _end(me, "failed"), after
+
+
+def _mark(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
+    """Any of the snapshots to mark: each is a part of its own."""
+    yield from _dying(rules, me, world)
+    for snapshot in me.to_mark:
+        more = tuple(s for s in me.to_mark if s != snapshot)
+        after = world.having(snapshot._replace(marked=True)) if world.has(snapshot) else world
+        yield f"marks snapshot {snapshot.number}", me._replace(at="mark" if more else "remove", to_mark=more), after
 
 
 def _remove(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
-    """The next snapshot, unless its number is another's by now; or the tag."""
+    """A snapshot of this round, unless its number is another's by now; or the tag. Where writers queue, each is a
+    round; elsewhere all but the last are one."""
     if me.kind == "untag":
         after = world._replace(tags=world.tags - me.tags, kept=world.kept - {name for name, _ in me.tags})
         yield "deletes the tag", me._replace(at="look", tags=frozenset()), after
         return
-    snapshot, *more = me.removed
+    yield from _dying(rules, me, world)
+    of_round = me.removed[:1] if rules.slot else me.removed[:-1] or me.removed
+    for snapshot in of_round if rules.last_alone else me.removed:
+        yield _removing(rules, me, world, snapshot)
+
+
+def _removing(rules: Rules, me: Keeper, world: World, snapshot: Snapshot) -> Step:
+    more = [s for s in me.removed if s != snapshot]
     after = world
-    if rules.slot or world.numbered(snapshot.number) == snapshot:
+    if rules.slot or world.has(snapshot):
         after = world.lacking(snapshot.number)
     if not after.snapshots:  # a rollback came to a snapshot that expired: the latest of them stays
-        yield "restores the last snapshot", _end(me, "failed"), _turn_over(rules, world)._replace(is_expiring=False)
-        return
+        restored = _turn_over(rules, world)._replace(is_expiring=False)
+        return "restores the last snapshot", _end(me, "failed"), restored
     if more:
-        yield f"removes snapshot {snapshot.number}", me._replace(removed=tuple(more)), after
-        return
+        return f"removes snapshot {snapshot.number}", me._replace(removed=tuple(more)), after
     after = _turn_over(rules, after)._replace(is_expiring=False)
     at = "look" if rules.removes_first else "delete"
-    yield f"removes snapshot {snapshot.number}", me._replace(at=at, removed=()), after
+    return f"removes snapshot {snapshot.number}", me._replace(at=at, removed=()), after
 
 
 def _look(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
@@ -220,8 +250,7 @@ def _make_tag(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
 
 def _look_at_snapshot(rules: Rules, me: Keeper, world: World) -> Iterator[Step]:
     target = me.aim
-    kept = world.numbered(target.number) == target
-    if kept or any(s == target for name, s in world.tags if name != me.name):
+    if world.has(target) or any(s.is_same(target) for name, s in world.tags if name != me.name):
         yield f"sees snapshot {target.number}", _end(me), world._replace(kept=world.kept | {me.name})
     else:
         after = world._replace(tags=frozenset(t for t in world.tags if t[0] != me.name))
@@ -276,6 +305,7 @@ _PARTS: Mapping[str, Part] = MappingProxyType(
     {
         "expire": _expire,
         "check": _check,
+        "mark": _mark,
         "remove": _remove,
         "look": _look,
         "look at tags": _look_at_tags,

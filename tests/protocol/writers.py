@@ -39,6 +39,12 @@ class Writer(NamedTuple):
     replaced: Snapshot | None = None
 
     @property
+    def files(self) -> frozenset[str]:
+        """The files that it has written at first."""
+        planned = frozenset[str]() if self.change is None else self.change.files
+        return planned | {draft.uuid for draft in self.open}
+
+    @property
     def planned(self) -> Change:
         assert self.change is not None
         return self.change
@@ -47,6 +53,13 @@ class Writer(NamedTuple):
     def seen(self) -> Snapshot:
         assert self.latest is not None
         return self.latest
+
+
+def about_to_publish(name: str, base: Snapshot) -> Writer:
+    """A writer that stopped before it published its first try."""
+    change = Change(name, adds=frozenset({DataFile(name, ((name, "new"),))}))
+    draft = following(base, change, f"{name}1.1", base.number + 1, merges=False)
+    return Writer(name, "append", at="publish", tries=1, change=change, latest=base, bases=(base,), open=(draft,))
 
 
 Step = tuple[str, Writer, World]
@@ -267,7 +280,7 @@ def _conclude(rules: Rules, me: Writer, world: World, found: Snapshot | None, ou
     ours = next((d for d in me.open if found is not None and _is(rules, d, found)), None)
     tries, base = me.open, me.bases[-1]
     was_refused = len(tries) == 1 and outcome == "taken"
-    is_certain = ours is not None or was_refused or world.numbered(base.number) == base
+    is_certain = ours is not None or was_refused or _is_there(rules, base, world)
     if rules.looks_behind and found is not None and not is_certain:  # the number may have been used before
         yield f"finds {found.uuid} of another, but no longer {base.number}", *_unknown(rules, me, world)
         return
@@ -308,14 +321,20 @@ def _withdraw(rules: Rules, me: Writer, world: World) -> Iterator[Step]:
     """Whether our snapshot is part of the history, or was put where that had been cut off or had expired."""
     base, made = me.seen, me.made
     assert made is not None
-    now, later = world.numbered(base.number), [s for s in world.snapshots if s.number > made.number]
-    if now is not None and now.uuid == base.uuid:
+    later = [s for s in world.snapshots if s.number > made.number]
+    if _is_there(rules, base, world):
         yield "sees the snapshot that it is built on", *_acknowledged(me, world)
     elif later and not (rules.looks_behind and made.uuid != later[0].base):
         yield "sees that others have built on it", *_acknowledged(me, world)
-    elif later and world.numbered(made.number) != made:
+    elif later and later[0].number > made.number + 1 and made.uuid in later[0].manifests:
+        yield "sees that later ones are built on it", *_acknowledged(me, world)
+    elif later and not world.has(made):
         yield "cannot tell whether it was in the history", *_unknown(rules, me._replace(open=(made,)), world)
-    elif world.numbered(made.number) != made:
+    elif later and later[0].number > made.number + 1 and not world.has_unmarked(made):
+        yield "cannot tell whether it was there before the gap", *_unknown(rules, me._replace(open=(made,)), world)
+    elif not later and world.has(base):
+        yield "sees the marked snapshot that it is built on, and none later", *_acknowledged(me, world)
+    elif not world.has(made):
         yield "sees that it was rolled back", *_acknowledged(me, world)
     elif not later and not _is_cut_off(rules, base, world):
         yield "sees no sign that its history was cut off", *_acknowledged(me, world)
@@ -325,6 +344,11 @@ def _withdraw(rules: Rules, me: Writer, world: World) -> Iterator[Step]:
     else:
         text = f"sees a history without {base.number}, and takes {made.number} back"
         yield text, *_again(rules, me._replace(made=None, was_open=0), world.lacking(made.number))
+
+
+def _is_there(rules: Rules, base: Snapshot, world: World) -> bool:
+    """Whether the snapshot that ours is built on is there, and no expiry is about to remove it."""
+    return world.has_unmarked(base) if rules.heeds_marks else world.has(base)
 
 
 def _is_cut_off(rules: Rules, base: Snapshot, world: World) -> bool:

@@ -24,9 +24,9 @@ from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
+    history_ids,
     latest_snapshot,
     read_snapshot,
-    snapshot_ids,
 )
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import tag_period
@@ -130,7 +130,7 @@ def _between_times(store: TableStore, first: int, last: int) -> Increment:
         return _NOTHING
     if first > latest.time_millis:
         return _NOTHING
-    known = [s for s in (find_snapshot(store, n) for n in snapshot_ids(store)) if s is not None]
+    known = [s for s in (find_snapshot(store, n) for n in history_ids(store)) if s is not None]
     if first < earliest.time_millis:
         known += _outlived(store, _mode(store)).values()
     before = max((s.id for s in known if s.time_millis <= first), default=min(s.id for s in known) - 1)

@@ -32,9 +32,9 @@ from paimon_core.store.schemas import schema_ids
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
+    history_ids,
     latest_snapshot,
     read_snapshot,
-    snapshot_ids,
     write_hints,
 )
 from paimon_core.store.tags import read_tag, require_tag, tag_names
@@ -164,7 +164,7 @@ def list_snapshots(catalog: SupportsDatabases, call: RestCall) -> Node:
     store, after = catalog.load_table(call.identifier).store, call.parameters.get("pageToken", "")
     if after and not (after.isascii() and after.isdigit()):
         raise InvalidOptionError("pageToken is not valid: use the nextPageToken of the page before.")
-    ids = [n for n in snapshot_ids(store) if n > int(after or "0")]
+    ids = [n for n in history_ids(store) if n > int(after or "0")]
     most = page_size(call.parameters.get("maxResults"))
     found = [s for n in ids[:most] if (s := find_snapshot(store, n)) is not None]
     return {"snapshots": [_json(s) for s in found], **next_page(str(ids[most - 1]) if len(ids) > most else None)}
