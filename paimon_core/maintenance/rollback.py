@@ -7,11 +7,14 @@ after them, so that no tag made meanwhile remains.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
 from paimon_core.iceberg.follow import keep_up
+from paimon_core.io.side_by_side import together
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag
@@ -94,16 +97,34 @@ def _cut_snapshots(store: TableStore, last: Snapshot | None, before: Collection[
         later = [n for n in snapshot_ids(store) if last is None or n > last.id]
         if not later:
             return
-        for number in reversed(later):
-            found = find_snapshot(store, number)
-            store.delete(store.paths.snapshot(number))
-            cut += [] if found is None else [found]
-            if last is not None and not store.io.exists(store.paths.snapshot(last.id)):
-                _check_subsumed(store, last, cut, before)
-                return
+        if not _cut_round(store, last, later[::-1], cut):
+            assert last is not None
+            _check_subsumed(store, last, cut, before)
+            return
     raise CommitConflictError(
         f"Table {store.name} was not rolled back: other writers kept committing. Run the statement again."
     )
+
+
+def _cut_round(store: TableStore, last: Snapshot | None, numbers: Sequence[int], cut: list[Snapshot]) -> bool:
+    """Remove the snapshots `numbers` one after the other, and add them to `cut`. Return whether `last` still exists.
+
+    While a snapshot is removed, the next one is read, and `last` is looked up. If `last` is gone, nothing more is
+    removed."""
+
+    def is_there() -> bool:
+        return last is None or store.io.exists(store.paths.snapshot(last.id))
+
+    found = find_snapshot(store, numbers[0])
+    for number, following in zip(numbers, (*numbers[1:], None), strict=True):
+        cut += [] if found is None else [found]
+        calls: list[Callable[[], Any]] = [partial(store.delete, store.paths.snapshot(number))]
+        calls += [is_there] if following is None else [partial(find_snapshot, store, following), is_there]
+        _, *looks = together(store.io, calls)
+        if not looks[-1]:
+            return False
+        found = looks[0] if following is not None else None
+    return is_there()
 
 
 def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot], before: Collection[int]) -> None:

@@ -20,7 +20,7 @@ from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
-from paimon_core.io.side_by_side import both, side_by_side, together
+from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side, together
 from paimon_core.maintenance.references import Versions
 from paimon_core.maintenance.release import Delete, release
 from paimon_core.maintenance.removal import ChangedError, remove_snapshots
@@ -159,9 +159,8 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
         with upkeep_turn(store, patience) as held:
             _check_unchanged(held, expiring, latest, first_read)
             if changelog_retention_of(store.options, now) is not None:
-                for snapshot in expired:
-                    held.check_turn()
-                    write_changelog(held, snapshot)
+                for _ in batched_side_by_side(held.io, partial(_outlive, held), expired):
+                    pass
                 reset_changelog_hints(held)
             settle_records(held, expired)
             remove_snapshots(held, expired)
@@ -201,6 +200,11 @@ class _Known:
 
     def _read(self, ids: Sequence[int]) -> None:
         self._found |= zip(ids, side_by_side(self._store.io, partial(find_snapshot, self._store), ids), strict=True)
+
+
+def _outlive(store: TableStore, snapshot: Snapshot) -> None:
+    store.check_turn()
+    write_changelog(store, snapshot)
 
 
 def _check_unchanged(
@@ -263,8 +267,7 @@ def expire_changelogs(
 
     def remove() -> None:
         with upkeep_turn(store, patience) as held:
-            for changelog in expired:
-                held.delete(held.paths.changelog(changelog.id))
+            held.delete_each(held.paths.changelog(changelog.id) for changelog in expired)
             reset_changelog_hints(held)
 
     release(Versions(store, changelogs=expired), remove, delete, oldest=True)

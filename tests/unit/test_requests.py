@@ -21,6 +21,7 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance import after_commit
 from paimon_core.maintenance.orphans.search import find_orphans
 from paimon_core.maintenance.release import delete_files
+from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags, expired_tags, taggable_snapshot
 from paimon_core.row_level.rules import update_rules
@@ -348,6 +349,15 @@ def test_expiry_of_fifty_snapshots(tmp_path: Path) -> None:
     check(made, count=312, chain=30)
     assert snapshot_ids(store) == list(range(51, 61))
     assert latest_snapshot(store) is not None
+
+
+def test_a_rollback_waits_once_for_each_snapshot(tmp_path: Path) -> None:
+    io = CountingIO()
+    store = table_of(tmp_path, io, 40)
+    with io.counted() as made:
+        assert roll_back(store, snapshot_id=20) == (40, 20)
+    check(made, count=78, chain=37)
+    assert snapshot_ids(store) == list(range(1, 21))
 
 
 def tagged_table(root: Path, io: CountingIO, count: int) -> TableStore:
