@@ -29,7 +29,7 @@ from paimon_core.io.objects.clients import Client, client_of
 from paimon_core.io.objects.failures import code_of, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
-from paimon_core.io.side_by_side import batched_side_by_side, both, delete_side_by_side, outcome_of, side_by_side
+from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
@@ -243,9 +243,8 @@ class ObjectStoreFileIO:
 
     def delete_dir(self, path: str) -> None:
         def delete(store: Any, key: str) -> None:
-            pages = ([o["path"] for o in found] for found in _obstore().list(store, key, chunk_size=_MANY))
-            for _ in batched_side_by_side(self, partial(_obstore().delete, store), pages):
-                pass  # the names of 16 pages are in memory at once
+            for found in _obstore().list(store, key, chunk_size=_MANY):
+                _obstore().delete(store, [o["path"] for o in found])
 
         with suppress(FileNotFoundError):
             self._call("delete folder", path, delete)

@@ -197,16 +197,6 @@ def test_many_files_are_deleted_by_few_requests(server: ObjectServer) -> None:
         assert len(server.requests) == 3
 
 
-def test_a_folder_is_listed_while_no_deletion_is_waited_for(server: ObjectServer) -> None:
-    io, root = opened(server)
-    server.objects.update({f"wh/t/{number:05}": b"" for number in range(5500)} | {"wh/t2": b""})
-    server.requests.clear()
-    io.delete_dir(f"{root}/t")
-    assert list(server.objects) == ["wh/t2"]
-    methods = [r.method for r in server.requests]
-    assert methods[:6] == ["GET"] * 6 and "GET" not in methods[6:]
-
-
 def test_files_are_deleted_one_by_one_if_the_storage_refuses_to_delete_many(server: ObjectServer) -> None:
     io, root = opened(server)
     server.objects |= {f"wh/t/{number}": b"" for number in range(1100)}
