@@ -582,8 +582,7 @@ def test_two_processes_create_the_same_table(spark: Any, warehouse: str, tmp_pat
             r"system table.*read-only",
             "UNRESOLVED_COLUMN",
         ),
-        ("SELECT * FROM vector_search('t', 'v', array(1.0f), 3)", "vector_search needs", "MISSING_CATALOG_ABILITY"),
-        ("SELECT * FROM full_text_search('t', 'v', 'x', 3)", "full_text_search needs", "MISSING_CATALOG_ABILITY"),
+        ("SELECT * FROM full_text_search('t', 'v', 'x', 3)", "full_text_search is not", "MISSING_CATALOG_ABILITY"),
     ],
 )
 def test_errors_name_what_is_wrong_and_what_to_do(spark: Any, statement: str, said: str, not_said: str) -> None:

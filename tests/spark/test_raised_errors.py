@@ -96,7 +96,7 @@ def test_errors_of_workers_come_as_errors_of_the_driver(spark: Any, table: Path,
 
 
 def test_unexpected_errors_say_that_they_are_internal(spark: Any, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise KeyError("unheard of")
 
     with monkeypatch.context() as patch:
@@ -180,9 +180,9 @@ def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
         ("SELECT * FROM paimon_incremental_query('t', 1, 1 + 1)", ParseException, r"more arguments, all literals"),
         ("SELECT * FROM paimon_incremental_query('t', :a, 2)", ParseException, r"more arguments, all literals"),
         (
-            "SELECT * FROM vector_search('t', 'v', array(1.0f), 3)",
+            "SELECT * FROM form, vector_search('t', 'v', array(1.0f), 3)",
             UnsupportedOperationException,
-            r"vector_search needs global indexes",
+            r"vector_search cannot be called here. Write vector_search directly after FROM",
         ),
         (
             "INSERT WITH SCHEMA EVOLUTION INTO form BY NAME SELECT 1 AS k, 2 AS more",

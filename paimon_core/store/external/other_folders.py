@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -19,12 +19,13 @@ from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidDataError
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.paths import escape_path_name
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import cast_text, internal_text
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
 
 _NULL_OF_PYTHON = "None"
+_ALIKE = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.VARCHAR))  # one text by all rules
 
 
 def other_places(store: TableStore, path: str) -> Iterator[str]:
@@ -87,6 +88,8 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
     parts = bucket_dir.rsplit("/", len(keys) + 1)
     if not keys or len(parts) != len(keys) + 2 or not bucket_dir.startswith(f"{store.paths.data_root}/"):
         return  # outside of the table, writers do not choose the folder's name
+    if all(map(_is_spelled_alike, keys, parts[1:-1], repeat(default))):
+        return
     try:
         values = [partition_value(keys, bucket_dir, default, f.name) for f in keys]
     except InvalidDataError:
@@ -101,6 +104,11 @@ def _other_folders(store: TableStore, bucket_dir: str) -> Iterator[str]:
         if other not in seen and not any("/" in folder or "\0" in folder for folder in folders):
             seen.add(other)
             yield other
+
+
+def _is_spelled_alike(field: DataField, folder: str, default: str) -> bool:
+    """Return whether all writers give a partition this folder. Reading values costs much for many partitions."""
+    return field.type.kind in _ALIKE and "%" not in folder and not folder.endswith(f"={default}")
 
 
 def _spellings(field: DataField, value: pa.Scalar, default: str) -> tuple[str, str, str, str]:

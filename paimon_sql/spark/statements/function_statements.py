@@ -71,7 +71,7 @@ _ROWS_OF = re.compile(
     r"\s*+\(",
     re.IGNORECASE,
 )
-_SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # only in Paimon's Java connector
+_SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # the preprocessor has left these calls
 _CALL = re.compile(r"[\w`]\s*\(")
 
 
@@ -260,8 +260,8 @@ class FunctionStatements:
                 raise not_called_so(self.jvm, ".".join(full), is_table=False)
             elif kind == TABLE and len(parts) == 1 and parts[0].lower() in _SEARCHES:
                 raise UnsupportedFeatureError(
-                    f"{parts[0]} needs global indexes of vectors or full text, which this version does not read: "
-                    "filter in SQL instead, or query the table with Paimon's Java connector."
+                    f"{parts[0]} cannot be called here. Write vector_search directly after FROM or JOIN, with literals "
+                    "as arguments; the other searches are not supported yet."
                 )
         if names and is_kept_view(plan):
             raise UnsupportedFeatureError(

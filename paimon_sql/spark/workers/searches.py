@@ -27,13 +27,13 @@ from paimon_sql.spark.workers.worker import for_spark
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRows:
     """The nearest rows of a split, as a stream of Arrow batches."""
 
     rows: bytes
 
 
-FOUND = Record("found rows", Found, (Column("rows", "rows", "bytes"),))
+FOUND_ROWS = Record("found rows", FoundRows, (Column("rows", "rows", "bytes"),))
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Search:
             f"Search {self.store.name} for vectors near to a vector in {self.query.column}",
             partial(_search_split, self),
             DATA_SPLIT,
-            FOUND,
+            FOUND_ROWS,
             tuple(plan.splits),
             size=sum(s.size for s in plan.splits),
         )
@@ -72,9 +72,9 @@ class Search:
         yield from for_spark((batch.select(names) for batch in rows), self.required)
 
 
-def _search_split(search: Search, split: DataSplit) -> Found:
+def _search_split(search: Search, split: DataSplit) -> FoundRows:
     rows = nearest(search.batches(split), search.query, spark_arrow_schema(search.required))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as out:
         out.write_table(rows)
-    return Found(sink.getvalue().to_pybytes())
+    return FoundRows(sink.getvalue().to_pybytes())
