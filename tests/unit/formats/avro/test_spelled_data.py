@@ -39,6 +39,7 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
+from tests.support.examples import examples
 from tests.support.spellings import coded
 from tests.unit.formats.avro.test_resolution import without_logical_types
 
@@ -198,7 +199,7 @@ def files(draw: st.DrawFn) -> tuple[tuple[DataField, ...], list[dict[str, Any]],
     return fields, [row | missing for row in rows], data
 
 
-@settings(deadline=timedelta(seconds=30), max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=timedelta(seconds=30), max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(files())
 def test_every_legal_spelling_of_a_data_file_is_read(
     case: tuple[tuple[DataField, ...], list[dict[str, Any]], bytes],
