@@ -57,6 +57,8 @@ class FilePlaces:
         """Return the actual path of the data file that belongs at `path`, or `path` itself if the file is not
         elsewhere.
         """
+        if self._known.get(path.rpartition("/")[0]) == ():  # most folders, and called for each file
+            return path
         others = self._elsewhere(path)
         if not others or self.store.io.exists(path):
             return path
