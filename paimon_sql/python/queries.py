@@ -34,6 +34,7 @@ _SETTINGS = {
 _CHANGES = (exp.DML, exp.DDL, exp.Into, exp.Command)
 _GENERATED = frozenset(("generateseries", "generate_series", "range", "unnest"))  # functions in FROM that read nothing
 _PARTS = frozenset(("this", "db", "alias", "joins", "laterals", "pivots"))  # of a table in FROM
+_GIVEN = "given_name"  # of a table, if its name in the tree has another case
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,10 @@ def run_query(catalog: PaimonCatalog, text: str) -> pa.Table:
 def parsed_query(text: str) -> ParsedQuery:
     """Parse a query, and find its tables. Raises `InvalidOptionError`, `UnsupportedFeatureError`."""
     tree = _parsed(text)
-    tables = dict(_tables(tree))
+    prefix = "__paimon_"
+    while prefix in text.lower():  # a name of the query would hide a view
+        prefix = f"_{prefix}"
+    tables = dict(_tables(tree, prefix))
     return ParsedQuery(tree.sql("duckdb"), tables)
 
 
@@ -93,26 +97,47 @@ def _parsed(text: str) -> exp.Query:
     return tree
 
 
-def _tables(tree: exp.Query) -> Iterator[tuple[str, str]]:
+def _tables(tree: exp.Query, prefix: str) -> Iterator[tuple[str, str]]:
     """Yield the name of each table and the view that stands for it, and write the views into the tree.
 
-    Raises `UnsupportedFeatureError`.
+    Names of views begin with `prefix`. Raises `UnsupportedFeatureError`.
     """
     views: dict[str, str] = {}
+    _fold_names(tree)
+    _shorten_columns(tree)
     for scope in list(traverse_scope(tree)):
         for source in list(scope.sources.values()):
             if isinstance(source, exp.Table) and source.name not in views.values() and not _is_generated(source):
                 name = _name(source)
-                views.setdefault(name, f"__paimon_{len(views)}")
+                views.setdefault(name, f"{prefix}{len(views)}")
                 _replace(source, views[name])
     known = {cte.alias for cte in tree.find_all(exp.CTE)} | set(views.values())
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Func) and table.name not in known:
             raise _refusal(table.sql("duckdb"))
-    for column in tree.find_all(exp.Column):
-        column.set("db", None)  # the name of the table is enough
-        column.set("catalog", None)
     yield from views.items()
+
+
+def _fold_names(tree: exp.Query) -> None:
+    """Write the names of CTEs, and of tables that may be CTEs, in lower case: case does not count for DuckDB."""
+    folded = set()
+    for cte in tree.find_all(exp.CTE):
+        folded.add(cte.alias.lower())
+        cte.args["alias"].this.set("this", cte.alias.lower())
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not table.db and table.name.lower() in folded:
+            table.meta[_GIVEN] = table.name
+            table.this.set("this", table.name.lower())
+
+
+def _shorten_columns(tree: exp.Query) -> None:
+    """Remove the databases of columns: the views have none. `t.s.f` and `s.f.g` are fields of structs, and stay."""
+    tables = {(t.db.lower(), t.name.lower()) for t in tree.find_all(exp.Table) if t.db}
+    for column in tree.find_all(exp.Column):
+        if (column.catalog.lower(), column.db.lower()) in tables:
+            column.set("catalog", None)
+        elif not column.catalog and (column.db.lower(), column.table.lower()) in tables:
+            column.set("db", None)
 
 
 def _is_generated(table: exp.Table) -> bool:
@@ -129,12 +154,17 @@ def _name(table: exp.Table) -> str:
         raise _refusal(table.sql("duckdb"))
     if unknown := given - _PARTS:
         raise _refusal(f"{table.sql('duckdb')} ({', '.join(sorted(unknown))})")
-    return f"{table.db}.{table.name}" if table.db else table.name
+    return f"{table.db}.{table.name}" if table.db else _given_name(table)
+
+
+def _given_name(table: exp.Table) -> str:
+    """The name of a table as the query spells it."""
+    return str(table.meta.get(_GIVEN, table.name))
 
 
 def _replace(table: exp.Table, view: str) -> None:
     if not table.alias:
-        table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(_given_name(table), quoted=True)))
     table.set("db", None)
     table.set("this", exp.to_identifier(view, quoted=True))
 

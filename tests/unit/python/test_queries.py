@@ -49,6 +49,9 @@ def answers(catalog: PaimonCatalog, query: str) -> list[tuple[Any, ...]]:
         ("WITH c AS (SELECT * FROM prices) SELECT * FROM c WHERE id IN (SELECT id FROM shop.orders)",
          ["prices", "shop.orders"]),
         ("WITH prices AS (SELECT * FROM prices) SELECT * FROM prices", ["prices"]),
+        ("WITH Prices AS (SELECT * FROM prices) SELECT * FROM PRICES", ["prices"]),
+        ("WITH RECURSIVE R AS (SELECT 1 n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r", []),
+        ("WITH prices AS (SELECT 1 AS id) SELECT * FROM prices, shop.Prices", ["shop.Prices"]),
         ("SELECT id FROM prices UNION ALL SELECT id FROM \"Other\".t", ["prices", "Other.t"]),
         ('SELECT * FROM shop."orders$audit_log"', ["shop.orders$audit_log"]),
         ("SELECT * FROM range(3) r", []),
@@ -93,6 +96,32 @@ def test_queries_join_group_and_nest(shop: PaimonCatalog) -> None:
     assert answers(shop, "SELECT count(*), max(day) FROM shop.orders") == [(3, date(2026, 1, 3))]
     assert answers(shop, "WITH prices AS (SELECT id + 1 AS id FROM prices) SELECT id FROM prices") == [(2,)]
     assert answers(shop, "SELECT name FROM shop.orders WHERE id IN (SELECT id FROM prices)") == [("b",)]
+
+
+def test_names_of_ctes_hide_tables_in_any_case(shop: PaimonCatalog) -> None:
+    assert answers(shop, "WITH Prices AS (SELECT 7 AS id) SELECT id FROM prices") == [(7,)]
+    assert answers(shop, 'WITH prices AS (SELECT 7 AS id) SELECT "PRICES".id FROM "PRICES"') == [(7,)]
+    assert answers(shop, "WITH Prices AS (SELECT id + 1 AS id FROM prices) SELECT id FROM PRICES") == [(2,)]
+
+
+def test_names_in_a_query_hide_no_table(shop: PaimonCatalog) -> None:
+    assert answers(shop, "WITH __paimon_0 AS (SELECT 7 AS id) SELECT id FROM prices") == [(1,)]
+    assert answers(shop, "WITH __PAIMON_0 AS (SELECT 7 AS id) SELECT id FROM prices") == [(1,)]
+
+
+def test_fields_of_structs_are_found_by_their_whole_path(lake: PaimonCatalog) -> None:
+    inner = pa.struct([("g", pa.int32())])
+    schema = pa.schema([("s", pa.struct([("f", inner)])), ("f", inner)])
+    for name in ("prices", "shop.nested"):
+        lake.create_table(name, schema).append([{"s": {"f": {"g": 10}}, "f": {"g": -1}}])
+    for path in ("s.f.g", "t.s.f.g", "(t.s).f.g"):
+        assert answers(lake, f"SELECT {path} FROM prices t WHERE {path} = 10") == [(10,)]
+        assert answers(lake, f"SELECT {path} FROM shop.nested t WHERE {path} = 10") == [(10,)]
+    for path in ("s.f.g", "nested.s.f.g", "shop.nested.s.f.g"):
+        assert answers(lake, f"SELECT {path} FROM shop.nested") == [(10,)]
+    for path in ("f.g", "nested.f.g", "shop.nested.f.g"):
+        assert answers(lake, f"SELECT {path} FROM shop.nested") == [(-1,)]
+    assert answers(lake, "SELECT t.f.g, s.f.g AS h FROM prices t, (SELECT {'g': 5} AS f) s") == [(-1, 5)]
 
 
 def test_system_and_derived_tables_are_tables(shop: PaimonCatalog) -> None:
