@@ -19,7 +19,7 @@ from paimon_core.maintenance.branches import check_branch_name, publish_schemas,
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.schemas import list_schemas
-from paimon_core.store.snapshots import reset_hints, snapshot_ids
+from paimon_core.store.snapshots import history_ids, reset_hints
 from paimon_core.store.table_store import TableStore
 
 
@@ -73,7 +73,7 @@ def _copy(old: TableStore, new: TableStore) -> bool:
         is_new = create_new(old.io, copy, data)
         if not is_new and path.startswith(old.paths.snapshot_dir) and old.io.read_bytes(copy) != data:
             return False
-    ids = snapshot_ids(new)
+    ids = history_ids(new)
     if ids:
         reset_hints(new, ids[0], ids[-1])
     return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
@@ -22,7 +23,7 @@ from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import branch_schema, open_branch
 from paimon_core.store.schemas import list_schemas, schema_ids
-from paimon_core.store.snapshots import existing_snapshots, find_snapshot, reset_hints, snapshot_ids
+from paimon_core.store.snapshots import existing_snapshots, find_snapshot, history_ids, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, readable_tags
 
@@ -44,7 +45,7 @@ class _History:
         Raises `CommitConflictError` if other processes keep creating and removing snapshots.
         """
         for _ in range(_LOOKS):
-            ids = snapshot_ids(store)
+            ids = history_ids(store)  # numbers before a gap have expired
             snapshots = existing_snapshots(store, ids)
             if [s.id for s in snapshots] == ids:
                 return _History(tuple(snapshots), tuple(readable_tags(store)), tuple(list_schemas(store)))
@@ -77,7 +78,7 @@ def fast_forward(store: TableStore, name: str) -> None:
             create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have removed it
         _check_source(branch, main, new, old, same)
         _copy_tags(branch, main, new.tags)
-        ids = snapshot_ids(main)
+        ids = history_ids(main)
         if ids:
             reset_hints(main, ids[0], ids[-1])
         last = new.schemas[-1].id
@@ -115,15 +116,25 @@ def _check_source(branch: TableStore, main: TableStore, new: _History, old: _His
             f"Branch {branch.name} was deleted, renamed or rolled back meanwhile; the table stays as it is."
         )
     known = {s.id for s in old.snapshots if s in new.snapshots}
-    remaining = snapshot_ids(branch)
+    remaining = history_ids(branch)
     for snapshot in new.snapshots:
         if remaining and snapshot.id < remaining[0] and snapshot.id not in known:  # it expired in the branch
             main.delete(main.paths.snapshot(snapshot.id))
-    ids = snapshot_ids(main)
-    gap = next((n for n in ids[1:] if n - 1 not in ids), None)
+    gap = _gap(snapshot_ids(main), new.snapshots[max(0, same - 1)].id, old)
     for snapshot in copies:
         if gap is not None and snapshot.id >= gap:  # the table was rolled back
             main.delete(main.paths.snapshot(snapshot.id))
+
+
+def _gap(ids: Sequence[int], first: int, old: _History) -> int | None:
+    """Return the first of the ascending `ids` after a gap that a rollback made. `first` is the first snapshot of the
+    branch, or the last snapshot that both histories share.
+
+    Expiry removes the first snapshots, and gaps before `first` are older: an expiry was killed, or the branch's first
+    snapshots have expired."""
+    is_continued = any(s.id in ids for s in old.snapshots if s.id < first)  # so `first` cannot have expired
+    run = [*([first - 1] if is_continued else []), *(n for n in ids if n >= first)]
+    return next((n for before, n in pairwise(run) if n != before + 1), None)
 
 
 def _copy_tags(branch: TableStore, main: TableStore, tags: Sequence[Tag]) -> None:

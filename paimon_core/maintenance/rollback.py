@@ -22,6 +22,7 @@ from paimon_core.store.changelogs import changelog_ids, reset_changelog_hints
 from paimon_core.store.snapshots import (
     describe_snapshots,
     find_snapshot,
+    history_ids,
     latest_snapshot,
     list_snapshots,
     read_snapshot,
@@ -74,11 +75,12 @@ def cut_history(store: TableStore, last: Snapshot | None, kept_tags: Collection[
     ids = snapshot_ids(store)
     # Snapshots in between may have expired, so readers would trust a wrong hint if it were written now.
     has_gap = bool(ids) and ids[-1] > number and number + 1 not in ids
+    first = without_gaps([*(n for n in ids if n < number), number])[0]
     if ids and not has_gap:
-        reset_hints(store, ids[0], number)
+        reset_hints(store, first, number)
     _cut_snapshots(store, last, [n for n in without_gaps(ids) if n < number])
     if has_gap:
-        reset_hints(store, ids[0], number)
+        reset_hints(store, first, number)
     changelogs = [n for n in changelog_ids(store) if n > number]
     for changelog in reversed(changelogs):
         store.delete(store.paths.changelog(changelog))
@@ -138,7 +140,7 @@ def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot], befo
     for snapshot in reversed(cut):
         create_new(store.io, store.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
     if cut:
-        reset_hints(store, ids[0] if ids else cut[-1].id, cut[0].id)
+        reset_hints(store, (history_ids(store) or [cut[-1].id])[0], cut[0].id)
     raise SnapshotNotFoundError(
         f"Table {store.name} was not rolled back: snapshot {last.id} expired meanwhile; {describe_snapshots(store)}."
     )

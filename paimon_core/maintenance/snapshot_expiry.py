@@ -164,7 +164,8 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
                 reset_changelog_hints(held)
             settle_records(held, expired)
             remove_snapshots(held, expired)
-            both(held.io, partial(_check_any_remains, held, expired), partial(reset_hints, held, first, ids[-1]))
+            _check_any_remains(held, expired)  # it reads a hint
+            reset_hints(held, first, ids[-1])
 
     # A snapshot before a gap may be a late commit, which is withdrawn and committed again with the same files. So only
     # `remove_orphan_files` deletes its files, when they are old.

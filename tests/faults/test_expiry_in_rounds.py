@@ -17,6 +17,8 @@ import pytest
 from paimon_core.commit import commit
 from paimon_core.errors import CommitConflictError, CommitUnknownError, SnapshotNotFoundError
 from paimon_core.maintenance import removal, snapshot_expiry
+from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.removal import Rounds
 from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
@@ -25,9 +27,12 @@ from paimon_core.maintenance.tags import create_tag, taggable_snapshot
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store import snapshots as snapshots_module
+from paimon_core.store.branches import open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.snapshots import (
+    earliest_snapshot,
     find_snapshot,
+    hinted_latest,
     history_ids,
     latest_snapshot,
     list_snapshots,
@@ -312,6 +317,75 @@ def test_a_number_that_a_listing_misses_makes_no_gap() -> None:
     with mock.patch.object(snapshot_expiry, "snapshot_ids", listed):
         assert expire_snapshots(store, newest(6), 0) == 2
     assert snapshot_ids(store) == list(range(3, LAST + 1))
+
+
+def branch_of(store: TableStore, snapshot: int) -> TableStore:
+    create_tag(store, "t", read_snapshot(store, snapshot))
+    create_branch(store, "b", "t")
+    return open_branch(store, "b")
+
+
+def test_a_branch_replaces_a_table_with_snapshots_before_a_gap() -> None:
+    for at in changes():
+        store = table()
+        branch = branch_of(store, LAST)
+        for _ in range(2):
+            append(branch)
+        kill_expiry(store, at)
+        check_fast_forward(store, LAST + 2)
+
+
+def test_a_branch_with_snapshots_before_a_gap_replaces_a_table() -> None:
+    """The table's only snapshot is before the branch's first snapshots, which have expired."""
+    for at in changes():
+        store = table(1)
+        branch = branch_of(store, 1)
+        for _ in range(LAST - 1):
+            append(branch)
+        kill_expiry(branch, at)
+        check_fast_forward(store, LAST)
+
+
+def check_fast_forward(store: TableStore, latest: int) -> None:
+    wanted = live(another(open_branch(store, "b"), store.io))  # type: ignore[arg-type]
+    fast_forward(another(store, store.io), "b")  # type: ignore[arg-type]
+    fresh = another(store, store.io)  # type: ignore[arg-type]
+    ids, first = history_ids(fresh), earliest_snapshot(fresh)
+    assert ids[-1] == latest and live(fresh) == wanted, snapshot_ids(fresh)
+    assert first is not None and first.id == ids[0]
+
+
+def test_the_earliest_version_after_a_rollback_is_not_before_a_gap() -> None:
+    for at in changes():
+        store = table()
+        kill_expiry(store, at)
+        for target in snapshot_ids(store):
+            copy = another(store, store.io.copy())  # type: ignore[attr-defined]
+            roll_back(copy, snapshot_id=target)
+            ids, first = history_ids(copy), earliest_snapshot(copy)
+            assert ids[-1] == target and first is not None and first.id == ids[0]
+
+
+def test_an_expiry_restores_the_snapshot_of_a_rollback_before_it_writes_hints() -> None:
+    """Another engine, which takes no turns, rolls the table back to a snapshot that expires."""
+    store = table()
+
+    def remove(held: TableStore, snapshots: Sequence[Snapshot]) -> None:
+        held.io.write_bytes(held.paths.latest_hint, b"3")
+        for number in range(LAST, 3, -1):
+            held.io.delete(held.paths.snapshot(number))
+        removal.remove_snapshots(held, snapshots)
+
+    def last_first(_: object, *calls: Callable[[], object]) -> list[object]:
+        return [call() for call in calls[::-1]][::-1]
+
+    with (
+        mock.patch.object(snapshot_expiry, "remove_snapshots", remove),
+        mock.patch.object(snapshot_expiry, "both", last_first),
+    ):
+        assert expire_snapshots(another(store, store.io), newest(1), 0) == 0  # type: ignore[arg-type]
+    assert snapshot_ids(store) == [3]
+    assert hinted_latest(store) == 3
 
 
 def test_another_snapshot_at_a_number_is_not_marked() -> None:
