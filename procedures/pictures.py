@@ -10,7 +10,7 @@ from paimon_sql.pictures.picture import NARROWEST, Choice, PictureFormat
 from paimon_sql.procedures.arguments import given
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, load_table, procedure
 
-_WIDTH = 100
+_WIDTH, _WIDEST = 100, 10_000
 
 
 @procedure(kind="string", picture="string")
@@ -30,8 +30,8 @@ def picture(
     runs otherwise. The result has a row for each kind.
     """
     form, characters = _format(given(output)), _WIDTH if width is None else width
-    if characters < NARROWEST:
-        raise InvalidOptionError(f"width cannot be {characters}: use {NARROWEST} characters or more.")
+    if not NARROWEST <= characters <= _WIDEST:
+        raise InvalidOptionError(f"width cannot be {characters}: use {NARROWEST} to {_WIDEST:,} characters.")
     found, wanted = _load(context, table), given(kind)
     part = Choice(given(partition), bucket)
     kinds = kinds_of(found.store) if wanted is None else (wanted.lower(),)

@@ -59,3 +59,27 @@ def test_what_cannot_be_searched(spark: Any) -> None:
             spark.sql(f"SELECT * FROM vector_search({arguments})").collect()
     with pytest.raises(PySparkException, match="in a search only"):
         spark.sql(f"SELECT {SCORE} FROM t").collect()
+
+
+@pytest.mark.parametrize("table", ["t$audit_log", "t$ro", "t$files", "sys.tables", "f"])
+def test_only_tables_with_snapshots_are_searched(spark: Any, table: str) -> None:
+    """Others would return all rows."""
+    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
+    spark.sql("CREATE TABLE f (k INT, v ARRAY<FLOAT>) TBLPROPERTIES ('type' = 'format-table')")
+    with pytest.raises(PySparkException, match="vector_search cannot search"):
+        spark.sql(f"SELECT * FROM vector_search('{table}', 'v', array(1, 2), 1)").collect()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"column": ["v"], "vector": [0.0, 0.0], "k": 1, "options": {}}',
+        '{"column": "v", "vector": ["a"], "k": 1, "options": {}}',
+        '{"column": "v", "vector": [0.0, 0.0], "k": 1.5, "options": {}}',
+        '{"column": "v", "vector": [0.0, 0.0], "k": 1, "options": {"metric": 3}}',
+    ],
+)
+def test_arguments_that_no_call_writes_are_refused(spark: Any, arguments: str) -> None:
+    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
+    with pytest.raises(PySparkException, match="call vector_search in FROM"):
+        spark.sql(f"SELECT * FROM t WITH ('vector-search.arguments' = '{arguments}')").collect()

@@ -48,7 +48,7 @@ def _call(cursor: Cursor, index: int) -> Edit:
     options = _options(cursor) if limit is not None and cursor.take(",") else {}
     if table is None or limit is None or options is None or not cursor.take(")"):
         raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGE}, all literals")
-    if limit != int(limit):
+    if not limit.is_integer():
         raise PreprocessError.at(cursor.last, f"{_USAGE}; {limit} is not a whole number of rows")
     arguments = {"column": column, "vector": vector, "k": int(limit), "options": options}
     text = f"{table_name(table)} WITH ('{VECTOR_SEARCH_OPTION}'={quoted_text(json.dumps(arguments))})"

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options.support import in_own_spelling
+from paimon_sql.preprocess import VECTOR_SEARCH_OPTION
 
 _BETWEEN = "set 'incremental-between' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-snapshot'"
 _BETWEEN_TIMES = "set 'incremental-between-timestamp' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-timestamp'"
@@ -34,11 +35,17 @@ _FOREIGN: Mapping[str, tuple[str, str]] = MappingProxyType(
 _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
 
 
-def read_options(table: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a read under Paimon's own keys.
+def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = False) -> dict[str, str]:
+    """Return the options of a read under Paimon's own keys. Only tables with `has_vectors` can be searched.
 
-    Raises `UnsupportedFeatureError` for an option of another format's reader that decides which rows are read.
+    Raises `UnsupportedFeatureError` for an option of another format's reader that decides which rows are read, and for
+    a search in a table that would return all rows instead.
     """
+    if not has_vectors and any(key.lower() == VECTOR_SEARCH_OPTION for key in given):
+        raise UnsupportedFeatureError(
+            f"vector_search cannot search {table}: it searches tables with snapshots, and not their system tables. "
+            "Name such a table."
+        )
     for key, value in given.items():
         name = _NAMES.get(key.lower())
         if name is not None and value.strip().lower() != "false":

@@ -39,6 +39,13 @@ class _Asked:
     k: int
     options: Mapping[str, str]
 
+    def is_typed(self) -> bool:
+        """Return whether the arguments have the types that vector_search writes."""
+        found = (self.column, self.vector, self.k, self.options)
+        if not all(map(isinstance, found, (str, list, int, dict))) or isinstance(self.k, bool):
+            return False
+        return {type(n) for n in self.vector} <= {float} and {type(o) for o in self.options.values()} <= {str}
+
 
 def has_vectors(field: DataField) -> bool:
     """Return whether a table with this column has the metadata column of scores."""
@@ -55,8 +62,10 @@ def query_of(table: Table, given: Mapping[str, str]) -> VectorQuery | None:
         return None
     try:
         asked = _Asked(**json.loads(text))
-        metric = metric_of(asked.column, dict(asked.options), table.store.options.values)
-    except (ValueError, TypeError, AttributeError, RecursionError) as e:
+        if not asked.is_typed():
+            raise TypeError(text)
+        metric = metric_of(asked.column, asked.options, table.store.options.values)
+    except (ValueError, TypeError, RecursionError) as e:
         raise InvalidOptionError(
             f"Option '{VECTOR_SEARCH_OPTION}' cannot be {text[:200]!r}: call vector_search in FROM, which sets it."
         ) from e

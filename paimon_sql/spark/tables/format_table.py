@@ -357,6 +357,7 @@ class ObjectSparkTable(TableProxy):
         return connector.capabilities(self.jvm, "BATCH_READ")
 
     def newScanBuilder(self, options: Any) -> Any:
+        read_options(self.name(), option_map(self.jvm, options))
         objects = ObjectTable.of(self.table.store, self.catalog_options)
         about = f"PaimonObjectTable {self.full_name}"
         return LocalScanBuilder(self.jvm, self.session, objects.read(), to_struct(OBJECT_FIELDS), about)

@@ -167,7 +167,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return takes_change(self.table.store, change)
 
     def newScanBuilder(self, options: Any) -> Any:
-        given = read_options(self.name(), option_map(self.jvm, options))
+        given = read_options(self.name(), option_map(self.jvm, options), has_vectors=True)
         table = self._with_options(given)
         shown = shown_part(table.store)
         at = self.at
@@ -369,6 +369,7 @@ class SparkCatalogSystemTable(_ReadOnlyTable):
         return f"{SYSTEM_DATABASE}.{self.kind}"
 
     def newScanBuilder(self, options: Any) -> Any:
+        read_options(self.name(), option_map(self.jvm, options))
         content = read_catalog_system_table(self.catalog, self.kind)
         return LocalScanBuilder(self.jvm, self.session, content, self.spark_schema, f"PaimonSystemTable {self.name()}")
 

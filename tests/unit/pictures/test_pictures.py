@@ -135,8 +135,10 @@ def test_pictures_by_procedure(tmp_path: Path) -> None:
         keyed.call("picture", table="t", kind="tree")
     with pytest.raises(InvalidOptionError, match="leave out partition and bucket"):
         keyed.call("picture", table="t", kind="files", bucket=0)
-    with pytest.raises(InvalidOptionError, match="width cannot be 3: use 40"):
+    with pytest.raises(InvalidOptionError, match="width cannot be 3: use 40 to 10,000"):
         keyed.call("picture", table="t", width=3)
+    with pytest.raises(InvalidOptionError, match="width cannot be 2147483647"):
+        keyed.call("picture", table="t", width=2**31 - 1)
     with pytest.raises(UnsupportedFeatureError, match="no primary key"):
         append.call("picture", table="a", kind="lsm")
 

@@ -19,6 +19,7 @@ from paimon_sql.preprocess.errors import PreprocessError
         "'t', 'v', a.v, 2",
         "'t', 'v', array(1x), 2",
         "'t', 'v', array(1), 2.5",
+        "'t', 'v', array(1), 1e400",
         "'t', 'v', array(1), k",
         "'t', 'v', array(1), 2, map('a')",
         "'t', 'v', array(1), 2, 'a'",

@@ -29,3 +29,10 @@ def test_options_of_other_formats_that_choose_rows_are_refused_by_name(key: str,
 def test_options_of_ours_are_found_in_any_case() -> None:
     given = {"Scan.Snapshot-Id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
     assert read_options("t", given) == {"scan.snapshot-id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
+
+
+def test_only_tables_with_vectors_are_searched() -> None:
+    given = {"Vector-Search.arguments": "{}"}
+    with pytest.raises(UnsupportedFeatureError, match=r"vector_search cannot search default.t\$files"):
+        read_options("default.t$files", given)
+    assert read_options("default.t", given, has_vectors=True) == given
