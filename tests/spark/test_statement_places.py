@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from paimon_sql.spark.tables import targets
 from tests.support.spark_versions import spark_minor
 
 pytestmark = pytest.mark.spark
@@ -376,3 +377,19 @@ def test_pipes(tables: Any) -> None:
         tables.sql(statement)
         assert rows_of(tables, "SELECT * FROM t ORDER BY id") == expected, statement
         tables.sql("INSERT OVERWRITE t SELECT * FROM keyed")
+
+
+def test_a_statement_of_a_script_writes_to_its_table_as_earlier_statements_left_it(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DROP PARTITION of one partition reads the schema of its table ahead, but Spark drops the partition. All
+    statements of a script have one number.
+    """
+    monkeypatch.setattr(targets, "_SECONDS", 600.0)
+    tables.sql("CREATE TABLE parted (a INT, b INT, p INT) PARTITIONED BY (p)")
+    tables.sql("INSERT INTO parted VALUES (1, 2, 3)")
+    tables.sql(
+        "BEGIN ALTER TABLE parted DROP PARTITION (p = 3); ALTER TABLE parted ALTER COLUMN b FIRST; "
+        "INSERT INTO parted VALUES (20, 10, 30); END"
+    )
+    assert rows_of(tables, "SELECT a, b, p FROM parted") == [(10, 20, 30)]

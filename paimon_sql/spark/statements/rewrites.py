@@ -263,7 +263,10 @@ class StatementRewriter:
         if identifier.system_table is not None or not catalog.targets.exists(identifier):
             return parsed  # Spark reports the error
         command = _COMMANDS[type(parsed)](self.jvm, catalog.session, catalog, identifier, parsed)
-        return command if command.applies() else parsed
+        if command.applies():
+            return command
+        catalog.targets.forget()  # Spark loads the table without a write
+        return parsed
 
     def _insert(self, found: Located, insert: Insert) -> ParsedStatement:
         """Rewrite an INSERT INTO a Paimon table.
