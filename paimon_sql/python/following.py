@@ -76,9 +76,9 @@ class Follower(Iterator["ChangeBatch"]):
         patience, pause = time.monotonic() + self._wait, _SHORTEST
         while True:
             start, end = self._next, self._stream.latest(self._next, self._limits)
-            self._next = end
+            splits = self._stream.plan(start, end).splits if end != start else ()
+            self._next = end  # not before the plan: after an error the next request needs these changes
             if end != start:
-                splits = self._stream.plan(start, end).splits
                 if splits:
                     return ChangeBatch(self._scan, splits, end.json(), self._progress.delivered(end), self._progress)
                 self._progress.passed(end)

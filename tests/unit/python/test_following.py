@@ -9,7 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_core.errors import InvalidDataError, InvalidNameError, InvalidOptionError, SnapshotNotFoundError
+from paimon_core.errors import (
+    InvalidDataError,
+    InvalidNameError,
+    InvalidOptionError,
+    SnapshotNotFoundError,
+    StorageError,
+)
+from paimon_core.scan.plan import Plan
+from paimon_core.scan.streams.position import Position
+from paimon_core.scan.streams.stream import TableStream
 from paimon_core.store.consumers import list_consumers
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.following import ChangeBatch
@@ -51,6 +60,23 @@ def test_rows_come_first_then_changes(table: PaimonTable) -> None:
     table.upsert([{"k": 2, "v": "B"}])
     table.delete("k = 1")
     assert rows(table.follow(options={"scan.snapshot-id": "2"})) == [[("+I", 2, "B"), ("-D", 1, "a")]]
+
+
+def test_changes_that_could_not_be_planned_come_at_the_next_request(
+    table: PaimonTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a program that tries again after an error would lose them, and its consumer, too."""
+    follower, plan, failures = table.follow("c"), TableStream.plan, [StorageError("not now")]
+
+    def failing(self: TableStream, start: Position, end: Position) -> Plan:
+        if failures:
+            raise failures.pop()
+        return plan(self, start, end)
+
+    monkeypatch.setattr(TableStream, "plan", failing)
+    with pytest.raises(StorageError):
+        next(follower)
+    assert rows(follower) == [FIRST]
 
 
 def test_a_follower_ends_at_the_version_that_is_the_latest_when_it_begins(table: PaimonTable) -> None:
