@@ -133,6 +133,7 @@ class _Progress:
         self._open: deque[tuple[int, Position]] = deque()
         self._done: set[int] = set()
         self._count = 0
+        self._unstored: Position | None = None  # the end of acknowledged batches, if the consumer is not there yet
 
     def delivered(self, end: Position) -> int:
         """Add a batch, and return its number."""
@@ -148,9 +149,9 @@ class _Progress:
     def acknowledge(self, number: int) -> None:
         with self._lock:
             self._done.add(number)
-            moved: Position | None = None
             while self._open and self._open[0][0] in self._done:
-                done, moved = self._open.popleft()
+                done, self._unstored = self._open.popleft()
                 self._done.discard(done)
-            if moved is not None:
-                self._stream.committed(moved)
+            if self._unstored is not None:
+                self._stream.committed(self._unstored)
+                self._unstored = None

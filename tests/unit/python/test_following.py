@@ -79,6 +79,24 @@ def test_changes_that_could_not_be_planned_come_at_the_next_request(
     assert rows(follower) == [FIRST]
 
 
+def test_an_acknowledgement_that_was_not_stored_is_stored_by_the_next_try(
+    table: PaimonTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (batch,) = table.follow("c")
+    committed, failures = TableStream.committed, [StorageError("not now")]
+
+    def failing(self: TableStream, end: Position) -> None:
+        if failures:
+            raise failures.pop()
+        committed(self, end)
+
+    monkeypatch.setattr(TableStream, "committed", failing)
+    with pytest.raises(StorageError):
+        batch.acknowledge()
+    batch.acknowledge()
+    assert consumers(table) == {"c": 2}
+
+
 def test_a_follower_ends_at_the_version_that_is_the_latest_when_it_begins(table: PaimonTable) -> None:
     follower = table.follow(options={"scan.snapshot-id": "1", **ONE})
     next(follower)
