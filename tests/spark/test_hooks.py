@@ -321,10 +321,11 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
         for method in java_class.forName(interface, False, loader).getMethods()
         if not modifier.isStatic(method.getModifiers()) and not hasattr(proxy, method.getName())
     }
-    functions = {"compose", "andThen", "tupled", "curried"}  # and apply$mcII$sp, for functions of numbers
+    # and apply$mcII$sp, for functions of numbers
+    functions = {"compose", "andThen", "tupled", "curried", "and", "or", "negate"}
     missing = {(p, m) for p, m in missing if m not in functions and not m.startswith("apply$mc")}
     assert missing == {
-        *((scan, "toBatch") for scan in ("LocalScan", "LookupScan")),  # a local scan has rows
+        *((scan, "toBatch") for scan in ("LocalScan", "LookupScan", "SearchScan")),  # a local scan has rows
         *((scan, "toBatch") for scan in ("StreamScan", "NarrowStreamScan")),
         *((scan, "toContinuousStream") for scan in ("StreamScan", "NarrowStreamScan")),
         *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
@@ -337,7 +338,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 
 SCANS = (
     *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
-    *("RawScan", "ShownScan", "UnreadableScan"),
+    *("RawScan", "SearchScan", "ShownScan", "UnreadableScan"),
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedTableWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")
