@@ -28,9 +28,12 @@ from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
 
 if TYPE_CHECKING:
+    from paimon_sql.pictures.kinds import draw, kinds_of
     from paimon_sql.python.following import Follower, following_options
     from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
 else:
+    draw = ImportedOnCall("paimon_sql.pictures.kinds", "draw")
+    kinds_of = ImportedOnCall("paimon_sql.pictures.kinds", "kinds_of")
     Follower = ImportedOnCall("paimon_sql.python.following", "Follower")
     following_options = ImportedOnCall("paimon_sql.python.following", "following_options")
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
@@ -272,8 +275,6 @@ class PaimonTable:
         `UnsupportedFeatureError` for the LSM map of a table without a primary key, `NoPrivilegeError`,
         `CorruptFileError`.
         """
-
-        from paimon_sql.pictures.kinds import draw, kinds_of  # noqa: PLC0415  readers of rows need none of it
 
         def render(kind: str | None, form: PictureFormat, partition: str | None, bucket: int | None) -> list[str]:
             kinds, part = kinds_of(self.inner.store) if kind is None else (kind,), Choice(partition, bucket)

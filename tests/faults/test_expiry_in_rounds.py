@@ -1,5 +1,5 @@
 """Expiry on a remote storage, which removes snapshots round by round (`maintenance/removal.py`): it is stopped before
-each of its changes, or something else happens there. The model of tests/protocol tells why marks are needed; here the
+each of its changes, or something else happens there. The model of tests/protocol shows why marks are needed; here the
 code is tried, and without marks, or without heed of them, it fails.
 """
 
